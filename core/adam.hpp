@@ -1,0 +1,95 @@
+// Adam with a reduce-on-plateau rate. Its state can be handed back in, so a run may be cut in pieces.
+#pragma once
+#include "objective.hpp"
+
+namespace ceql::CEQL_ISA {
+
+struct AdamState {
+    double count, rate, best, bad;
+};
+
+inline void follow_plateau(AdamState &state, const AdamOptions &options, double loss) {
+    if (options.patience <= 0)
+        return;
+    if (loss < state.best * (1.0 - options.threshold)) {
+        state.best = loss;
+        state.bad = 0;
+    } else if (++state.bad > double(options.patience)) {
+        state.rate = larger(state.rate * options.factor, options.minimum_rate);
+        state.bad = 0;
+    }
+}
+
+inline void take_step(const AdamOptions &options, double size, double root, int n,
+                      const double *__restrict gradient, const double *__restrict lower,
+                      const double *__restrict upper, double *__restrict first, double *__restrict second,
+                      double *__restrict params) {
+    for (int k = 0; k < n; ++k) {
+        first[k] = options.beta1 * first[k] + (1 - options.beta1) * gradient[k];
+        second[k] = options.beta2 * second[k] + (1 - options.beta2) * gradient[k] * gradient[k];
+        const double moved = params[k] - size * first[k] / (std::sqrt(second[k]) * root + options.epsilon);
+        params[k] = smaller(larger(moved, lower[k]), upper[k]);
+    }
+}
+
+template <class T>
+void run_adam(const TapeView &tape, const DataView<T> &data, const Penalties &penalties,
+              const AdamOptions &options, Start &start, StopSignal stop, Arena &arena) {
+    Fit<T> fit = open_fit<T>(tape, data, penalties, start, arena);
+    double *gradient = take<double>(arena, fit.n), *first = take<double>(arena, fit.n);
+    double *second = take<double>(arena, fit.n), *best = take<double>(arena, fit.n);
+    double best_loss = INFINITY;
+    AdamState state = {0, options.rate, INFINITY, 0};
+    if (start.state && start.state[0] > 0)
+        state = {start.state[0], start.state[1], start.state[2], start.state[3]};
+    for (int k = 0; k < fit.n; ++k) {
+        const int32_t full = fit.program.param_index[k];
+        first[k] = start.moments ? start.moments[full] : 0.0;
+        second[k] = start.moments ? start.moments[tape.n_params + full] : 0.0;
+    }
+    start.status = RAN_OUT;
+    int64_t step = 0;
+    for (; step < options.steps; ++step) {
+        if ((step & 15) == 0 && stop.load(std::memory_order_relaxed)) {
+            start.status = STOPPED;
+            break;
+        }
+        const Loss loss = evaluate_with_gradient<T>(fit, fit.params, gradient);
+        if (!is_finite(loss.total)) {
+            start.status = NOT_FINITE;
+            break;
+        }
+        if (options.keep_best && loss.total < best_loss) {
+            best_loss = loss.total;
+            std::memcpy(best, fit.params, fit.n * sizeof(double));
+        }
+        state.count += 1;
+        const double bias1 = 1 - std::pow(options.beta1, state.count),
+                     bias2 = 1 - std::pow(options.beta2, state.count);
+        const double size = state.rate / bias1, root = 1 / std::sqrt(bias2);
+        take_step(options, size, root, fit.n, gradient, fit.lower, fit.upper, first, second, fit.params);
+        follow_plateau(state, options, loss.total);
+    }
+    for (int k = 0; k < fit.n && start.moments; ++k) {
+        const int32_t full = fit.program.param_index[k];
+        start.moments[full] = first[k];
+        start.moments[tape.n_params + full] = second[k];
+    }
+    if (start.state) {
+        start.state[0] = state.count;
+        start.state[1] = state.rate;
+        start.state[2] = state.best;
+        start.state[3] = state.bad;
+    }
+    Loss loss = evaluate<T>(fit, fit.params);
+    if (best_loss < loss.total || (best_loss < INFINITY && !is_finite(loss.total))) {
+        std::memcpy(fit.params, best, fit.n * sizeof(double));
+        loss = evaluate<T>(fit, fit.params);
+    }
+    start.objective = loss.total;
+    start.misfit = loss.misfit;
+    start.iterations = step;
+    close_fit<T>(fit, fit.params, start);
+}
+
+} // namespace ceql::CEQL_ISA

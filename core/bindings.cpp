@@ -1,0 +1,354 @@
+// The door between Python and the core: arrays are checked here, nothing else is.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "batch.hpp"
+
+namespace nb = nanobind;
+using namespace ceql;
+
+template <class T, size_t D> using Array = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
+using OutVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using OutMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+
+static void require(bool condition, const char *complaint) {
+    if (!condition)
+        throw nb::value_error(complaint);
+}
+
+template <class T, class A> static std::vector<T> copied(const A &array) {
+    return std::vector<T>(array.data(), array.data() + array.size());
+}
+
+// ---- what Python hands in
+// --------------------------------------------------------------------------------------
+
+class Tape {
+public:
+    Tape(int32_t n_inputs, const Array<int32_t, 2> &nodes, const Array<int32_t, 2> &edges,
+         const Array<double, 1> &coefficients, int32_t n_params, int32_t output, const Array<int32_t, 1> &aux,
+         const Array<int32_t, 1> &partner, const Array<double, 1> &lower, const Array<double, 1> &upper)
+        : coefficients_(copied<double>(coefficients)), aux_(copied<int32_t>(aux)),
+          partner_(copied<int32_t>(partner)), lower_(copied<double>(lower)), upper_(copied<double>(upper)) {
+        require(nodes.shape(1) == 4, "nodes must have four columns: operator and three arguments");
+        require(edges.shape(1) == 2, "edges must have two columns: source and parameter");
+        require(edges.shape(0) == coefficients_.size(), "one coefficient per edge is needed");
+        const size_t p = n_params < 0 ? 0 : size_t(n_params);
+        require(partner_.size() == p && lower_.size() == p && upper_.size() == p,
+                "partner, lower and upper need one entry per parameter");
+        require(nodes.shape(0) < (1u << 24) && edges.shape(0) < (1u << 28) && p < (1u << 24) &&
+                    n_inputs < (1 << 24),
+                "the tape is too large");
+        nodes_.resize(nodes.shape(0));
+        edges_.resize(edges.shape(0));
+        std::memcpy(nodes_.data(), nodes.data(), nodes_.size() * sizeof(Node));
+        std::memcpy(edges_.data(), edges.data(), edges_.size() * sizeof(Edge));
+        for (size_t k = 0; k < p; ++k)
+            require(lower_[k] <= upper_[k], "a lower bound lies above its upper bound");
+        for (double c : coefficients_)
+            require(std::isfinite(c), "coefficients must be finite");
+        view_ = {n_inputs,      int32_t(nodes_.size()), int32_t(edges_.size()),
+                 n_params,      int32_t(aux_.size()),   output,
+                 nodes_.data(), edges_.data(),          coefficients_.data(),
+                 aux_.data(),   partner_.data(),        lower_.data(),
+                 upper_.data()};
+        const std::string complaint = complaint_about(view_);
+        require(complaint.empty(), complaint.c_str());
+    }
+    Tape(const Tape &) = delete;
+    const TapeView &view() const { return view_; }
+
+private:
+    std::vector<Node> nodes_;
+    std::vector<Edge> edges_;
+    std::vector<double> coefficients_;
+    std::vector<int32_t> aux_, partner_;
+    std::vector<double> lower_, upper_;
+    TapeView view_;
+};
+
+class Data {
+public:
+    Data(const Array<double, 2> &x, const Array<double, 1> &y, const Array<double, 1> &weight,
+         bool single_precision)
+        : n_(int64_t(x.shape(0))), n_inputs_(int32_t(x.shape(1))) {
+        require(n_ > 0, "at least one sample is needed");
+        require(int64_t(y.shape(0)) == n_ && int64_t(weight.shape(0)) == n_,
+                "x, y and weight differ in length");
+        for (int64_t i = 0; i < n_; ++i)
+            require(std::isfinite(weight.data()[i]) && weight.data()[i] >= 0,
+                    "weights must be finite and not negative");
+        if (single_precision)
+            in_float_ = std::make_unique<Columns<float>>(x.data(), y.data(), weight.data(), n_, n_inputs_);
+        else
+            in_double_ = std::make_unique<Columns<double>>(x.data(), y.data(), weight.data(), n_, n_inputs_);
+    }
+    int64_t n() const { return n_; }
+    int32_t n_inputs() const { return n_inputs_; }
+    // Calls f(kernel, view) in the precision of the data.
+    template <class F> void with_kernel(F f) const {
+        if (in_float_)
+            f(kernel<float>(), in_float_->view());
+        else
+            f(kernel<double>(), in_double_->view());
+    }
+
+private:
+    int64_t n_;
+    int32_t n_inputs_;
+    std::unique_ptr<Columns<double>> in_double_;
+    std::unique_ptr<Columns<float>> in_float_;
+};
+
+struct StopFlag {
+    std::atomic<int32_t> value{0};
+};
+
+// ---- running a batch
+// -------------------------------------------------------------------------------------------
+
+struct Batch {
+    const TapeView &tape;
+    const Data &data;
+    int64_t count;
+    int32_t n_params;
+    const uint8_t *masks;
+    OutMatrix params; // a copy, which the kernels change
+    std::vector<Start> starts;
+};
+
+template <class T> static nb::ndarray<nb::numpy, T, nb::ndim<1>> new_vector(size_t n) {
+    T *memory = new T[n ? n : 1]();
+    nb::capsule owner(memory, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {n}, owner);
+}
+static OutMatrix new_matrix(size_t n, size_t m) {
+    double *memory = new double[n * m ? n * m : 1]();
+    nb::capsule owner(memory, [](void *p) noexcept { delete[] static_cast<double *>(p); });
+    return OutMatrix(memory, {n, m}, owner);
+}
+
+static Batch open_batch(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                        const Array<double, 2> &params) {
+    const int32_t p = tape.view().n_params;
+    require(data.n_inputs() == tape.view().n_inputs,
+            "the tape and the data differ in their number of inputs");
+    require(int32_t(params.shape(1)) == p && int32_t(masks.shape(1)) == p,
+            "params and masks need a column per parameter");
+    require(params.shape(0) == masks.shape(0), "params and masks differ in their number of starts");
+    const int64_t count = int64_t(params.shape(0));
+    Batch batch = {
+        tape.view(), data, count, p, masks.data(), new_matrix(count, p), std::vector<Start>(count)};
+    double *out = batch.params.data();
+    for (int64_t k = 0; k < count * p; ++k)
+        out[k] = masks.data()[k] ? params.data()[k] : 0.0;
+    for (int64_t k = 0; k < count; ++k)
+        batch.starts[k] = {
+            masks.data() + k * p, out + k * p, nullptr, nullptr, INFINITY, INFINITY, 0, STOPPED};
+    return batch;
+}
+
+// Runs work(kernel, view, start, arena) over all starts with the interpreter free, looking for Ctrl-C
+// meanwhile.
+template <class W>
+static void run_batch(Batch &batch, int threads, StopFlag *flag, double time_limit, const W &work) {
+    StopFlag own;
+    StopFlag &stop = flag ? *flag : own;
+    const auto begin = std::chrono::steady_clock::now();
+    bool interrupted = false, out_of_time = false;
+    const auto idle = [&] {
+        if (time_limit > 0 &&
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > time_limit)
+            out_of_time = true;
+        nb::gil_scoped_acquire hold;
+        interrupted = interrupted || PyErr_CheckSignals() != 0;
+        return interrupted || out_of_time;
+    };
+    {
+        nb::gil_scoped_release release;
+        batch.data.with_kernel([&](const auto &kernel, const auto &view) {
+            share_work(
+                batch.count, threads, stop.value,
+                [&](int64_t k, Arena &arena) { work(kernel, view, batch.starts[k], stop, k, arena); }, idle);
+        });
+    }
+    if (interrupted)
+        throw nb::python_error();
+    if (out_of_time)
+        stop.value = 0; // the limit was this call's alone
+}
+
+static nb::dict outcome(const Batch &batch) {
+    auto objective = new_vector<double>(batch.count), misfit = new_vector<double>(batch.count);
+    auto status = new_vector<int32_t>(batch.count);
+    auto iterations = new_vector<int64_t>(batch.count);
+    for (int64_t k = 0; k < batch.count; ++k) {
+        objective.data()[k] = batch.starts[k].objective;
+        misfit.data()[k] = batch.starts[k].misfit;
+        status.data()[k] = batch.starts[k].status;
+        iterations.data()[k] = batch.starts[k].iterations;
+    }
+    nb::dict result;
+    result["params"] = batch.params;
+    result["objective"] = objective;
+    result["misfit"] = misfit;
+    result["status"] = status;
+    result["iterations"] = iterations;
+    return result;
+}
+
+static Penalties penalties_of(const Tape &tape, const Array<double, 1> &ridge, double lasso, double aux) {
+    require(int32_t(ridge.size()) == tape.view().n_params, "ridge needs one entry per parameter");
+    require(lasso >= 0 && aux >= 0, "penalties must not be negative");
+    return {ridge.data(), lasso, aux};
+}
+
+static OutMatrix values(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                        const Array<double, 2> &params, int threads) {
+    Batch batch = open_batch(tape, data, masks, params);
+    OutMatrix out = new_matrix(batch.count, data.n());
+    run_batch(batch, threads, nullptr, 0,
+              [&](auto &kernel, auto &view, Start &start, StopFlag &, int64_t k, Arena &arena) {
+                  kernel.values(batch.tape, view, start, out.data() + k * data.n(), arena);
+              });
+    return out;
+}
+
+static nb::tuple jacobian(const Tape &tape, const Data &data, const Array<uint8_t, 2> &mask,
+                          const Array<double, 2> &params) {
+    require(params.shape(0) == 1, "the Jacobian is taken of one start");
+    Batch batch = open_batch(tape, data, mask, params);
+    OutVector value = new_vector<double>(data.n());
+    OutMatrix out = new_matrix(data.n(), batch.n_params);
+    run_batch(batch, 1, nullptr, 0,
+              [&](auto &kernel, auto &view, Start &start, StopFlag &, int64_t, Arena &arena) {
+                  kernel.jacobian(batch.tape, view, start, value.data(), out.data(), arena);
+              });
+    return nb::make_tuple(value, out);
+}
+
+static nb::dict gradient(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                         const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso,
+                         double aux, int threads) {
+    const Penalties penalties = penalties_of(tape, ridge, lasso, aux);
+    Batch batch = open_batch(tape, data, masks, params);
+    OutMatrix out = new_matrix(batch.count, batch.n_params);
+    run_batch(batch, threads, nullptr, 0,
+              [&](auto &kernel, auto &view, Start &start, StopFlag &, int64_t k, Arena &arena) {
+                  kernel.gradient(batch.tape, view, penalties, start, out.data() + k * batch.n_params, arena);
+              });
+    nb::dict result = outcome(batch);
+    result["gradient"] = out;
+    return result;
+}
+
+static nb::dict objective(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                          const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso,
+                          double aux, int threads) {
+    const Penalties penalties = penalties_of(tape, ridge, lasso, aux);
+    Batch batch = open_batch(tape, data, masks, params);
+    run_batch(batch, threads, nullptr, 0,
+              [&](auto &kernel, auto &view, Start &start, StopFlag &, int64_t, Arena &arena) {
+                  kernel.objective(batch.tape, view, penalties, start, arena);
+              });
+    return outcome(batch);
+}
+
+static nb::dict adam(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                     const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso, double aux,
+                     int64_t steps, double rate, double beta1, double beta2, double epsilon, int64_t patience,
+                     double factor, double minimum_rate, double threshold, bool keep_best,
+                     std::optional<Array<double, 2>> moments, std::optional<Array<double, 2>> state,
+                     int threads, StopFlag *stop, double time_limit) {
+    const Penalties penalties = penalties_of(tape, ridge, lasso, aux);
+    const AdamOptions options = {steps,    rate,   beta1,        beta2,     epsilon,
+                                 patience, factor, minimum_rate, threshold, keep_best};
+    Batch batch = open_batch(tape, data, masks, params);
+    const size_t width = 2 * size_t(batch.n_params);
+    OutMatrix new_moments = new_matrix(batch.count, width), new_state = new_matrix(batch.count, 4);
+    if (moments) {
+        require(moments->shape(0) == size_t(batch.count) && moments->shape(1) == width,
+                "moments have the wrong shape");
+        std::memcpy(new_moments.data(), moments->data(), moments->size() * sizeof(double));
+    }
+    if (state) {
+        require(state->shape(0) == size_t(batch.count) && state->shape(1) == 4, "state has the wrong shape");
+        std::memcpy(new_state.data(), state->data(), state->size() * sizeof(double));
+    }
+    for (int64_t k = 0; k < batch.count; ++k) {
+        batch.starts[k].moments = new_moments.data() + k * width;
+        batch.starts[k].state = new_state.data() + k * 4;
+    }
+    run_batch(batch, threads, stop, time_limit,
+              [&](auto &kernel, auto &view, Start &start, StopFlag &flag, int64_t, Arena &arena) {
+                  kernel.adam(batch.tape, view, penalties, options, start, flag.value, arena);
+              });
+    nb::dict result = outcome(batch);
+    result["moments"] = new_moments;
+    result["state"] = new_state;
+    return result;
+}
+
+static nb::dict levenberg(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                          const Array<double, 2> &params, const Array<double, 1> &ridge, double aux,
+                          int64_t iterations, double damping, double target, double least_reduction,
+                          int threads, StopFlag *stop, double time_limit) {
+    const Penalties penalties = penalties_of(tape, ridge, 0.0, aux);
+    const LevenbergOptions options = {iterations, damping, target, least_reduction};
+    Batch batch = open_batch(tape, data, masks, params);
+    run_batch(batch, threads, stop, time_limit,
+              [&](auto &kernel, auto &view, Start &start, StopFlag &flag, int64_t, Arena &arena) {
+                  kernel.levenberg(batch.tape, view, penalties, options, start, flag.value, arena);
+              });
+    return outcome(batch);
+}
+
+NB_MODULE(_core, m) {
+    m.doc() = "Fits batches of small differentiable programs. Use it through ceql.engine.";
+    nb::class_<Tape>(m, "Tape").def(
+        nb::init<int32_t, const Array<int32_t, 2> &, const Array<int32_t, 2> &, const Array<double, 1> &,
+                 int32_t, int32_t, const Array<int32_t, 1> &, const Array<int32_t, 1> &,
+                 const Array<double, 1> &, const Array<double, 1> &>(),
+        nb::arg("n_inputs"), nb::arg("nodes"), nb::arg("edges"), nb::arg("coefficients"), nb::arg("n_params"),
+        nb::arg("output"), nb::arg("aux"), nb::arg("partner"), nb::arg("lower"), nb::arg("upper"));
+    nb::class_<Data>(m, "Data").def(
+        nb::init<const Array<double, 2> &, const Array<double, 1> &, const Array<double, 1> &, bool>(),
+        nb::arg("x"), nb::arg("y"), nb::arg("weight"), nb::arg("single_precision"));
+    nb::class_<StopFlag>(m, "StopFlag")
+        .def(nb::init<>())
+        .def("set", [](StopFlag &self) { self.value = 1; })
+        .def("is_set", [](const StopFlag &self) { return self.value != 0; });
+    m.def("values", &values, nb::arg("tape"), nb::arg("data"), nb::arg("masks"), nb::arg("params"),
+          nb::arg("threads"));
+    m.def("jacobian", &jacobian, nb::arg("tape"), nb::arg("data"), nb::arg("mask"), nb::arg("params"));
+    m.def("gradient", &gradient, nb::arg("tape"), nb::arg("data"), nb::arg("masks"), nb::arg("params"),
+          nb::arg("ridge"), nb::arg("lasso"), nb::arg("aux"), nb::arg("threads"));
+    m.def("objective", &objective, nb::arg("tape"), nb::arg("data"), nb::arg("masks"), nb::arg("params"),
+          nb::arg("ridge"), nb::arg("lasso"), nb::arg("aux"), nb::arg("threads"));
+    m.def("adam", &adam, nb::arg("tape"), nb::arg("data"), nb::arg("masks"), nb::arg("params"),
+          nb::arg("ridge"), nb::arg("lasso"), nb::arg("aux"), nb::arg("steps"), nb::arg("rate"),
+          nb::arg("beta1"), nb::arg("beta2"), nb::arg("epsilon"), nb::arg("patience"), nb::arg("factor"),
+          nb::arg("minimum_rate"), nb::arg("threshold"), nb::arg("keep_best"), nb::arg("moments").none(),
+          nb::arg("state").none(), nb::arg("threads"), nb::arg("stop").none(), nb::arg("time_limit"));
+    m.def("levenberg", &levenberg, nb::arg("tape"), nb::arg("data"), nb::arg("masks"), nb::arg("params"),
+          nb::arg("ridge"), nb::arg("aux"), nb::arg("iterations"), nb::arg("damping"), nb::arg("target"),
+          nb::arg("least_reduction"), nb::arg("threads"), nb::arg("stop").none(), nb::arg("time_limit"));
+    m.def("instruction_sets", &instruction_sets);
+    m.def("instruction_set", &instruction_set);
+    m.def("use_instruction_set", &use_instruction_set, nb::arg("name"));
+    nb::dict opcodes;
+    const char *names[N_OPS] = {"linear", "square", "cube", "mul",  "div", "log", "sqrt",  "sqrt_im",
+                                "exp",    "sin",    "cos",  "tanh", "abs", "pow", "angle", "shortfall"};
+    for (int k = 0; k < N_OPS; ++k)
+        opcodes[names[k]] = k;
+    m.attr("OPCODES") = opcodes;
+}

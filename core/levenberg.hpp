@@ -1,0 +1,224 @@
+// Levenberg-Marquardt on the misfit, the quadratic penalties and the auxiliary slots. J'J is gathered block
+// by block, so memory does not grow with the number of samples. The absolute penalty has no residual and is
+// left out.
+#pragma once
+#include "objective.hpp"
+
+namespace ceql::CEQL_ISA {
+
+#if CEQL_LANE_BYTES == 64 || defined(__aarch64__)
+constexpr int tile = 4;
+#else
+constexpr int tile = 2; // sixteen registers hold a 4 x 2 tile of sums and its operands
+#endif
+constexpr int tile_rows = 4;
+
+// The symmetric matrix J'J with J'r as the column behind it, rows padded to whole lanes.
+struct Normal {
+    int n, columns, pitch; // n parameters; columns = n + 1
+    double *matrix;
+    double *row(int i) const { return matrix + size_t(i) * pitch; }
+};
+
+inline int round_up(int x, int to) { return (x + to - 1) / to * to; }
+
+// normal += columns' * columns over one block; the residual is the last column.
+template <class T> void gather_normal(const Normal &normal, const T *columns, int n) {
+    constexpr int w = lane_count<T>;
+    for (int i = 0; i < normal.columns; i += tile_rows)
+        for (int j = i / tile * tile; j < normal.columns; j += tile) {
+            Lane<T> s[tile_rows][tile] = {};
+            const T *a = columns + size_t(i) * block_size<T>, *b = columns + size_t(j) * block_size<T>;
+            for (int k = 0; k < n; k += w) {
+                Lane<T> right[tile];
+                for (int v = 0; v < tile; ++v)
+                    right[v] = load<T>(b + v * block_size<T> + k);
+                for (int u = 0; u < tile_rows; ++u) {
+                    const Lane<T> left = load<T>(a + u * block_size<T> + k);
+                    for (int v = 0; v < tile; ++v)
+                        s[u][v] += left * right[v];
+                }
+            }
+            for (int u = 0; u < tile_rows && i + u < normal.n; ++u)
+                for (int v = 0; v < tile && j + v < normal.columns; ++v)
+                    if (j + v >= i + u)
+                        normal.row(i + u)[j + v] += double(sum<T>(s[u][v]));
+        }
+}
+
+template <class T> bool any_nonzero(const T *x, int n) {
+    for (int i = 0; i < n; ++i)
+        if (x[i] != T(0))
+            return true;
+    return false;
+}
+
+// Fills the normal equations at `params`. Returns false when a value is not finite.
+template <class T>
+bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *columns, const Normal &normal) {
+    constexpr int w = lane_count<T>;
+    Program<T> &p = fit.program;
+    set_parameters<T>(p, params);
+    fill_zero(normal.matrix, size_t(normal.n) * normal.pitch);
+    T *residual = columns + size_t(fit.n) * block_size<T>;
+    const T root_aux = T(std::sqrt(fit.aux_weight));
+    for (int64_t start = 0; start < fit.data.padded; start += block_size<T>) {
+        const int n = enter_block<T>(p, fit.data, start), n_true = true_samples<T>(fit.data, start, n);
+        forward<T, true>(p, n);
+        for (int k = 0; k < p.n_outputs; ++k) {
+            const T *value = p.value[p.outputs[k]];
+            if (k > 0 && !any_nonzero<T>(value, n_true))
+                continue;
+            clear_adjoints<T>(p, uint64_t(1) << k, n);
+            T *seed = p.adjoint[p.outputs[k]];
+            if (k == 0) {
+                const T *y = fit.data.y + start, *rw = root_weight + start;
+                for (int i = 0; i < n; i += w) {
+                    store<T>(seed + i, load<T>(rw + i));
+                    store<T>(residual + i, load<T>(rw + i) * (load<T>(value + i) - load<T>(y + i)));
+                }
+            } else {
+                for (int i = 0; i < n; ++i) {
+                    seed[i] = i < n_true ? root_aux : T(0);
+                    residual[i] = seed[i] * value[i];
+                }
+            }
+            backward_jacobian<T>(p, k, n, columns);
+            gather_normal<T>(normal, columns, n);
+        }
+    }
+    bool finite = true;
+    for (int k = 0; k < fit.n; ++k) {
+        normal.row(k)[k] += fit.ridge[k];
+        normal.row(k)[fit.n] += fit.ridge[k] * params[k];
+        finite = finite && is_finite(normal.row(k)[k]) && is_finite(normal.row(k)[fit.n]);
+    }
+    return finite;
+}
+
+// Solves (J'J + damping * diagonal) step = -J'r for the free parameters by elimination on a copy. Elements
+// left of the diagonal are never read, so whole lanes may be updated.
+inline bool solve(const Normal &normal, double damping, const double *diagonal, const uint8_t *held,
+                  double *copy, double *step) {
+    constexpr int w = lane_count<double>;
+    const int n = normal.n, pitch = normal.pitch;
+    std::memcpy(copy, normal.matrix, size_t(n) * pitch * sizeof(double));
+    for (int k = 0; k < n; ++k) {
+        double *row = copy + size_t(k) * pitch;
+        row[k] += damping * diagonal[k];
+        if (!held[k])
+            continue;
+        for (int i = 0; i < k; ++i)
+            copy[size_t(i) * pitch + k] = 0.0;
+        for (int j = k + 1; j <= n; ++j)
+            row[j] = 0.0;
+        row[k] = 1.0;
+    }
+    for (int k = 0; k < n; ++k) {
+        const double *pivot_row = copy + size_t(k) * pitch;
+        const double pivot = pivot_row[k];
+        if (!(pivot > 1e-15 * (normal.row(k)[k] + 1e-290)))
+            return false;
+        const double inverse = 1.0 / pivot;
+        for (int i = k + 1; i < n; ++i) {
+            const double f = pivot_row[i] * inverse;
+            if (f == 0.0)
+                continue;
+            const Lane<double> factor = splat<double>(f);
+            double *row = copy + size_t(i) * pitch;
+            for (int j = i / w * w; j <= n; j += w)
+                store<double>(row + j, load<double>(row + j) - factor * load<double>(pivot_row + j));
+        }
+    }
+    for (int k = n - 1; k >= 0; --k) {
+        const double *row = copy + size_t(k) * pitch;
+        double s = -row[n];
+        for (int j = k + 1; j < n; ++j)
+            s -= row[j] * step[j];
+        step[k] = s / row[k];
+    }
+    return true;
+}
+
+template <class T>
+void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penalties &penalties,
+                   const LevenbergOptions &options, Start &start, StopSignal stop, Arena &arena) {
+    Fit<T> fit = open_fit<T>(tape, data, penalties, start, arena);
+    fit.lasso = 0.0;
+    const int n = fit.n;
+    Normal normal = {n, n + 1, round_up(n + 1, 8), nullptr};
+    normal.matrix = take<double>(arena, size_t(n) * normal.pitch);
+    double *copy = take<double>(arena, size_t(n) * normal.pitch), *diagonal = take<double>(arena, n);
+    double *step = take<double>(arena, n), *trial = take<double>(arena, n);
+    uint8_t *held = take<uint8_t>(arena, n);
+    const size_t n_columns = round_up(n + 1, 4);
+    T *columns = take<T>(arena, n_columns * block_size<T>);
+    fill_zero(columns, n_columns * block_size<T>);
+    T *root_weight = take<T>(arena, data.padded);
+    for (int64_t i = 0; i < data.padded; ++i)
+        root_weight[i] = std::sqrt(data.weight[i]);
+
+    Loss loss = evaluate<T>(fit, fit.params);
+    double damping = options.damping, growth = 2.0;
+    bool fresh = false;
+    int stalls = 0;
+    int64_t iteration = 0;
+    start.status = is_finite(loss.total) ? RAN_OUT : NOT_FINITE;
+    for (; iteration < options.iterations && start.status == RAN_OUT && n > 0; ++iteration) {
+        if (stop.load(std::memory_order_relaxed)) {
+            start.status = STOPPED;
+            break;
+        }
+        if (loss.misfit <= options.target || damping > 1e14 || stalls >= 3) {
+            start.status = CONVERGED;
+            break;
+        }
+        if (!fresh) {
+            if (!linearise<T>(fit, fit.params, root_weight, columns, normal)) {
+                start.status = NOT_FINITE;
+                break;
+            }
+            double largest = 0.0;
+            for (int k = 0; k < n; ++k)
+                largest = larger(largest, normal.row(k)[k]);
+            for (int k = 0; k < n; ++k) {
+                diagonal[k] = larger(normal.row(k)[k], 1e-12 * largest + 1e-290);
+                const double slope = normal.row(k)[n];
+                held[k] = (fit.params[k] <= fit.lower[k] && slope > 0) ||
+                          (fit.params[k] >= fit.upper[k] && slope < 0);
+            }
+            fresh = true;
+        }
+        if (!solve(normal, damping, diagonal, held, copy, step)) {
+            damping = larger(damping * 10.0, 1e-12);
+            continue;
+        }
+        double promised = 0.0;
+        for (int k = 0; k < n; ++k) {
+            trial[k] = smaller(larger(fit.params[k] + step[k], fit.lower[k]), fit.upper[k]);
+            promised += held[k] ? 0.0 : step[k] * (damping * diagonal[k] * step[k] - normal.row(k)[n]);
+        }
+        const Loss next = evaluate<T>(fit, trial);
+        if (is_finite(next.total) && next.total < loss.total) {
+            const double gain = (loss.total - next.total) / larger(promised, 1e-300);
+            const double t = 2.0 * smaller(gain, 1.0) - 1.0;
+            damping = larger(damping * larger(1.0 / 3.0, 1.0 - t * t * t), 1e-15);
+            if (gain > 0.75)
+                damping = larger(damping * 0.3, 1e-15);
+            growth = 2.0;
+            stalls = loss.total - next.total < options.least_reduction * loss.total ? stalls + 1 : 0;
+            loss = next;
+            std::memcpy(fit.params, trial, n * sizeof(double));
+            fresh = false;
+        } else {
+            damping *= growth;
+            growth *= 2.0;
+        }
+    }
+    start.objective = loss.total;
+    start.misfit = loss.misfit;
+    start.iterations = iteration;
+    close_fit<T>(fit, fit.params, start);
+}
+
+} // namespace ceql::CEQL_ISA

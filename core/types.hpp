@@ -1,0 +1,137 @@
+// Plain data shared by the Python door and the compute kernels. Nothing here has a body: the kernels are
+// compiled once per instruction set, and an inline function emitted by one of them must never be called by
+// another.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace ceql {
+
+// Operators of a tape node. An argument is a slot; a complex argument is two slots (real part, imaginary
+// part), where a missing imaginary part (-1) means "on the real axis". All values are real numbers.
+enum Op : int32_t {
+    LINEAR = 0,     // sum of coefficient * parameter * source over its edges
+    SQUARE = 1,     // a^2
+    CUBE = 2,       // a^3
+    MUL = 3,        // a b
+    DIV = 4,        // a * Re(1 / (b + i c))
+    LOG = 5,        // Re log(a + i b)
+    SQRT = 6,       // Re sqrt(a + i b)
+    SQRT_IM = 7,    // Im sqrt(a + i b)
+    EXP = 8,        // exp(a)
+    SIN = 9,        // sin(a) exp(-b^2 / 2)
+    COS = 10,       // cos(a) exp(-b^2 / 2)
+    TANH = 11,      // tanh(a)
+    ABS = 12,       // |a|
+    POW = 13,       // Re (a + i b)^c
+    ANGLE = 14,     // arg(a + i b)
+    SHORTFALL = 15, // max(0, -a): how far an argument is below zero
+    N_OPS = 16
+};
+
+struct OpShape {
+    int32_t arguments;
+    int32_t imaginary; // the one argument that may be absent, or -1
+};
+constexpr OpShape op_shapes[N_OPS] = {
+    {0, -1},                                                     // LINEAR has edges instead
+    {1, -1}, {1, -1}, {2, -1}, {3, 2},  {2, 1},  {2, 1}, {2, 1}, // SQUARE CUBE MUL DIV LOG SQRT SQRT_IM
+    {1, -1}, {2, 1},  {2, 1},  {1, -1}, {1, -1}, {3, 1}, {2, 1},
+    {1, -1}, // EXP SIN COS TANH ABS POW ANGLE SHORTFALL
+};
+
+// Slots: 0 .. n_inputs-1 are data columns, n_inputs is the constant one, then one slot per node.
+struct Node {
+    int32_t op;
+    int32_t a, b, c; // argument slots; for LINEAR: first edge, number of edges, unused
+};
+
+struct Edge {
+    int32_t source;    // slot
+    int32_t parameter; // index, or -1 for a fixed coefficient
+};
+
+struct TapeView {
+    int32_t n_inputs, n_nodes, n_edges, n_params, n_aux;
+    int32_t output; // slot of the model's value
+    const Node *nodes;
+    const Edge *edges;
+    const double *coefficients;  // one per edge
+    const int32_t *aux;          // slots that ought to be zero: their mean square is a penalty
+    const int32_t *partner;      // per parameter: the imaginary part that belongs to it, or -1
+    const double *lower, *upper; // per parameter
+};
+
+template <class T> struct DataView {
+    int64_t n, padded;   // padded samples repeat sample 0 with weight 0
+    const T *columns;    // (n_inputs + 1) x padded; the last column is one
+    const T *y, *weight; // weight already divided by n
+};
+
+struct Penalties {
+    const double *ridge; // per parameter: ridge * p^2
+    double lasso;        // lasso * sum |p|, where a parameter and its partner count as one complex number
+    double aux;          // aux * mean square of every auxiliary slot
+};
+
+struct AdamOptions {
+    int64_t steps;
+    double rate, beta1, beta2, epsilon;
+    // Reduce-on-plateau; patience 0 switches it off.
+    int64_t patience;
+    double factor, minimum_rate, threshold;
+    bool keep_best; // give back the best parameters met, not the last ones
+};
+
+struct LevenbergOptions {
+    int64_t iterations;
+    double damping;         // initial, relative to the diagonal of J'J
+    double target;          // stop when the misfit falls below this
+    double least_reduction; // stop when an accepted step reduces the objective by less than this fraction
+};
+
+enum Status : int32_t { RAN_OUT = 0, CONVERGED = 1, NOT_FINITE = 2, STOPPED = 3 };
+
+struct Start {
+    const uint8_t *mask; // per parameter: 0 holds it at zero and drops its edges
+    double *params;      // in and out
+    double *moments;     // Adam's first and second moments (2 x n_params) or null; in and out
+    double *state;       // Adam's {step count, rate, best loss, bad steps}, or null; in and out
+    double objective, misfit;
+    int64_t iterations;
+    int32_t status;
+};
+
+// Memory that is handed out during one start and taken back as a whole.
+class Arena {
+public:
+    void *take(size_t bytes); // aligned to 64 bytes, not initialised
+    void reset();
+    Arena();
+    ~Arena();
+    Arena(const Arena &) = delete;
+    Arena &operator=(const Arena &) = delete;
+
+private:
+    struct Chunk;
+    Chunk *first_, *current_;
+};
+
+// Polled by the kernels every few steps.
+using StopSignal = const std::atomic<int32_t> &;
+
+// The entry points one instruction set offers for one precision.
+template <class T> struct Kernel {
+    int32_t lane_count;
+    void (*values)(const TapeView &, const DataView<T> &, Start &, double *out, Arena &);
+    void (*jacobian)(const TapeView &, const DataView<T> &, Start &, double *values, double *out, Arena &);
+    void (*gradient)(const TapeView &, const DataView<T> &, const Penalties &, Start &, double *out, Arena &);
+    void (*objective)(const TapeView &, const DataView<T> &, const Penalties &, Start &, Arena &);
+    void (*adam)(const TapeView &, const DataView<T> &, const Penalties &, const AdamOptions &, Start &,
+                 StopSignal, Arena &);
+    void (*levenberg)(const TapeView &, const DataView<T> &, const Penalties &, const LevenbergOptions &,
+                      Start &, StopSignal, Arena &);
+};
+
+} // namespace ceql

@@ -1,0 +1,82 @@
+"""Problems, suites and samples as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Interval = tuple[float, float]
+Intervals = tuple[Interval, ...]
+
+PAPER_TRAIN: Intervals = ((-2.0, 2.0),)
+PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A formula to be found, and how to draw data from it.
+
+    `train` and `extrap` hold, for each variable, the union of intervals it is drawn from; interpolation
+    points come from `train` too. A point whose target is undefined or larger than `limit` in magnitude is
+    discarded and replaced. `noise` is the standard deviation of the noise on the training targets as a
+    fraction of theirs, and `nuisance` the number of extra columns that the target does not depend on.
+    `singular` names the arguments (denominators, arguments of logs and roots) that change sign inside the
+    training range.
+    """
+
+    name: str
+    family: str
+    expression: str
+    variables: tuple[str, ...]
+    train: tuple[Intervals, ...]
+    extrap: tuple[Intervals, ...]
+    n_train: int = 128
+    n_interp: int = 8192
+    n_extrap: int = 8192
+    limit: float = 100.0
+    noise: float = 0.0
+    nuisance: int = 0
+    singular: tuple[str, ...] = ()
+    # Variants of a problem (noise levels, nuisance counts) share the stem and thereby the points drawn.
+    stem: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns: the variables, then the nuisance ones."""
+        return self.variables + tuple(f"n{i + 1}" for i in range(self.nuisance))
+
+    @property
+    def sampling_key(self) -> str:
+        return self.stem or self.name
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Problems with the methods, seeds and budget they are usually run with.
+
+    `settings` maps a method's name to settings that differ from its own defaults in this suite.
+    """
+
+    name: str
+    title: str
+    problems: tuple[Problem, ...]
+    methods: tuple[str, ...] = ("ceql",)
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    time_limit: float = 60.0
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The data of one run. Test targets are free of noise."""
+
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_interp: np.ndarray
+    y_interp: np.ndarray
+    X_extrap: np.ndarray
+    y_extrap: np.ndarray
+    names: tuple[str, ...]

@@ -1,0 +1,21 @@
+"""What can go wrong in a benchmark before it runs, each with its own name."""
+
+from __future__ import annotations
+
+from ceql.errors import CeqlError
+
+
+class BenchError(CeqlError):
+    """A benchmark cannot run as asked."""
+
+
+class SuiteError(BenchError):
+    """A suite or problem is unknown, badly written or cannot be sampled."""
+
+
+class MethodError(BenchError):
+    """A method is unknown, not installed, badly configured or not made for the problem."""
+
+
+class RecordError(BenchError):
+    """A file of records cannot be read or written."""

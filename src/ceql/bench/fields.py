@@ -1,0 +1,114 @@
+"""What a field of a suite file may hold. Each check returns the value to store or raises with the reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ceql.bench.definitions import Intervals
+from ceql.bench.errors import BenchError
+from ceql.bench.names import unknown
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise BenchError(f"must be text, not {value!r}.")
+    return value
+
+
+def names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(v, str) and v for v in value):
+        raise BenchError(f"must be a list of names, not {value!r}.")
+    return tuple(value)
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    return names(value) if value else ()
+
+
+def identifiers(value: Any) -> tuple[str, ...]:
+    for name in names(value):
+        if not name.isidentifier():
+            raise BenchError(f"{name!r} cannot be a variable: use letters, digits and underscores.")
+    if len(set(value)) < len(value):
+        raise BenchError("names a variable twice.")
+    return tuple(value)
+
+
+def number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise BenchError(f"must be a finite number, not {value!r}.")
+    return float(value)
+
+
+def positive(value: Any) -> float:
+    if number(value) <= 0:
+        raise BenchError(f"must be positive, not {value!r}.")
+    return float(value)
+
+
+def non_negative(value: Any) -> float:
+    if number(value) < 0:
+        raise BenchError(f"must not be negative, not {value!r}.")
+    return float(value)
+
+
+def count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BenchError(f"must be a whole number, not {value!r}.")
+    return value
+
+
+def size(value: Any) -> int:
+    if count(value) == 0:
+        raise BenchError("must be at least 1.")
+    return value
+
+
+def intervals(value: Any) -> Intervals:
+    if not isinstance(value, list) or not value:
+        raise BenchError(f"must be a list of intervals such as [[-4, -2], [2, 4]], not {value!r}.")
+    return tuple(_interval(pair) for pair in value)
+
+
+def _interval(pair: Any) -> tuple[float, float]:
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise BenchError(f"an interval is a pair of numbers such as [-2, 2], not {pair!r}.")
+    low, high = number(pair[0]), number(pair[1])
+    if not low < high:
+        raise BenchError(f"the interval {pair!r} is empty: the first number must be the smaller one.")
+    return low, high
+
+
+def ranges(value: Any, variables: Sequence[str]) -> tuple[Intervals, ...]:
+    """Intervals for every variable, from one list for all or from a table by variable."""
+    if not isinstance(value, dict):
+        return (intervals(value),) * len(variables)
+    for name in value:
+        if name not in variables:
+            raise BenchError(unknown("variable", name, variables))
+    missing = [name for name in variables if name not in value]
+    if missing:
+        raise BenchError(f"gives no interval for {', '.join(missing)}.")
+    return tuple(intervals(value[name]) for name in variables)
+
+
+def table_of_tables(value: Any) -> dict[str, dict[str, Any]]:
+    if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
+        raise BenchError("must be tables such as [settings.operon].")
+    return value
+
+
+BY_NAME: dict[str, Callable[[Any], Any]] = {
+    "name": text,
+    "family": text,
+    "expression": text,
+    "n_train": size,
+    "n_interp": size,
+    "n_extrap": size,
+    "limit": positive,
+    "noise": non_negative,
+    "nuisance": count,
+    "singular": texts,
+}

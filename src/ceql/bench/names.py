@@ -1,0 +1,42 @@
+"""Reading what a user typed: names with the nearest suggestion, and ranges of seeds."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from ceql.bench.errors import BenchError
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Say that `name` is not one of `known`, with the nearest of them and the list."""
+    known = list(known)
+    folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.4)
+    hint = f" Did you mean {folded[close[0]]!r}?" if close else ""
+    return f"Unknown {kind} {name!r}.{hint} Known: {', '.join(known)}."
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Split a comma-separated list, dropping blanks and repeats, keeping the order."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Read seeds such as `0-4` or `0,3,7-9`."""
+    seeds: dict[int, None] = {}
+    for part in split_names(text):
+        seeds.update(dict.fromkeys(_seed_range(part, text)))
+    if not seeds:
+        raise BenchError(f"No seeds in {text!r}. Write a range such as 0-4 or a list such as 0,3,7.")
+    return tuple(seeds)
+
+
+def _seed_range(part: str, whole: str) -> range:
+    first, dash, last = part.partition("-")
+    if not first.isdecimal() or (dash and not last.isdecimal()):
+        raise BenchError(f"Cannot read the seeds {whole!r}: {part!r} is neither a number nor a range such as 0-4.")
+    low, high = int(first), int(last or first)
+    if high < low:
+        raise BenchError(f"Cannot read the seeds {whole!r}: {part!r} runs backwards, write {high}-{low}.")
+    return range(low, high + 1)

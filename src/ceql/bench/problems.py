@@ -1,0 +1,65 @@
+"""Finding suites and problems by name.
+
+The suites that come with the package are TOML files in `suites/`; a user's own file is given by its path.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from ceql.bench.definitions import Problem, Samples, Suite
+from ceql.bench.errors import SuiteError
+from ceql.bench.names import unknown
+from ceql.bench.sampling import sample
+from ceql.bench.suitefile import read_suite
+
+__all__ = ["Problem", "Samples", "Suite", "load_problem", "load_suite", "sample", "select", "suite_names"]
+
+_FOLDER = Path(__file__).parent / "suites"
+
+
+def suite_names() -> tuple[str, ...]:
+    """The suites that come with the package."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
+
+def load_suite(name_or_path: str | Path) -> Suite:
+    """Load a suite by name, or from a file (any path that ends in .toml or has a folder in it)."""
+    text = str(name_or_path)
+    if text in suite_names():
+        return _builtin(text)
+    path = Path(name_or_path)
+    if path.is_file():
+        return read_suite(path, load_suite)
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        raise SuiteError(f"There is no suite file {text}. Suites by name: {', '.join(suite_names())}.")
+    raise SuiteError(unknown("suite", text, suite_names()) + " A file of your own needs its path, such as ./mine.toml.")
+
+
+def load_problem(name: str) -> Problem:
+    """Load one problem of the suites that come with the package, such as `E-7`."""
+    problems = {p.name: p for suite in suite_names() for p in reversed(_builtin(suite).problems)}
+    if name not in problems:
+        raise SuiteError(unknown("problem", name, problems))
+    return problems[name]
+
+
+def select(suite: Suite, names: tuple[str, ...]) -> tuple[Problem, ...]:
+    """The problems of a suite with these names; all of a family when a family is named."""
+    by_name = {p.name: (p,) for p in suite.problems}
+    families: dict[str, tuple[Problem, ...]] = {}
+    for p in suite.problems:
+        families[p.family] = (*families.get(p.family, ()), p)
+    chosen: dict[str, Problem] = {}
+    for name in names:
+        found = by_name.get(name) or families.get(name)
+        if not found:
+            raise SuiteError(unknown(f"problem of suite {suite.name!r},", name, by_name))
+        chosen.update((p.name, p) for p in found)
+    return tuple(chosen.values())
+
+
+@cache
+def _builtin(name: str) -> Suite:
+    return read_suite(_FOLDER / f"{name}.toml", load_suite)

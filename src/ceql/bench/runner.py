@@ -1,0 +1,196 @@
+"""Running methods on problems: every run becomes a record, whatever happens to it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, cast
+
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import BrokenProcessPool
+
+from ceql.bench.definitions import Problem, Suite
+from ceql.bench.errors import MethodError, RecordError
+from ceql.bench.methods import Method
+from ceql.bench.record import Key, Record, append_record, check_writable, drop_torn_line, read_records
+from ceql.bench.sampling import sample
+from ceql.bench.score import as_expression, score
+
+Progress = Callable[[Record], None]
+
+_LIBRARIES = ("ceql", "numpy", "scipy", "sympy", "scikit-learn")
+_ERROR_LENGTH = 500
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run still to be made."""
+
+    suite: str
+    problem: Problem
+    method: Method
+    seed: int
+    time_limit: float
+
+    @property
+    def key(self) -> Key:
+        return self.suite, self.problem.name, self.method.name, self.seed
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**self.method.settings, "time_limit": self.time_limit}
+
+
+def run_suite(
+    suite: Suite,
+    methods: Sequence[Method],
+    seeds: Sequence[int],
+    time_limit: float | None = None,
+    jobs: int = 1,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Iterator[Record]:
+    """Run every method on every problem of the suite with every seed.
+
+    Everything that can be wrong beforehand is raised by this call. The records then come from the iterator
+    that it returns, as their runs end: first those that `resume` finds in `out`, then the new ones, each
+    written to `out` before it is handed over. `jobs` processes work at the same time.
+    """
+    _require(methods)
+    runs = plan(suite, methods, seeds, suite.time_limit if time_limit is None else time_limit)
+    finished = _finished(out, resume, runs)
+    return _records(runs, finished, jobs, out, progress or (lambda record: None))
+
+
+def plan(suite: Suite, methods: Sequence[Method], seeds: Sequence[int], time_limit: float) -> list[Run]:
+    """All runs, seeds outermost, so that a run cut short has seen every problem."""
+    return [
+        Run(suite.name, problem, method, seed, time_limit)
+        for seed in seeds
+        for problem in suite.problems
+        for method in methods
+    ]
+
+
+def run_one(run: Run) -> Record:
+    """Make one run. A method that fails leaves its error in the record."""
+    base: dict[str, Any] = {
+        "suite": run.suite,
+        "problem": run.problem.name,
+        "family": run.problem.family,
+        "method": run.method.name,
+        "seed": run.seed,
+        "versions": versions(run.method),
+    }
+    try:
+        samples = sample(run.problem, run.seed)
+        found = run.method.run(samples.X_train, samples.y_train, samples.names, run.seed, run.time_limit)
+        expression = as_expression(found.expression, samples.names)
+        result = asdict(score(expression, run.problem, samples))
+    except Exception as error:  # a rival's failure of any kind is a result, not a reason to stop
+        return Record(**base, settings=run.settings, error=_described(error))
+    settings = {**run.settings, **({"extra": dict(found.extra)} if found.extra else {})}
+    times: dict[str, Any] = {"seconds": found.seconds, "compile_seconds": found.compile_seconds}
+    return Record(**base, **result, **times, settings=settings, expression=str(expression))
+
+
+def versions(method: Method) -> dict[str, str]:
+    """The versions of Python and of the libraries that a run depends on."""
+    names = dict.fromkeys((*_LIBRARIES, *getattr(method, "packages", ())))
+    return {"python": platform.python_version(), **{n: v for n in names if (v := _version(n))}}
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _records(
+    runs: Sequence[Run], finished: dict[Key, Record], jobs: int, out: str | Path | None, progress: Progress
+) -> Iterator[Record]:
+    for record in finished.values():
+        progress(record)
+        yield record
+    for record in _execute([run for run in runs if run.key not in finished], jobs):
+        if out is not None:
+            append_record(out, record)
+        progress(record)
+        yield record
+
+
+def _execute(runs: Sequence[Run], jobs: int) -> Iterator[Record]:
+    if jobs == 1:
+        yield from map(run_one, runs)
+        return
+    left = {run.key: run for run in runs}
+    try:
+        for record in _in_processes(runs, jobs):
+            del left[record.key]
+            yield record
+    except BrokenProcessPool:
+        # A crash takes the pool down without saying whose it was: one process for each run that is left.
+        for run in left.values():
+            yield _alone(run)
+
+
+def _alone(run: Run) -> Record:
+    try:
+        # Two workers, since joblib stays in this process for one.
+        return next(iter(_in_processes([run], 2)))
+    except BrokenProcessPool as error:
+        name = run.problem.name
+        return Record(
+            run.suite, name, run.problem.family, run.method.name, run.seed, run.settings,
+            versions=versions(run.method), error=f"the process died: {_described(error)}",
+        )  # fmt: skip
+
+
+def _in_processes(runs: Sequence[Run], jobs: int) -> Iterator[Record]:
+    pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    return cast(Iterator[Record], pool(delayed(run_one)(run) for run in runs))
+
+
+def _described(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:_ERROR_LENGTH]
+
+
+def _require(methods: Sequence[Method]) -> None:
+    missing = {m.name: command for m in methods if (command := m.available())}
+    if missing:
+        raise MethodError(" ".join(f"Method {n!r} is not installed: {command}." for n, command in missing.items()))
+
+
+def _finished(out: str | Path | None, resume: bool, runs: Sequence[Run]) -> dict[Key, Record]:
+    """The records that are already there for the runs asked for."""
+    if out is None:
+        if resume:
+            raise RecordError("Nothing to resume from: name the file of records.")
+        return {}
+    if not (Path(out).exists() and Path(out).stat().st_size):
+        check_writable(out)
+        return {}
+    if not resume:
+        raise RecordError(f"{out}: holds records already. Resume it, or name another file.")
+    check_writable(out)
+    drop_torn_line(out)
+    asked = {run.key: run for run in runs}
+    there = {record.key: record for record in read_records(out) if record.key in asked}
+    for key, record in there.items():
+        _same_settings(out, asked[key], record)
+    return there
+
+
+def _same_settings(out: str | Path, run: Run, record: Record) -> None:
+    """Refuse to mix runs made under different settings in one table."""
+    then = {k: v for k, v in record.settings.items() if k != "extra"}
+    now = {k: list(v) if isinstance(v, tuple) else v for k, v in run.settings.items()}
+    differing = [k for k in sorted(then.keys() | now.keys()) if then.get(k) != now.get(k)]
+    if differing:
+        changes = ", ".join(f"{k} was {then.get(k)!r}, is now {now.get(k)!r}" for k in differing)
+        raise RecordError(f"{out}: {run.method.name!r} ran under other settings ({changes}). Name another file.")

@@ -1,0 +1,115 @@
+"""Drawing training and test points for a problem, the same ones for the same seed everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Intervals, Problem, Samples
+from ceql.bench.errors import SuiteError
+from ceql.expression import compile_numpy, parse_formula
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+# Points are drawn in blocks of fixed size, so that a longer sample begins with the shorter one.
+_BLOCK = 1024
+_MAX_DRAWS_PER_POINT = 100
+
+
+def sample(problem: Problem, seed: int) -> Samples:
+    """Draw the training, interpolation and extrapolation points of `problem` for `seed`."""
+    parts = [
+        _part(problem, seed, "train", problem.train, PAPER_TRAIN, problem.n_train),
+        _part(problem, seed, "interp", problem.train, PAPER_TRAIN, problem.n_interp),
+        _part(problem, seed, "extrap", problem.extrap, PAPER_EXTRAP, problem.n_extrap),
+    ]
+    (X, y), (X_interp, y_interp), (X_extrap, y_extrap) = parts
+    return Samples(X, _noisy(problem, seed, y), X_interp, y_interp, X_extrap, y_extrap, problem.names)
+
+
+def target(problem: Problem) -> Function:
+    """The problem's formula as a function of its variables, NaN where undefined."""
+    return formula(problem.expression, problem.variables)
+
+
+@lru_cache(maxsize=512)
+def formula(text: str, variables: tuple[str, ...]) -> Function:
+    """Compile a formula written in a suite file."""
+    return compile_numpy(parse_formula(text, variables), columns(variables))
+
+
+def columns(names: Sequence[str]) -> list[Any]:
+    """The symbols that the expression package uses for these names."""
+    return [parse_formula(name, names) for name in names]
+
+
+def draw(rng: np.random.Generator, ranges: Sequence[Intervals], size: int) -> np.ndarray:
+    """Draw points uniformly from a product of unions of intervals."""
+    return np.column_stack([_draw_column(rng, intervals, size) for intervals in ranges])
+
+
+def stream(problem: Problem, seed: int, part: str) -> np.random.Generator:
+    """A generator that depends on the problem's name, the seed and the purpose alone."""
+    digest = hashlib.sha256("\0".join((problem.sampling_key, str(seed), part)).encode()).digest()
+    return np.random.default_rng(np.frombuffer(digest, dtype="<u4"))
+
+
+def usable(problem: Problem, y: np.ndarray) -> np.ndarray:
+    """Which targets are defined and within the problem's limit."""
+    return np.isfinite(y) & (np.abs(y) <= problem.limit)
+
+
+def _draw_column(rng: np.random.Generator, intervals: Intervals, size: int) -> np.ndarray:
+    low, high = np.array(intervals).T
+    edges = np.concatenate([[0.0], np.cumsum(high - low)])
+    place = rng.uniform(0.0, edges[-1], size)
+    which = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, len(low) - 1)
+    return low[which] + (place - edges[which])
+
+
+def _part(
+    problem: Problem, seed: int, part: str, ranges: Sequence[Intervals], nuisance: Intervals, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    X, y = _fill(problem, stream(problem, seed, part), ranges, size, part)
+    if problem.nuisance:
+        extra = draw(stream(problem, seed, part + " nuisance"), [nuisance] * problem.nuisance, size)
+        X = np.hstack([X, extra])
+    return X, y
+
+
+def _fill(
+    problem: Problem, rng: np.random.Generator, ranges: Sequence[Intervals], size: int, part: str
+) -> tuple[np.ndarray, np.ndarray]:
+    function = target(problem)
+    points: list[np.ndarray] = []
+    values: list[np.ndarray] = []
+    found = drawn = 0
+    while found < size:
+        if drawn >= _MAX_DRAWS_PER_POINT * size + _BLOCK:
+            raise SuiteError(_starved(problem, part, found, size, drawn))
+        X = draw(rng, ranges, _BLOCK)
+        y = function(X)
+        keep = usable(problem, y)
+        points.append(X[keep])
+        values.append(y[keep])
+        found += int(keep.sum())
+        drawn += _BLOCK
+    return np.concatenate(points)[:size], np.concatenate(values)[:size]
+
+
+def _starved(problem: Problem, part: str, found: int, size: int, drawn: int) -> str:
+    return (
+        f"Problem {problem.name!r}: only {found} of {size} {part} points found in {drawn} draws. "
+        f"{problem.expression} is undefined or larger than {problem.limit:g} nearly everywhere in the {part} "
+        "range: change the range or the limit."
+    )
+
+
+def _noisy(problem: Problem, seed: int, y: np.ndarray) -> np.ndarray:
+    if not problem.noise:
+        return y
+    return y + problem.noise * y.std() * stream(problem, seed, "noise").standard_normal(y.size)

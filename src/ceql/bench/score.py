@@ -1,0 +1,61 @@
+"""Judging a found formula against the problem's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ceql.bench.definitions import Problem, Samples
+from ceql.bench.sampling import columns
+from ceql.expression import compile_numpy, is_exact, node_count, parse_formula
+
+EQUIVALENT_MSE = 1e-20
+_WITNESS_POINTS = 512
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good a formula is. `exact` and `equivalent` as defined for all ceql's results.
+
+    exact: the same structure with constants within 1e-6, shown by SymPy; equivalent: both test errors below
+    1e-20.
+    """
+
+    train_mse: float
+    interp_mse: float
+    extrap_mse: float
+    node_count: int
+    exact: bool
+    equivalent: bool
+
+
+def score(found: Any, problem: Problem, samples: Samples) -> Score:
+    """Judge `found`, an expression or its text, on the samples of `problem`."""
+    expression = as_expression(found, samples.names)
+    symbols = columns(samples.names)
+    function = compile_numpy(expression, symbols)
+    interp = mse(function(samples.X_interp), samples.y_interp)
+    extrap = mse(function(samples.X_extrap), samples.y_extrap)
+    truth = parse_formula(problem.expression, samples.names)
+    return Score(
+        train_mse=mse(function(samples.X_train), samples.y_train),
+        interp_mse=interp,
+        extrap_mse=extrap,
+        node_count=node_count(expression),
+        exact=bool(is_exact(expression, truth, symbols, samples.X_interp[:_WITNESS_POINTS])),
+        equivalent=bool(interp < EQUIVALENT_MSE and extrap < EQUIVALENT_MSE),
+    )
+
+
+def as_expression(found: Any, names: tuple[str, ...]) -> Any:
+    """A formula as an expression, parsed when it is text."""
+    return parse_formula(found, names) if isinstance(found, str) else found
+
+
+def mse(predicted: np.ndarray, truth: np.ndarray) -> float:
+    """Mean squared error; infinite when the formula is undefined at a point where the truth is not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(np.mean((np.asarray(predicted, dtype=float) - truth) ** 2))
+    return error if np.isfinite(error) else float("inf")

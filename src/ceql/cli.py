@@ -1,0 +1,158 @@
+"""The command `ceql`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ceql import __version__
+from ceql.bench.cli import bench
+from ceql.errors import CeqlError
+
+
+class _Suggesting(click.Group):
+    """A group that answers a misspelt command with the nearest one."""
+
+    def resolve_command(self, ctx, args):
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(error.message + hint, ctx) from None
+
+
+@click.group(cls=_Suggesting, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ceql")
+def cli() -> None:
+    """Reads a formula out of data: symbolic regression that is at home at poles, logs and roots.
+
+    \b
+    Examples:
+      ceql demo
+      ceql fit data.csv --target y
+      ceql bench paper --methods ceql --seeds 0-4
+    """
+
+
+cli.add_command(bench)
+
+
+@cli.command()
+@click.option("--seed", default=0, show_default=True, help="Another seed, another draw of data and starts.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("ceql-demo.png"), show_default=True)
+@click.option("--quiet", is_flag=True, help="No live display.")
+def demo(seed: int, out: Path, quiet: bool) -> None:
+    """Find a formula with a pole in two variables, from 128 points, and plot it."""
+    from ceql.demo import run_demo
+
+    run_demo(seed, out, verbose=not quiet, say=click.echo)
+
+
+@cli.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--target", required=True, help="The column to explain.")
+@click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]")
+@click.option("--operators", default="", help="Operators, separated by commas; see `ceql operators`.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
+@click.option("--max-complexity", type=click.IntRange(1))
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
+@click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
+def fit(
+    table: Path,
+    target: str,
+    features: str,
+    operators: str,
+    time_limit: float,
+    max_complexity: int | None,
+    seed: int,
+    json_out: Path | None,
+    quiet: bool,
+) -> None:
+    """Fit a formula to the columns of TABLE, a CSV or TSV file with a header line.
+
+    \b
+    Examples:
+      ceql fit data.csv --target y
+      ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
+    """
+    from ceql.estimator import CEQLRegressor
+    from ceql.tables import read_table, split_target
+
+    x, y = split_target(read_table(table), target, _names(features))
+    model = CEQLRegressor(
+        operators=_names(operators) or None,
+        time_limit=time_limit,
+        max_complexity=max_complexity,
+        random_state=seed,
+        verbose=False if quiet else None,
+    ).fit(x, y)
+    if json_out is not None:
+        text = json.dumps(_as_json(model), indent=2)
+        if str(json_out) == "-":
+            click.echo(text)
+            return
+        json_out.write_text(text + "\n", encoding="utf-8")
+    if quiet:
+        click.echo(str(model.sympy()))
+        return
+    click.echo(f"{target} = {model.sympy()}")
+    click.echo(f"\n{model.equations_[['complexity', 'loss', 'equation']].to_string()}")
+    for pole in model.poles_:
+        click.echo(f"{pole.kind}: {pole}")
+    click.echo(f"\n{model.discovery_.outcome.value}")
+
+
+@cli.command("operators")
+def list_operators() -> None:
+    """List the operators a formula can be made of."""
+    import sympy
+
+    from ceql import operators
+
+    symbols = sympy.symbols("x y")
+    for name in operators.names():
+        operator = operators.get(name)
+        click.echo(f"{name:8} {operator.symbolic(*symbols[: operator.arity])}")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _as_json(model) -> dict:
+    front = model.discovery_.front
+    return {
+        "expression": str(model.sympy()),
+        "readable": str(model.sympy(form="readable")),
+        "latex": model.latex(),
+        "loss": model.discovery_.best.loss,
+        "complexity": model.discovery_.best.complexity,
+        "outcome": model.discovery_.outcome.name.lower(),
+        "seconds": model.discovery_.seconds,
+        "starts": model.discovery_.starts,
+        "poles": [str(pole) for pole in model.poles_],
+        "front": [{"complexity": f.complexity, "loss": f.loss, "expression": str(f)} for f in front],
+    }
+
+
+def main() -> None:
+    """Runs the command; every foreseen error is one sentence and exit code 1, Ctrl-C is 130."""
+    try:
+        cli(standalone_mode=False)
+    except click.Abort:
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (CeqlError, OSError) as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""The engine: networks and templates become tapes, and the compiled core fits them in batches."""

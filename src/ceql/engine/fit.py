@@ -1,0 +1,226 @@
+"""The one door to the compiled core: batches of starts in, parameters and losses out."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+from ceql import _core
+from ceql.engine.tape import Tape
+
+StopFlag = _core.StopFlag
+
+
+class Status(IntEnum):
+    """How a start ended."""
+
+    RAN_OUT = 0  # of steps
+    CONVERGED = 1
+    NOT_FINITE = 2
+    STOPPED = 3
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """What is added to the weighted mean square misfit."""
+
+    ridge: np.ndarray | None = None  # per parameter, times its square
+    lasso: float = 0.0  # times the sum of |w|, a parameter and its imaginary partner counting as one number
+    aux: float = 0.0  # times the mean square of every penalised slot
+
+
+@dataclass(frozen=True)
+class Adam:
+    steps: int
+    rate: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    patience: int = 0  # steps without improvement before the rate is multiplied by `factor`; 0 = never
+    factor: float = 0.1
+    minimum_rate: float = 0.0
+    threshold: float = 0.0  # the smallest relative improvement that counts
+    keep_best: bool = False  # give back the best parameters met, not the last ones
+
+
+@dataclass(frozen=True)
+class Levenberg:
+    iterations: int
+    damping: float = 1e-3
+    target: float = 0.0  # a misfit that is good enough
+    least_reduction: float = 1e-7  # three steps in a row below this fraction end the fit
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Data in the core's layout, kept for many calls."""
+
+    x: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    single_precision: bool = False
+    core: _core.Data = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        arrays = [np.ascontiguousarray(a, np.float64) for a in (self.x, self.y, self.weight)]
+        core = _core.Data(x=arrays[0], y=arrays[1], weight=arrays[2], single_precision=self.single_precision)
+        object.__setattr__(self, "core", core)
+
+    @classmethod
+    def of(cls, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None, **options: bool) -> Samples:
+        return cls(x, y, np.ones(len(y)) if weight is None else weight, **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Results of a batch, one row or entry per start."""
+
+    params: np.ndarray
+    objective: np.ndarray
+    misfit: np.ndarray
+    status: np.ndarray
+    iterations: np.ndarray
+    moments: np.ndarray | None = None
+    state: np.ndarray | None = None
+    gradient: np.ndarray | None = None
+
+
+def default_threads() -> int:
+    """The cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else (os.cpu_count() or 1)
+
+
+def _batch(tape: Tape, masks: np.ndarray | None, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    params = np.atleast_2d(np.ascontiguousarray(params, np.float64))
+    if masks is None:
+        masks = np.ones((len(params), tape.n_params), np.uint8)
+    return np.atleast_2d(np.ascontiguousarray(masks, np.uint8)), params
+
+
+def _penalties(tape: Tape, penalties: Penalties) -> dict:
+    ridge = np.zeros(tape.n_params) if penalties.ridge is None else penalties.ridge
+    return {"ridge": np.ascontiguousarray(ridge, np.float64), "aux": penalties.aux}
+
+
+def values(
+    tape: Tape, samples: Samples, params: np.ndarray, masks: np.ndarray | None = None, threads: int = 1
+) -> np.ndarray:
+    """The model's value, (starts, samples)."""
+    masks, params = _batch(tape, masks, params)
+    return _core.values(tape.core, samples.core, masks, params, threads)
+
+
+def jacobian(
+    tape: Tape, samples: Samples, params: np.ndarray, mask: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """One start's values and their derivatives, (samples,) and (samples, parameters)."""
+    mask, params = _batch(tape, mask, params)
+    return _core.jacobian(tape.core, samples.core, mask, params)
+
+
+def gradient(
+    tape: Tape,
+    samples: Samples,
+    params: np.ndarray,
+    masks: np.ndarray | None = None,
+    penalties: Penalties = Penalties(),
+    threads: int = 1,
+) -> Fits:
+    masks, params = _batch(tape, masks, params)
+    extra = _penalties(tape, penalties)
+    return Fits(
+        **_core.gradient(tape.core, samples.core, masks, params, lasso=penalties.lasso, threads=threads, **extra)
+    )
+
+
+def objective(
+    tape: Tape,
+    samples: Samples,
+    params: np.ndarray,
+    masks: np.ndarray | None = None,
+    penalties: Penalties = Penalties(),
+    threads: int = 1,
+) -> Fits:
+    masks, params = _batch(tape, masks, params)
+    extra = _penalties(tape, penalties)
+    return Fits(
+        **_core.objective(tape.core, samples.core, masks, params, lasso=penalties.lasso, threads=threads, **extra)
+    )
+
+
+def adam(
+    tape: Tape,
+    samples: Samples,
+    params: np.ndarray,
+    masks: np.ndarray | None,
+    options: Adam,
+    penalties: Penalties = Penalties(),
+    *,
+    resume: Fits | None = None,
+    threads: int = 1,
+    stop: StopFlag | None = None,
+    time_limit: float = 0.0,
+) -> Fits:
+    """Adam from ``params``; ``resume`` carries the moments and the rate over from an earlier piece of the run."""
+    masks, params = _batch(tape, masks, params)
+    return Fits(
+        **_core.adam(
+            tape.core,
+            samples.core,
+            masks,
+            params,
+            lasso=penalties.lasso,
+            steps=options.steps,
+            rate=options.rate,
+            beta1=options.beta1,
+            beta2=options.beta2,
+            epsilon=options.epsilon,
+            patience=options.patience,
+            factor=options.factor,
+            minimum_rate=options.minimum_rate,
+            threshold=options.threshold,
+            keep_best=options.keep_best,
+            moments=None if resume is None else resume.moments,
+            state=None if resume is None else resume.state,
+            threads=threads,
+            stop=stop,
+            time_limit=time_limit,
+            **_penalties(tape, penalties),
+        )
+    )
+
+
+def levenberg(
+    tape: Tape,
+    samples: Samples,
+    params: np.ndarray,
+    masks: np.ndarray | None,
+    options: Levenberg,
+    penalties: Penalties = Penalties(),
+    *,
+    threads: int = 1,
+    stop: StopFlag | None = None,
+    time_limit: float = 0.0,
+) -> Fits:
+    """Levenberg-Marquardt from ``params``. The absolute penalty is not part of it."""
+    masks, params = _batch(tape, masks, params)
+    return Fits(
+        **_core.levenberg(
+            tape.core,
+            samples.core,
+            masks,
+            params,
+            iterations=options.iterations,
+            damping=options.damping,
+            target=options.target,
+            least_reduction=options.least_reduction,
+            threads=threads,
+            stop=stop,
+            time_limit=time_limit,
+            **_penalties(tape, penalties),
+        )
+    )

@@ -1,0 +1,39 @@
+"""The exceptions and warnings of ceql. Each message names the problem and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CeqlError(ValueError):
+    """Base of every error that ceql raises on purpose."""
+
+
+class InputError(CeqlError):
+    """The data or a setting cannot be used as given."""
+
+
+class UnknownNameError(CeqlError):
+    """A name (operator, recipe, problem, option) that does not exist."""
+
+
+class MissingExtraError(CeqlError, ImportError):
+    """An optional dependency is not installed."""
+
+
+class CeqlWarning(UserWarning):
+    """Something the user should know about a result that was still produced."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """An error that offers the nearest known name and lists them all."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return UnknownNameError(f"There is no {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+
+
+def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
+    """An error that says which command installs what is missing."""
+    return MissingExtraError(f"{purpose} needs {package}, which is not installed: pip install 'ceql[{extra}]'")

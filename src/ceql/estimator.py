@@ -1,0 +1,196 @@
+"""The scikit-learn face of ceql: validate, discover, expose what was found."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sympy
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ceql.data import Dataset, column_names, numeric_matrix
+from ceql.errors import CeqlWarning, InputError
+from ceql.formula import Formula, in_readable_form
+from ceql.pipeline import Discovery, Settings, discover, resolve_recipe
+from ceql.progress import live_display
+from ceql.selection import gains
+
+
+class CEQLRegressor(RegressorMixin, BaseEstimator):
+    """Finds a short formula for y in terms of the columns of X.
+
+    Parameters
+    ----------
+    recipe : "search", "paper" or a Recipe
+        "search" fits thousands of small sub-networks and is right for almost everything. "paper" trains the one dense
+        network of the Complex Equation Learner paper, for comparison.
+    operators : list of str, optional
+        What formulas are made of, for example ["mul", "div", "sqrt"]; sums and constants are always there. Name fewer
+        to search faster, or others (see ``ceql.operators.names()``) when you know that they occur.
+    time_limit : float
+        Seconds after which the best formula so far is returned. Easy problems end long before.
+    max_complexity : int, optional
+        The most nodes a formula may have.
+    model_selection : "best", "accuracy" or "score"
+        Which row of ``equations_`` is used for prediction: the noise-aware choice, the lowest loss, or the steepest
+        gain in accuracy per node.
+    random_state : int
+        The same number gives the same formula, whatever the number of workers.
+    n_jobs : int, optional
+        Threads to use; all cores by default.
+    complex_weights : bool
+        False trains on the real axis only. It exists to show what the complex domain is good for.
+    verbose : bool, optional
+        Show a live display. By default it is shown in a terminal or notebook and not when output is piped.
+    """
+
+    def __init__(
+        self,
+        recipe: Any = "search",
+        operators: Any = None,
+        time_limit: float = 60.0,
+        max_complexity: int | None = None,
+        model_selection: str = "best",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        complex_weights: bool = True,
+        verbose: bool | None = None,
+    ) -> None:
+        self.recipe = recipe
+        self.operators = operators
+        self.time_limit = time_limit
+        self.max_complexity = max_complexity
+        self.model_selection = model_selection
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.complex_weights = complex_weights
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CEQLRegressor:
+        """Searches for the formula. Ctrl-C stops the search and keeps the best formula so far."""
+        data = Dataset.of(X, y, sample_weight)
+        settings = self._settings(data)
+        with live_display(self.verbose) as display:
+            discovery = discover(data, settings, display)
+        self.n_features_in_ = data.x.shape[1]
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array(data.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.discovery_: Discovery = discovery
+        self.equations_ = equations_table(discovery)
+        self.poles_ = list(discovery.poles)
+        self._data = data
+        self._advise(data)
+        return self
+
+    def predict(self, X: Any, row: int | None = None) -> np.ndarray:
+        """Values of the formula (or of another row of ``equations_``); NaN where it is undefined."""
+        formula = self._formula(row)
+        return formula(self._checked(X))
+
+    def sympy(self, row: int | None = None, form: str = "smallest") -> sympy.Expr:
+        """The formula: the form with the fewest nodes, or form="readable" for the one with the shortest constants."""
+        formula = self._formula(row)
+        if form == "smallest":
+            return formula.expression
+        if form == "readable":
+            return in_readable_form(formula, self._data)
+        raise InputError(f"form must be 'smallest' or 'readable', not {form!r}.")
+
+    def latex(self, row: int | None = None, form: str = "smallest") -> str:
+        return sympy.latex(self.sympy(row, form))
+
+    def _formula(self, row: int | None = None) -> Formula:
+        check_is_fitted(self)
+        front = self.discovery_.front
+        if row is None:
+            return self.discovery_.best
+        if not isinstance(row, int | np.integer) or not -len(front) <= row < len(front):
+            raise InputError(f"equations_ has rows 0 to {len(front) - 1}; there is no row {row!r}.")
+        return front[row]
+
+    def _checked(self, X: Any) -> np.ndarray:
+        names = column_names(X)
+        known = getattr(self, "feature_names_in_", None)
+        if hasattr(X, "columns") and known is not None:
+            missing = [name for name in known if name not in names]
+            if missing:
+                raise InputError(
+                    f"The feature names should match those that were passed during fit. X lacks: {', '.join(missing)}."
+                )
+            X = X[list(known)]
+            names = tuple(known)
+        x = numeric_matrix(X, names)
+        if len(x) == 0:
+            raise InputError("Found array with 0 sample(s): X is empty.")
+        if x.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {x.shape[1]} features, but CEQLRegressor is expecting {self.n_features_in_} features as input."
+            )
+        return x
+
+    def _settings(self, data: Dataset) -> Settings:
+        if self.recipe != "search":
+            resolve_recipe(self.recipe)
+        if not self.time_limit > 0:
+            raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}.")
+        if self.max_complexity is not None and self.max_complexity < 1:
+            raise InputError(f"max_complexity must be at least 1, not {self.max_complexity!r}.")
+        return Settings(
+            recipe=self.recipe,
+            operators=None if self.operators is None else tuple(self.operators),
+            time_limit=float(self.time_limit),
+            max_complexity=self.max_complexity,
+            model_selection=self.model_selection,
+            seed=_seed(self.random_state),
+            threads=_threads(self.n_jobs),
+            complex_weights=bool(self.complex_weights),
+        )
+
+    def _advise(self, data: Dataset) -> None:
+        constants = len(self.discovery_.best.constants)
+        if len(data.y) <= constants:
+            warnings.warn(
+                f"The formula has {constants} constants but there are only {len(data.y)} rows: it may just interpolate "
+                "them. Give more rows or set max_complexity lower.",
+                CeqlWarning,
+                stacklevel=3,
+            )
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    raise InputError(f"random_state must be a non-negative integer or None, not {random_state!r}.")
+
+
+def _threads(n_jobs: int | None) -> int | None:
+    if n_jobs is None or n_jobs == -1:
+        return None
+    if isinstance(n_jobs, int | np.integer) and n_jobs >= 1:
+        return int(n_jobs)
+    raise InputError(f"n_jobs must be a positive integer, -1 or None, not {n_jobs!r}.")
+
+
+def equations_table(discovery: Discovery) -> pd.DataFrame:
+    """The front as a table, simplest formula first; `chosen` marks the row that `predict` uses."""
+    return pd.DataFrame(
+        {
+            "complexity": [formula.complexity for formula in discovery.front],
+            "loss": [formula.loss for formula in discovery.front],
+            "score": gains(discovery.front),
+            "equation": [str(formula) for formula in discovery.front],
+            "sympy_format": [formula.expression for formula in discovery.front],
+            "chosen": [k == discovery.chosen for k in range(len(discovery.front))],
+        }
+    )

@@ -1,0 +1,7 @@
+"""The constants of a formula: naming them, fitting them, rounding them to what they mean."""
+
+from ceql.expression.parametrise import Parametrised, parametrise
+from ceql.expression.refit import Refit, refit
+from ceql.expression.snapping import snap
+
+__all__ = ["Parametrised", "Refit", "parametrise", "refit", "snap"]

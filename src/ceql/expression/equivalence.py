@@ -1,0 +1,113 @@
+"""Decides whether a found formula is the true one, by structure and by values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+from sympy import Float, Symbol
+
+from ceql.expression import polynomial as P
+from ceql.expression.fraction_sums import Region
+from ceql.expression.polynomial import Poly
+from ceql.expression.simplify import ARITHMETIC_FAILURES
+from ceql.expression.symbolic import Expr
+from ceql.expression.timeout import TimeLimitExceeded, call_with_limit
+from ceql.expression.workspace import Array, OutOfTime, Workspace, typical_size, values_at
+
+CONSTANT_TOLERANCE = 1e-6
+LEFTOVER = 1e-8
+VALUE_TOLERANCE = 1e-5
+TIGHT_VALUE_TOLERANCE = 1e-9
+AGREEING_SHARE = 0.98
+WIDER = 0.5
+FRESH_POINTS = 400
+EXTRA_CONSTANTS = 2
+
+
+class Equivalence(Enum):
+    """How far two formulas are known to be the same."""
+
+    EXACT_STRUCTURE = "same structure, constants equal to 1e-6"
+    NUMERIC = "same values far beyond the data, structure undecided"
+    DIFFERENT = "different"
+
+
+@np.errstate(all="ignore")
+def equivalence(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, time_limit: float = 2.0) -> Equivalence:
+    """Compare cross-multiplied coefficients, with values at fresh points as second witness."""
+    inside, beyond = fresh_points(np.asarray(x, dtype=np.float64))
+    if not _values_agree(found, truth, symbols, inside, VALUE_TOLERANCE, AGREEING_SHARE):
+        return Equivalence.DIFFERENT
+    if same_structure(found, truth, symbols, x, time_limit):
+        return Equivalence.EXACT_STRUCTURE
+    everywhere = np.vstack([inside, beyond])
+    if _values_agree(found, truth, symbols, everywhere, TIGHT_VALUE_TOLERANCE, 1.0):
+        return Equivalence.NUMERIC
+    return Equivalence.DIFFERENT
+
+
+def is_exact(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array) -> bool:
+    """Whether ``found`` is ``truth``: same structure, or the same values with about as many constants."""
+    verdict = equivalence(found, truth, symbols, x)
+    if verdict is Equivalence.NUMERIC:
+        return _constants(found) <= _constants(truth) + EXTRA_CONSTANTS
+    return verdict is Equivalence.EXACT_STRUCTURE
+
+
+def _constants(expr: Expr) -> int:
+    if not expr.args:
+        return int(isinstance(expr, Float))
+    return sum(_constants(argument) for argument in expr.args)
+
+
+def fresh_points(x: Array) -> tuple[Array, Array]:
+    """Points in the box of the data, and points in a box half as wide again on each side."""
+    generator = np.random.default_rng(20240601)
+    low, high = np.min(x, axis=0), np.max(x, axis=0)
+    margin = WIDER * np.maximum(high - low, 1e-6)
+    shape = (FRESH_POINTS, x.shape[1])
+    return generator.uniform(low, high, shape), generator.uniform(low - margin, high + margin, shape)
+
+
+def _values_agree(
+    found: Expr, truth: Expr, symbols: Sequence[Symbol], points: Array, tolerance: float, share: float
+) -> bool:
+    wanted, got = values_at(truth, symbols, points), values_at(found, symbols, points)
+    defined = np.isfinite(wanted)
+    if not np.any(defined):
+        return not np.any(np.isfinite(got))
+    wanted, got = wanted[defined], got[defined]
+    floor = 1e-3 * typical_size(wanted)
+    with np.errstate(invalid="ignore"):
+        close = np.abs(got - wanted) <= tolerance * (np.abs(wanted) + floor)
+    return float(np.mean(close)) >= share
+
+
+def same_structure(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, time_limit: float = 2.0) -> bool:
+    """Whether the two are one fraction over the same building blocks; False when undecided."""
+    workspace = Workspace(symbols, x, time_limit)
+    try:
+        return call_with_limit(lambda: _cross_products_agree(found, truth, workspace), time_limit)
+    except (TimeLimitExceeded, OutOfTime, RecursionError, *ARITHMETIC_FAILURES):
+        return False
+
+
+def _cross_products_agree(found: Expr, truth: Expr, workspace: Workspace) -> bool:
+    region = Region(workspace, [truth, found], CONSTANT_TOLERANCE)
+    true_above, true_key = region.together(region.read(truth))
+    found_above, found_key = region.together(region.read(found))
+    left = P.multiply(true_above, region.expanded(found_key))
+    right = P.multiply(found_above, region.expanded(true_key))
+    return _same_coefficients(left, right)
+
+
+def _same_coefficients(left: Poly, right: Poly) -> bool:
+    top = max((abs(value) for value in (*left.values(), *right.values())), default=0.0)
+    for monomial in left.keys() | right.keys():
+        a, b = left.get(monomial, 0.0), right.get(monomial, 0.0)
+        # What rounding leaves of a cancelled term is small beside the largest coefficient.
+        if abs(a - b) > max(2.0 * CONSTANT_TOLERANCE * max(abs(a), abs(b)), LEFTOVER * top):
+            return False
+    return True

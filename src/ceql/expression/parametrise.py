@@ -1,0 +1,70 @@
+"""Replaces the decimal constants of a formula by symbols that can be fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sympy import Dummy, Float, Integer, Pow, Rational
+
+from ceql.expression.symbolic import Expr
+
+
+@dataclass(frozen=True)
+class Parametrised:
+    """``expr`` with its decimal constants replaced by ``symbols``, whose values were ``values``."""
+
+    expr: Expr
+    symbols: tuple[Dummy, ...]
+    values: np.ndarray
+
+    def substitute(self, values: np.ndarray | list[Expr]) -> Expr:
+        """The formula with these numbers in place of its symbols."""
+        numbers = [value if isinstance(value, Expr) else Float(float(value)) for value in values]
+        return self.expr.xreplace(dict(zip(self.symbols, numbers, strict=True)))
+
+
+class _Collector:
+    def __init__(self) -> None:
+        self.symbols: list[Dummy] = []
+        self.values: list[float] = []
+        self._seen: dict[Expr, Expr] = {}
+
+    def replace(self, expr: Expr) -> Expr:
+        if isinstance(expr, Float):
+            return self._new_constant(expr)
+        if not expr.args or not expr.has(Float):
+            return expr
+        # Equal compound subexpressions keep sharing their constants; equal lone numbers do not,
+        # because two coefficients may have the same value by chance.
+        if expr not in self._seen:
+            self._seen[expr] = self._rebuild(expr)
+        return self._seen[expr]
+
+    def _rebuild(self, expr: Expr) -> Expr:
+        if isinstance(expr, Pow) and isinstance(expr.exp, Float):
+            structural = structural_exponent(float(expr.exp))
+            if structural is not None:
+                return Pow(self.replace(expr.base), structural)
+        return expr.func(*[self.replace(argument) for argument in expr.args])
+
+    def _new_constant(self, number: Float) -> Dummy:
+        symbol = Dummy(f"c{len(self.symbols)}", real=True)
+        self.symbols.append(symbol)
+        self.values.append(float(number))
+        return symbol
+
+
+def structural_exponent(value: float) -> Expr | None:
+    """Integer and half-integer exponents are part of the structure, not numbers to fit."""
+    doubled = 2.0 * value
+    if doubled != round(doubled):
+        return None
+    return Integer(int(value)) if value == int(value) else Rational(int(doubled), 2)
+
+
+def parametrise(expr: Expr) -> Parametrised:
+    """Name every decimal constant; integers, fractions, pi and whole exponents stay as they are."""
+    collector = _Collector()
+    replaced = collector.replace(expr)
+    return Parametrised(replaced, tuple(collector.symbols), np.array(collector.values, dtype=np.float64))

@@ -1,0 +1,166 @@
+"""Least-squares refinement of the constants of a formula, down to rounding level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sympy import Symbol
+
+from ceql.expression.jacobian import CompiledJacobian, value_and_jacobian
+from ceql.expression.parametrise import Parametrised, parametrise
+from ceql.expression.symbolic import Expr
+
+Array = np.ndarray
+RANK_TOLERANCE = 1e-13
+LARGEST_DAMPING = 1e12
+SMALLEST_DAMPING = 1e-14
+
+
+@dataclass(frozen=True)
+class Refit:
+    """A formula with refined constants.
+
+    ``values``, ``standard_errors`` and ``covariance`` follow the order of ``parametrise(expr)``;
+    ``misfit`` is the weighted sum of squared residuals.
+    """
+
+    expr: Expr
+    values: Array
+    standard_errors: Array
+    misfit: float
+    covariance: Array
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Residuals of one compiled formula on the rows where it was defined at the start."""
+
+    program: CompiledJacobian
+    x: Array
+    y: Array
+    root_weights: Array
+
+    def residuals(self, values: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return (self.program.value(self.x, values) - self.y) * self.root_weights
+
+    def misfit(self, values: Array) -> float:
+        return squared_norm(self.residuals(values))
+
+    def linearise(self, values: Array) -> tuple[Array, Array]:
+        fitted, jacobian = self.program(self.x, values)
+        with np.errstate(all="ignore"):
+            return (fitted - self.y) * self.root_weights, jacobian * self.root_weights[:, None]
+
+
+def squared_norm(residuals: Array) -> float:
+    """Sum of squares; infinite when any residual is not finite, so that such a step is refused."""
+    if not np.all(np.isfinite(residuals)):
+        return float("inf")
+    with np.errstate(over="ignore"):
+        return float(residuals @ residuals)
+
+
+def make_problem(form: Parametrised, symbols: Sequence[Symbol], x: Array, y: Array, weights: Array | None) -> Problem:
+    """Rows where the formula has no value at its starting constants take no part in the fit."""
+    program = value_and_jacobian(form.expr, symbols, form.symbols)
+    matrix = np.asarray(x, dtype=np.float64)
+    target = np.asarray(y, dtype=np.float64)
+    root_weights = np.ones(len(target)) if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
+    usable = np.isfinite(program.value(matrix, form.values)) & np.isfinite(target) & (root_weights > 0)
+    return Problem(program, matrix[usable], target[usable], root_weights[usable])
+
+
+def damped_step(jacobian: Array, residuals: Array, damping: float) -> Array:
+    """Minimise |J step + r|^2 + damping |scaled step|^2 by SVD; directions without support stay put."""
+    scale = np.linalg.norm(jacobian, axis=0)
+    scale[scale == 0.0] = 1.0
+    if not np.all(np.isfinite(scale)):
+        return np.zeros(jacobian.shape[1])  # no direction can be trusted here
+    u, sigma, vt = np.linalg.svd(jacobian / scale, full_matrices=False)
+    supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
+    gains = np.where(supported, sigma / np.where(supported, sigma**2 + damping, 1.0), 0.0)
+    return -(vt.T @ (gains * (u.T @ residuals))) / scale
+
+
+def minimise(problem: Problem, start: Array, max_iterations: int) -> tuple[Array, float]:
+    """Levenberg-Marquardt; returns constants whose misfit is never above the starting one."""
+    values, best = np.array(start, dtype=np.float64), problem.misfit(start)
+    if values.size == 0 or not np.isfinite(best):
+        return values, best
+    damping, stalls = 1e-3, 0
+    for _ in range(max_iterations):
+        residuals, jacobian = problem.linearise(values)
+        if best == 0.0 or not np.all(np.isfinite(jacobian)):
+            break
+        values, improved, damping = _improve(problem, values, best, residuals, jacobian, damping)
+        # At rounding level improvements are luck: two tiny ones in a row mean the bottom is reached.
+        stalls = stalls + 1 if improved > best * (1.0 - 1e-6) else 0
+        exhausted = improved >= best
+        best = improved
+        if exhausted or stalls >= 2:
+            break
+    return values, best
+
+
+def _improve(
+    problem: Problem, values: Array, best: float, residuals: Array, jacobian: Array, damping: float
+) -> tuple[Array, float, float]:
+    """One accepted step: the full Gauss-Newton step when it helps, else a damped one."""
+    candidates = [values + damped_step(jacobian, residuals, trial) for trial in (0.0, damping)]
+    scores = [problem.misfit(candidate) for candidate in candidates]
+    winner = int(np.argmin(scores))
+    if scores[winner] < best:
+        return candidates[winner], scores[winner], max(damping * 0.1, SMALLEST_DAMPING)
+    while damping < LARGEST_DAMPING:
+        damping *= 10.0
+        candidate = values + damped_step(jacobian, residuals, damping)
+        score = problem.misfit(candidate)
+        if score < best:
+            return candidate, score, damping
+    return values, best, damping
+
+
+def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
+    """Covariance from the residual variance with N - p degrees of freedom; infinite if unsupported."""
+    count = len(values)
+    if count == 0:
+        return np.zeros((0, 0))
+    _, jacobian = problem.linearise(values)
+    freedom = len(problem.y) - count
+    scale = np.linalg.norm(jacobian, axis=0)
+    if freedom <= 0 or not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(scale)):
+        return np.full((count, count), np.inf)
+    dead = scale == 0.0
+    scale[dead] = 1.0
+    _, sigma, vt = np.linalg.svd(jacobian / scale, full_matrices=False)
+    supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
+    if not np.all(supported):
+        # A direction without support leaves its constants undetermined; say so for those alone.
+        loose = np.any(np.abs(vt[~supported]) > 1e-6, axis=0)
+        inverse = np.where(supported, 1.0 / np.where(supported, sigma, 1.0), 0.0)
+        covariance = (vt.T * inverse**2) @ vt / np.outer(scale, scale) * (misfit / freedom)
+        covariance[loose, loose] = np.inf
+        return covariance
+    return (vt.T / sigma**2) @ vt / np.outer(scale, scale) * (misfit / freedom)
+
+
+@np.errstate(all="ignore")
+def refit(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weights: Array | None = None,
+    max_iterations: int = 50,
+) -> Refit:
+    """Refine every decimal constant of ``expr``; the misfit on the data never gets worse."""
+    form = parametrise(expr)
+    problem = make_problem(form, symbols, x, y, weights)
+    values, misfit = minimise(problem, form.values, max_iterations)
+    covariance = covariance_of(problem, values, misfit)
+    errors = np.sqrt(np.abs(np.diag(covariance)))
+    refined = form.substitute(values) if len(values) else expr
+    return Refit(refined, values, errors, misfit, covariance)

@@ -1,0 +1,236 @@
+"""Finds the shortest among the equal forms of a formula.
+
+A formula is read as sums of fractions over its building blocks (symbols, logs, roots, ...), whose
+arguments are shortened first.  From that reading come nested, factored, divided, continued and
+partial-fraction forms; constants then move in or out of logs, roots and exponentials.  Every form
+is compared with the original at sample points, so a faulty rewrite costs time but never the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+from sympy import Float, I, Symbol, nan, oo, zoo
+
+from ceql.expression import polynomial as P
+from ceql.expression.decimals import constants_length
+from ceql.expression.drafts import written
+from ceql.expression.folding import variants, worth_folding
+from ceql.expression.fraction_sums import Denominator, Region, Undefined
+from ceql.expression.generators import is_rational_step
+from ceql.expression.polynomial import Poly, TooLarge
+from ceql.expression.precision import REFINED, constants_known_to
+from ceql.expression.rational_forms import RationalWriter
+from ceql.expression.symbolic import Expr, factors_of
+from ceql.expression.timeout import TimeLimitExceeded, call_with_limit
+from ceql.expression.workspace import OutOfTime, Workspace, agrees, number, values_at
+
+Array = np.ndarray
+ARITHMETIC_FAILURES = (TooLarge, Undefined, OverflowError, ZeroDivisionError, ValueError, TypeError)
+FORMS_WRITTEN = 8
+FOLDED_FORMS = 3
+SCALES_TRIED = 6
+
+
+class Simplifier:
+    """Searches equal forms of formulas over one workspace, keeping what it finds as it goes."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._settled: dict[Expr, Expr] = {}
+        self._ranked: dict[Expr, list[Expr]] = {}
+        self._readings: dict[Expr, tuple[RationalWriter, Poly, Denominator] | None] = {}
+        self.found: list[Expr] = []
+
+    def shortest_form(self, expr: Expr) -> Expr:
+        """The shortest form found that has the value of ``expr`` at the sample points."""
+        if not expr.args:
+            return number(float(expr)) if isinstance(expr, Float) else expr
+        known = self._settled.get(expr)
+        if known is None:
+            known = self._settled[expr] = self._first_valid(expr)
+        return known
+
+    def ranked(self, expr: Expr) -> list[Expr]:
+        """Equal forms, the shortest first, remembered."""
+        if expr not in self._ranked:
+            self._ranked[expr] = sorted(dict.fromkeys(self.candidates(expr)), key=self._rank)
+        return self._ranked[expr]
+
+    def _first_valid(self, expr: Expr) -> Expr:
+        reference = self._workspace.values(expr)
+        for candidate in self.ranked(expr):
+            if candidate == expr or agrees(self._workspace.values(candidate), reference):
+                return candidate
+        return expr
+
+    def _rank(self, expr: Expr) -> tuple[int, int]:
+        return self._workspace.count(expr), constants_length(expr)
+
+    def candidates(self, expr: Expr) -> list[Expr]:
+        """Equal forms of ``expr``, not yet checked."""
+        self._workspace.check_time()
+        if is_monomial(expr):
+            return [expr, with_plain_units(expr)]
+        forms = [expr]
+        if is_rational_step(expr):
+            # First as a whole: if time runs out, these are the forms worth having.
+            forms += self._rational(expr.xreplace(self._settled_blocks(expr)))
+        forms.append(expr.func(*[self.shortest_form(argument) for argument in expr.args]))
+        if worth_folding(expr):
+            ranked = sorted(dict.fromkeys(forms), key=self._rank)
+            for form in ranked[:FOLDED_FORMS]:
+                forms += self._folded(form)
+        return forms
+
+    def _settled_blocks(self, expr: Expr) -> dict[Expr, Expr]:
+        """The building blocks of a formula with the shortened ones that replace them."""
+        if expr.is_Atom:
+            return {}
+        if is_rational_step(expr):
+            merged: dict[Expr, Expr] = {}
+            for argument in expr.args:
+                merged.update(self._settled_blocks(argument))
+            return merged
+        return {expr: self.shortest_form(expr)}
+
+    def _rational(self, expr: Expr) -> list[Expr]:
+        try:
+            region = Region(self._workspace, [expr])
+            groups = region.read(expr)
+            writer = RationalWriter(self._workspace, region)
+            drafts = writer.forms(*region.together(groups))
+            if len(groups) > 1:
+                drafts += writer.sums(groups)
+        except ARITHMETIC_FAILURES:
+            return []
+        drafts.sort(key=lambda draft: draft.count)
+        forms = [written(draft) for draft in drafts[:FORMS_WRITTEN]]
+        self.found += forms
+        return forms
+
+    def _folded(self, expr: Expr) -> list[Expr]:
+        """Fold the inner nodes first, then this one, while it gets shorter."""
+        if expr.is_Atom:
+            return [expr]
+        best = expr
+        if is_rational_step(expr):
+            best = expr.func(*[self._workspace.shortest(self._folded(part)) for part in expr.args])
+        forms = [best]
+        for _ in range(3):
+            proposals = self._proposals(best)
+            forms += proposals
+            better = self._workspace.shortest([best, *proposals])
+            if self._workspace.count(better) >= self._workspace.count(best):
+                break
+            best = better
+        return forms
+
+    def _proposals(self, expr: Expr) -> list[Expr]:
+        self._workspace.check_time()
+        if not worth_folding(expr):
+            return []
+        try:
+            return list(variants(expr, self))
+        except (OverflowError, ZeroDivisionError, ValueError):
+            return []
+
+    def _reading(self, expr: Expr) -> tuple[RationalWriter, Poly, Denominator] | None:
+        if expr not in self._readings:
+            try:
+                region = Region(self._workspace, [expr])
+                numerator, key = region.together(region.read(expr))
+                self._readings[expr] = (RationalWriter(self._workspace, region), numerator, key)
+            except ARITHMETIC_FAILURES:
+                self._readings[expr] = None
+        return self._readings[expr]
+
+    def scales(self, argument: Expr) -> list[float]:
+        reading = self._reading(argument)
+        if reading is None:
+            return []
+        sizes = [1.0 / abs(value) for value in list(reading[1].values())[:SCALES_TRIED]]
+        return list(dict.fromkeys(sizes))
+
+    def scaled(self, argument: Expr, factor: float) -> Expr:
+        reading = self._reading(argument)
+        if reading is None:
+            return number(factor) * argument
+        writer, numerator, key = reading
+        return written(writer.best(P.scale(numerator, factor), key))
+
+
+def is_monomial(expr: Expr) -> bool:
+    """A number times integer powers of symbols: nothing to search."""
+    return all(
+        factor.is_Number or factor.is_Symbol or (factor.is_Pow and factor.base.is_Symbol and factor.exp.is_Integer)
+        for factor in factors_of(expr)
+    )
+
+
+def is_real_formula(expr: Expr) -> bool:
+    """Infinite or imaginary constants have no real value to preserve."""
+    return not expr.has(I, zoo, nan, oo)
+
+
+def with_plain_units(expr: Expr) -> Expr:
+    """1.0*x becomes x."""
+    coefficient, rest = expr.as_coeff_Mul()
+    return number(float(coefficient)) * rest if isinstance(coefficient, Float) else expr
+
+
+@np.errstate(all="ignore")
+def forms(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    time_limit: float = 1.0,
+    x: Array | None = None,
+    accuracy: float = REFINED,
+) -> list[Expr]:
+    """Distinct forms equal to ``expr``, the shortest first; ``expr`` itself is always among them.
+
+    ``accuracy`` says how well the constants are known.  Forms keep the value to 1e-9; with constants
+    known less well than 1e-11, to a hundred times their accuracy, and should be refitted afterwards.
+    """
+    if not is_real_formula(expr):
+        return [expr]
+    with constants_known_to(accuracy):
+        return _search(expr, symbols, time_limit, x)
+
+
+def _search(expr: Expr, symbols: Sequence[Symbol], time_limit: float, x: Array | None) -> list[Expr]:
+    workspace = Workspace(symbols, x, time_limit)
+    simplifier = Simplifier(workspace)
+    collected: list[Expr] = [expr]
+
+    def search() -> None:
+        collected.extend(simplifier.candidates(expr))
+
+    # The clock inside the search is the usual end; the watchdog catches one step that hangs.
+    with suppress(TimeLimitExceeded, OutOfTime, RecursionError):
+        call_with_limit(search, 1.2 * time_limit + 0.02)
+    collected.extend(simplifier.found)
+    return _verified(collected, expr, workspace)
+
+
+def _verified(candidates: list[Expr], expr: Expr, workspace: Workspace) -> list[Expr]:
+    reference = values_at(expr, workspace.symbols, workspace.checks)
+
+    def holds(form: Expr) -> bool:
+        return form == expr or agrees(values_at(form, workspace.symbols, workspace.checks), reference)
+
+    ranked = sorted(dict.fromkeys(candidates), key=lambda f: (workspace.count(f), constants_length(f)))
+    return [form for form in ranked if holds(form)]
+
+
+def smallest(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: Array | None = None,
+    time_limit: float = 1.0,
+    accuracy: float = REFINED,
+) -> Expr:
+    """The equal form with the fewest nodes; of those, the one with the shortest constants."""
+    return forms(expr, symbols, time_limit, x, accuracy)[0]

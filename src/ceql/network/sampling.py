@@ -1,0 +1,220 @@
+"""Small random sub-networks of a library, many at a time, as masks over its edges.
+
+One dense network fits a few points in a thousand wrong ways. A sub-network with a handful of operators and edges
+either is the formula or is not, and a core that fits thousands of them a second can afford to ask.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ceql.network.masks import clean_up
+from ceql.network.network import OUTPUT, Network
+from ceql.operators import Argument
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What sub-networks look like before the data have spoken."""
+
+    # Chances of 0, 1, 2, ... units in a layer, for draws of depth 1, 2, 3.
+    units_per_layer: tuple[tuple[tuple[float, ...], ...], ...] = (
+        ((0.10, 0.50, 0.30, 0.10),),
+        ((0.05, 0.40, 0.35, 0.20), (0.0, 0.65, 0.30, 0.05)),
+        ((0.05, 0.45, 0.35, 0.15), (0.0, 0.55, 0.35, 0.10), (0.0, 0.85, 0.15)),
+    )
+    depths: tuple[float, ...] = (0.20, 0.45, 0.35)
+    low_fan_in: float = 0.3  # share of draws whose sums have one or two sources
+    edge_chance: float = 0.65  # in the others, the chance of each edge that is possible
+    readout_chance: float = 0.4  # of an edge into the output that nothing forces
+    inputs_used: tuple[float, ...] = (
+        0.25,
+        0.25,
+        0.2,
+        0.15,
+        0.15,
+    )  # chances of using 1, 2, ... of many inputs
+    maximum_edges: int = 26
+
+
+@dataclass(frozen=True, eq=False)
+class _Wires:
+    """A network's wiring as arrays, made once per network."""
+
+    source: np.ndarray  # per edge: node
+    target: np.ndarray  # per edge: node it goes into, n_nodes for the output
+    firsts: np.ndarray  # per sum: its first edge
+    is_constant_sum: np.ndarray  # per edge: into an exponent
+
+
+def _wires(network: Network) -> _Wires:
+    sums = network.sums
+    target_of_sum = np.array([network.n_nodes if s.unit == OUTPUT else network.node(s.unit) for s in sums])
+    constant = np.array([s.kind is Argument.CONSTANT for s in sums])
+    return _Wires(
+        network.edge_source,
+        target_of_sum[network.edge_sum],
+        np.array([s.first for s in sums]),
+        constant[network.edge_sum],
+    )
+
+
+def draw(network: Network, count: int, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+    """`count` clean sub-networks, (count, n_edges)."""
+    wires = _wires(network)
+    kept: list[np.ndarray] = []
+    missing = count
+    while missing > 0:
+        edges = clean_up(network, _draft(network, wires, int(1.5 * missing) + 8, rng, prior))
+        size = edges.sum(axis=1)
+        good = edges[(size > 0) & (size <= prior.maximum_edges)]
+        kept.append(good[:missing])
+        missing -= len(kept[-1])
+    return np.concatenate(kept)
+
+
+def _draft(network: Network, wires: _Wires, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+    alive = _choose_nodes(network, count, rng, prior)
+    possible = alive[:, wires.source] & alive[:, wires.target]
+    sparse = rng.random(count) < prior.low_fan_in
+    chance = np.where(sparse[:, None], 0.12, rng.uniform(0.3, 1.0, (count, 1)) ** 0.7 * prior.edge_chance / 0.7)
+    ticket = rng.random(possible.shape)
+    into_output = wires.target == network.n_nodes
+    edges = possible & (ticket < np.where(into_output, prior.readout_chance, chance))
+    # Every sum of a chosen unit draws on something: the possible source with the lowest ticket.
+    ticket = np.where(possible, ticket, 2.0)
+    lowest = np.minimum.reduceat(ticket, wires.firsts, axis=1)
+    edges |= possible & (ticket == lowest[:, network.edge_sum])
+    edges |= possible & wires.is_constant_sum
+    return _connect_upwards(network, wires, alive, edges, possible, rng)
+
+
+def _choose_nodes(network: Network, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+    """Which inputs and units each draw may use, (count, n_nodes + 1); the last column is the output."""
+    alive = np.zeros((count, network.n_nodes + 1), bool)
+    alive[:, -1] = True
+    alive[:, network.one] = network.bias
+    chances = np.array(prior.inputs_used)
+    if network.n_inputs <= 2:
+        chances = np.full(network.n_inputs, 1.0)
+    chances = chances[: network.n_inputs] / chances[: network.n_inputs].sum()
+    used = rng.choice(len(chances), count, p=chances) + 1
+    if network.n_inputs <= 8:
+        used = np.where(rng.random(count) < 0.4, network.n_inputs, used)
+    rank = rng.random((count, network.n_inputs)).argsort(axis=1).argsort(axis=1)
+    alive[:, : network.n_inputs] = rank < used[:, None]
+    n_layers = len(network.layers)
+    depth_chances = np.array(prior.depths[:n_layers])
+    depth = rng.choice(len(depth_chances), count, p=depth_chances / depth_chances.sum())
+    layer_of_unit = network.layer_of_unit
+    for layer in range(n_layers):
+        units = np.flatnonzero(layer_of_unit == layer)
+        wanted = np.zeros(count, int)
+        for d in range(layer, len(depth_chances)):
+            table = np.array(prior.units_per_layer[d][layer])
+            here = depth == d
+            wanted[here] = rng.choice(len(table), here.sum(), p=table / table.sum())
+        rank = rng.random((count, len(units))).argsort(axis=1).argsort(axis=1)
+        alive[:, [network.node(u) for u in units]] = rank < wanted[:, None]
+    return alive
+
+
+def _connect_upwards(network, wires, alive, edges, possible, rng) -> np.ndarray:
+    """Gives every chosen unit that feeds nothing one outgoing edge, so that it is not cleaned away."""
+    for unit in range(len(network.units) - 1, -1, -1):
+        outgoing = np.flatnonzero(wires.source == network.node(unit))
+        if not len(outgoing):
+            continue
+        orphan = alive[:, network.node(unit)] & ~edges[:, outgoing].any(axis=1)
+        rows = np.flatnonzero(orphan)
+        if not len(rows):
+            continue
+        ticket = rng.random((len(rows), len(outgoing))) + 10.0 * ~possible[np.ix_(rows, outgoing)]
+        edges[rows, outgoing[ticket.argmin(axis=1)]] = True
+    return edges
+
+
+def mutate(network: Network, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+    """One child per parent: edges added, dropped or moved, units swapped for others of their layer."""
+    children = parents.copy()
+    wires = _wires(network)
+    for row in range(len(children)):
+        for _ in range(1 + rng.poisson(0.7)):
+            _MUTATIONS[rng.choice(len(_MUTATIONS), p=_MUTATION_CHANCES)](network, wires, children[row], rng)
+    children = clean_up(network, children)
+    size = children.sum(axis=1)
+    lost = (size == 0) | (size > prior.maximum_edges)
+    children[lost] = parents[lost]
+    return children
+
+
+def _live_nodes(network: Network, wires: _Wires, edges: np.ndarray) -> np.ndarray:
+    live = np.zeros(network.n_nodes + 1, bool)
+    live[wires.source[edges]] = True
+    live[wires.target[edges]] = True
+    live[: network.n_inputs] = True
+    live[network.one] = network.bias
+    live[-1] = True
+    return live
+
+
+def _add_edge(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+    live = _live_nodes(network, wires, edges)
+    options = np.flatnonzero(~edges & live[wires.source] & live[wires.target] & ~wires.is_constant_sum)
+    if len(options):
+        edges[rng.choice(options)] = True
+
+
+def _drop_edge(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+    options = np.flatnonzero(edges)
+    if len(options) > 1:
+        edges[rng.choice(options)] = False
+
+
+def _add_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+    live = _live_nodes(network, wires, edges)
+    idle = [u for u in range(len(network.units)) if not live[network.node(u)]]
+    if not idle:
+        return
+    unit = int(rng.choice(idle))
+    for s in network.sums:
+        if s.unit == unit:
+            options = np.arange(s.first, s.last)[live[wires.source[s.first : s.last]]]
+            number = min(len(options), 1 + rng.poisson(0.6))
+            edges[rng.choice(options, number, replace=False)] = True
+    outgoing = np.flatnonzero((wires.source == network.node(unit)) & live[wires.target])
+    edges[rng.choice(outgoing)] = True
+
+
+def _swap_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+    """Another operator of the same layer takes over the edges of a live one."""
+    live = _live_nodes(network, wires, edges)
+    active = [u for u in range(len(network.units)) if live[network.node(u)]]
+    if not active:
+        return
+    old = int(rng.choice(active))
+    layer = network.layer_of_unit[old]
+    rivals = [u for u in range(len(network.units)) if network.layer_of_unit[u] == layer and not live[network.node(u)]]
+    if not rivals:
+        return
+    new = int(rng.choice(rivals))
+    old_sums = [s for s in network.sums if s.unit == old]
+    for position, s in enumerate(t for t in network.sums if t.unit == new):
+        donor = old_sums[min(position, len(old_sums) - 1)]
+        if s.last - s.first == donor.last - donor.first:
+            edges[s.first : s.last] = edges[donor.first : donor.last]
+        else:
+            edges[s.first : s.last] = True
+    for s in old_sums:
+        edges[s.first : s.last] = False
+    for edge in np.flatnonzero((wires.source == network.node(old)) & edges):
+        s = network.sums[network.edge_sum[edge]]
+        twin = s.first + np.flatnonzero(wires.source[s.first : s.last] == network.node(new))
+        edges[twin] = True
+        edges[edge] = False
+
+
+_MUTATIONS = (_add_edge, _drop_edge, _add_unit, _swap_unit)
+_MUTATION_CHANCES = (0.35, 0.25, 0.2, 0.2)

@@ -1,0 +1,11 @@
+"""The operators a network is made of.
+
+Each is one object that knows its complex surrogate for training, its exact real form, its SymPy form and how it is
+written onto a tape. A user adds their own with :func:`register`.
+"""
+
+from ceql.operators.base import Argument, Operator
+from ceql.operators.custom import register
+from ceql.operators.library import get, names
+
+__all__ = ["Argument", "Operator", "get", "names", "register"]

@@ -1,0 +1,61 @@
+"""What an operator is: its arguments, its complex surrogate, its exact real form and its symbol, in one object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import sympy
+
+from ceql.engine.tape import TapeBuilder
+
+
+class Argument(Enum):
+    """How an operator reads one of its weighted sums."""
+
+    REAL = "real"  # only the real part matters, so no imaginary weights are kept
+    COMPLEX = "complex"  # the imaginary part smooths a pole, a branch point or an oscillation
+    CONSTANT = "constant"  # a learned number, such as an exponent: no input enters
+
+
+# A complex argument is the pair (real slot, imaginary slot); a real one is (slot, None).
+ArgumentSlots = tuple[int, int | None]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A node of the network.
+
+    ``surrogate`` is what training sees, on complex128 arguments; the tape's real arithmetic must equal it.
+    ``real`` is the operator itself, with NaN outside its domain. ``record`` writes it onto a tape.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    surrogate: Callable[..., np.ndarray]
+    real: Callable[..., np.ndarray]
+    symbolic: Callable[..., sympy.Expr]
+    record: Callable[..., int]
+    complexity: int = 1
+    positive_argument: bool = False  # its first argument must be positive where the formula is used
+    zero_at_zero: bool = True  # an empty argument makes the value zero, so the unit can go without a change
+
+    @property
+    def arity(self) -> int:
+        return len(self.arguments)
+
+
+def recorded(opcode: str) -> Callable[..., int]:
+    """Writes one tape node: complex arguments give two slots, real ones a single slot."""
+
+    def record(tape: TapeBuilder, *arguments: ArgumentSlots, kinds: tuple[Argument, ...]) -> int:
+        slots: list[int | None] = []
+        for (re, im), kind in zip(arguments, kinds, strict=True):
+            slots.append(re)
+            if kind is Argument.COMPLEX:
+                slots.append(im)
+        return tape.operator(opcode, *slots)
+
+    return record

@@ -1,0 +1,168 @@
+"""A user's own operator: a SymPy formula of the built-in ones, checked and compiled to tape nodes."""
+
+from __future__ import annotations
+
+import keyword
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.engine.tape import TapeBuilder
+from ceql.errors import InputError
+from ceql.operators import library
+from ceql.operators.base import Argument, ArgumentSlots, Operator
+
+_UNARY = {
+    sympy.log: "log",
+    sympy.exp: "exp",
+    sympy.sin: "sin",
+    sympy.cos: "cos",
+    sympy.tanh: "tanh",
+    sympy.Abs: "abs",
+}
+_PROBES = np.array([-2.3, -1.1, -0.4, 0.3, 0.9, 1.7, 2.6])
+
+
+def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, formula: sympy.Expr) -> Operator:
+    """Makes ``formula`` of one or two symbols an operator of the library.
+
+    >>> x = sympy.Symbol("x")
+    >>> register("logistic", x, 1 / (1 + sympy.exp(-x))).arity
+    1
+    """
+    symbols = (arguments,) if isinstance(arguments, sympy.Symbol) else tuple(arguments)
+    _check(name, symbols, formula)
+    kinds = (Argument.REAL,) * len(symbols)
+
+    def record(tape: TapeBuilder, *slots: ArgumentSlots, kinds: tuple[Argument, ...]) -> int:
+        return _record(tape, formula, {s: slot[0] for s, slot in zip(symbols, slots, strict=True)}, {})
+
+    def real(*values: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(_evaluate(formula, dict(zip(symbols, map(np.asarray, values), strict=True))), float)
+
+    def symbolic(*expressions: sympy.Expr) -> Any:
+        return formula.subs(dict(zip(symbols, expressions, strict=True)), simultaneous=True)
+
+    at_zero = real(*(np.zeros(1) for _ in symbols))[0]
+    operator = Operator(
+        name,
+        kinds,
+        lambda *z: real(*(part.real for part in z)),
+        real,
+        symbolic,
+        record,
+        complexity=max(1, sum(1 for _ in sympy.preorder_traversal(formula)) - len(symbols)),
+        zero_at_zero=bool(at_zero == 0),
+    )
+    _probe(operator, formula, symbols)
+    library.add(operator)
+    return operator
+
+
+def _check(name: str, symbols: tuple[sympy.Symbol, ...], formula: sympy.Expr) -> None:
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise InputError(f"An operator's name must be a plain word such as 'logistic', not {name!r}.")
+    if library.is_built_in(name):
+        raise InputError(f"{name!r} is a built-in operator; choose another name.")
+    if not 1 <= len(symbols) <= 2 or not all(isinstance(s, sympy.Symbol) for s in symbols):
+        raise InputError("An operator takes one or two SymPy symbols as its arguments.")
+    if not isinstance(formula, sympy.Expr):
+        raise InputError(f"The formula must be a SymPy expression, not {type(formula).__name__}.")
+    strangers = formula.free_symbols - set(symbols)
+    if strangers:
+        raise InputError(f"The formula uses symbols that are not arguments: {sorted(map(str, strangers))}.")
+    if formula.free_symbols != set(symbols):
+        raise InputError("Every argument must appear in the formula.")
+
+
+def _probe(operator: Operator, formula: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> None:
+    """Finite somewhere, and with a finite derivative there: otherwise no fit can use it."""
+    arguments = [_PROBES, _PROBES[::-1].copy()][: len(symbols)]
+    values = operator.real(*arguments)
+    if values.shape != _PROBES.shape:
+        raise InputError(f"Operator {operator.name!r} does not give one number per sample.")
+    finite = np.isfinite(values)
+    if not finite.any():
+        raise InputError(f"Operator {operator.name!r} is not finite at any of the points it was tried at.")
+    for symbol in symbols:
+        slope = np.asarray(_evaluate(sympy.diff(formula, symbol), dict(zip(symbols, arguments, strict=True))), float)
+        if not np.isfinite(np.broadcast_to(slope, _PROBES.shape)[finite]).any():
+            raise InputError(f"Operator {operator.name!r} has no finite derivative where it is defined.")
+
+
+def _evaluate(formula: sympy.Basic, values: dict[Any, np.ndarray]) -> Any:
+    with np.errstate(all="ignore"):
+        if formula in values:
+            return values[formula]
+        if formula.is_number:
+            return np.float64(formula.evalf())
+        parts = [_evaluate(part, values) for part in formula.args]
+        if formula.is_Add:
+            return np.sum(np.broadcast_arrays(*parts), axis=0)
+        if formula.is_Mul:
+            return np.prod(np.broadcast_arrays(*parts), axis=0)
+        if formula.is_Pow:
+            return np.power(parts[0], parts[1])
+        if formula.func in _UNARY:
+            return library.get(_UNARY[formula.func]).real(parts[0])
+        if formula.func is sympy.sign:
+            return np.sign(parts[0])
+    raise _unsupported(formula)
+
+
+def _unsupported(formula: sympy.Basic) -> InputError:
+    known = ", ".join(sorted(_UNARY.values()))
+    return InputError(
+        f"{formula.func.__name__} cannot be compiled. Use +, -, *, /, powers with constant exponents, {known}."
+    )
+
+
+def _record(tape: TapeBuilder, formula: sympy.Expr, slots: dict[Any, int], seen: dict[sympy.Basic, int]) -> int:
+    """Writes the formula's nodes in order and returns the slot of its value; equal parts are written once."""
+    if formula in slots:
+        return slots[formula]
+    if formula not in seen:
+        seen[formula] = _record_new(tape, formula, slots, seen)
+    return seen[formula]
+
+
+def _record_new(tape, formula, slots, seen) -> int:
+    def inner(part: sympy.Expr) -> int:
+        return _record(tape, part, slots, seen)
+
+    if formula.is_number:
+        return tape.linear([(tape.one, -1, float(formula))])
+    if formula.is_Add:
+        terms = [term.as_coeff_Mul() for term in formula.args]
+        return tape.linear(
+            [(tape.one if rest == 1 else inner(rest), -1, float(coefficient)) for coefficient, rest in terms]
+        )
+    if formula.is_Mul:
+        coefficient, rest = formula.as_coeff_Mul()
+        if coefficient != 1:
+            return tape.linear([(inner(rest), -1, float(coefficient))])
+        slot = inner(formula.args[0])
+        for factor in formula.args[1:]:
+            slot = tape.operator("mul", slot, inner(factor))
+        return slot
+    if formula.is_Pow:
+        return _record_power(tape, inner(formula.base), formula.exp)
+    if formula.func in _UNARY:
+        name = _UNARY[formula.func]
+        takes_imaginary = Argument.COMPLEX in library.get(name).arguments
+        return tape.operator(name, inner(formula.args[0]), *((None,) if takes_imaginary else ()))
+    raise _unsupported(formula)
+
+
+def _record_power(tape: TapeBuilder, base: int, exponent: sympy.Expr) -> int:
+    if not exponent.is_number:
+        raise InputError("Powers in an operator need a constant exponent; write exp(y*log(x)) otherwise.")
+    if exponent == 2 or exponent == 3:
+        return tape.operator("square" if exponent == 2 else "cube", base)
+    if exponent == -1:
+        return tape.operator("div", tape.one, base, None)
+    if exponent == sympy.Rational(1, 2):
+        return tape.operator("sqrt", base, None)
+    return tape.operator("pow", base, None, tape.linear([(tape.one, -1, float(exponent))]))

@@ -1,0 +1,95 @@
+"""Which edges can go: by size, by the loss they carry, or by refitting without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ceql.engine import fit
+from ceql.engine.record import DomainPenalty, network_tape
+from ceql.network import Network, clean_up
+
+
+def drop_small(network: Network, edges: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
+    """Removes edges whose complex weight is smaller than `threshold`, unless nothing would be left."""
+    kept = clean_up(network, edges & (np.abs(weights) >= threshold))
+    return kept if kept.any() else edges
+
+
+def drop_least_important(
+    network: Network,
+    edges: np.ndarray,
+    loss_without: Callable[[np.ndarray], np.ndarray],
+    fraction: float,
+    minimum_edges: int,
+) -> np.ndarray:
+    """Removes the `fraction` of live edges whose removal raises the loss least, but never below `minimum_edges`.
+
+    Each removal is judged anew after the one before: of two edges that can stand in for each other only one may go.
+
+    `loss_without` takes masks, one per candidate removal and each already cleaned up, and gives their losses.
+    """
+    goal = max(minimum_edges, int(edges.sum()) - max(1, int(fraction * edges.sum())))
+    while edges.sum() > goal:
+        candidates = removals(network, edges)
+        candidates = candidates[candidates.sum(axis=1) >= minimum_edges]
+        losses = loss_without(candidates)
+        if not np.isfinite(losses).any():
+            break
+        edges = candidates[np.argmin(losses)]
+    return edges
+
+
+def removals(network: Network, edges: np.ndarray) -> np.ndarray:
+    """Every mask that one removal and its clean-up lead to, (candidates, n_edges); equal ones are given once."""
+    live = np.flatnonzero(edges)
+    candidates = np.repeat(edges[None], len(live), axis=0)
+    candidates[np.arange(len(live)), live] = False
+    candidates = clean_up(network, candidates)
+    return np.unique(candidates[candidates.any(axis=1)], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A sub-network on the real axis with its fit."""
+
+    edges: np.ndarray
+    params: np.ndarray
+    misfit: float
+
+
+def eliminate(
+    network: Network, samples: fit.Samples, start: Reduced, tolerance: float, threads: int = 1
+) -> list[Reduced]:
+    """Drops one edge after the other, refitting each time, until one is left.
+
+    While a removal keeps the misfit below `tolerance` the one that takes most with it goes first; after that the one
+    that costs least. The path from large to small is returned, `start` first.
+    """
+    tape = network_tape(network, DomainPenalty.SHORTFALL)
+    path = [start]
+    while path[-1].edges.sum() > 1:
+        now = path[-1]
+        candidates = removals(network, now.edges)
+        masks = network.parameter_mask(candidates, imaginary=False)
+        params = np.repeat(now.params[None], len(candidates), axis=0)
+        fits = fit.levenberg(
+            tape,
+            samples,
+            params,
+            masks,
+            fit.Levenberg(60, target=1e-2 * tolerance),
+            fit.Penalties(aux=1e-2),
+            threads=threads,
+        )
+        misfit = np.where(np.isfinite(fits.objective), fits.objective, np.inf)
+        if not np.isfinite(misfit).any():
+            break
+        held = misfit <= tolerance
+        sizes = candidates.sum(axis=1)
+        order = np.lexsort((misfit, np.where(held, sizes, 0), ~held))
+        best = order[0]
+        path.append(Reduced(candidates[best], np.where(masks[best], fits.params[best], 0.0), float(misfit[best])))
+    return path

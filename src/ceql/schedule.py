@@ -1,0 +1,83 @@
+"""How one chunk of starts is fitted: a few Adam steps in the complex domain, then least squares onto the real axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ceql.engine import fit
+from ceql.engine.record import DomainPenalty, network_tape
+from ceql.network import Network
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The stages of a fit as data. Misfits are relative: the target has unit scale."""
+
+    adam_steps: int = 100
+    adam_rate: float = 2e-2
+    adam_imaginary: float = 1e-6
+    adam_argument: float = 1e-3
+    first_look: int = 15  # Levenberg-Marquardt iterations before the halving
+    survivors: float = 0.25
+    imaginary: tuple[float, ...] = (
+        1e-6,
+        1e-4,
+        1e-2,
+    )  # the penalty grows and the poles slide onto the real axis
+    descent: int = 40  # iterations at each of these
+    finish: int = 120  # iterations on the real axis
+    argument: float = 1e-2  # weight of arguments below zero in least squares
+    target: float = 1e-28
+    complex_weights: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Fitted starts on the real axis: live edges, real parameters, misfit, and whether every domain is respected."""
+
+    edges: np.ndarray
+    params: np.ndarray
+    misfit: np.ndarray
+    in_domain: np.ndarray
+
+    @staticmethod
+    def concatenate(chunks: list[Chunk]) -> Chunk:
+        return Chunk(*(np.concatenate([getattr(c, name) for c in chunks]) for name in Chunk.__annotations__))
+
+
+def fit_chunk(
+    network: Network,
+    samples: fit.Samples,
+    edges: np.ndarray,
+    params: np.ndarray,
+    schedule: Schedule,
+    threads: int = 1,
+    stop: fit.StopFlag | None = None,
+) -> Chunk:
+    """Runs the whole schedule. The result of a start depends on nothing but its own row and its chunk."""
+    run = {"threads": threads, "stop": stop}
+    angle, shortfall = network_tape(network), network_tape(network, DomainPenalty.SHORTFALL)
+    masks = network.smoothing_mask(edges) if schedule.complex_weights else network.parameter_mask(edges, False)
+    on_imaginary = network.is_imaginary.astype(float)
+
+    def least_squares(params, masks, iterations, imaginary):
+        options = fit.Levenberg(iterations, target=schedule.target)
+        penalties = fit.Penalties(ridge=imaginary * on_imaginary, aux=schedule.argument)
+        return fit.levenberg(shortfall, samples, params, masks, options, penalties, **run)
+
+    adam = fit.Adam(schedule.adam_steps, schedule.adam_rate)
+    penalties = fit.Penalties(ridge=schedule.adam_imaginary * on_imaginary, aux=schedule.adam_argument)
+    params = fit.adam(angle, samples, params, masks, adam, penalties, **run).params
+    fits = least_squares(params, masks, schedule.first_look, schedule.imaginary[0])
+    best = np.argsort(np.where(np.isfinite(fits.objective), fits.objective, np.inf), kind="stable")
+    best = best[: max(1, int(schedule.survivors * len(best)))]
+    edges, masks, params = edges[best], masks[best], fits.params[best]
+    if schedule.complex_weights:
+        for imaginary in schedule.imaginary:
+            params = least_squares(params, masks, schedule.descent, imaginary).params
+    masks = network.parameter_mask(edges, imaginary=False)
+    fits = least_squares(params, masks, schedule.finish, 0.0)
+    misfit = np.where(np.isfinite(fits.misfit), fits.misfit, np.inf)
+    return Chunk(edges, np.where(masks, fits.params, 0.0), misfit, fits.objective <= fits.misfit)

@@ -1,0 +1,123 @@
+"""The search: rounds of small random sub-networks, each fitted to the end, the best ones bred further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ceql.engine import fit
+from ceql.network import Network
+from ceql.network.sampling import Prior, draw, mutate
+from ceql.schedule import Chunk, Schedule, fit_chunk
+
+EXACT = 1e-18  # relative misfit below which a fit counts as the formula itself
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    round_size: int = 1024
+    chunk_size: int = 256
+    start_scale: float = 0.7
+    mutant_share: float = 0.5  # of a round, from the second on
+    inherit_share: float = 0.5  # of the mutants, keep their parent's weights
+    parents: int = 48
+    archive: int = 400
+    prior: Prior = field(default_factory=Prior)
+    schedule: Schedule = field(default_factory=Schedule)
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """The best fits so far, in the order of their score, one per structure."""
+
+    chunk: Chunk
+    starts: int = 0
+    rounds: int = 0
+
+    @property
+    def hits(self) -> np.ndarray:
+        return np.flatnonzero((self.chunk.misfit < EXACT) & self.chunk.in_domain)
+
+
+def score(chunk: Chunk, n_samples: int) -> np.ndarray:
+    """An information criterion per sample: log misfit plus a price per edge."""
+    misfit = np.maximum(chunk.misfit, 1e-30) * np.where(chunk.in_domain, 1.0, 1e3)
+    return np.log(misfit) + chunk.edges.sum(axis=1) * np.log(n_samples) / n_samples
+
+
+def merge(archive: Archive, new: Chunk, starts: int, n_samples: int, size: int) -> Archive:
+    both = Chunk.concatenate([archive.chunk, new])
+    order = np.argsort(score(both, n_samples), kind="stable")
+    _, first = np.unique(both.edges[order], axis=0, return_index=True)
+    order = order[np.sort(first)]
+    # Keep the best of every size besides the best overall: they are the front.
+    sizes = both.edges[order].sum(axis=1)
+    per_size = np.concatenate([np.flatnonzero(sizes == s)[:8] for s in np.unique(sizes)])
+    kept = np.unique(np.concatenate([np.arange(min(size, len(order))), per_size]))
+    order = order[kept]
+    return Archive(
+        Chunk(both.edges[order], both.params[order], both.misfit[order], both.in_domain[order]),
+        archive.starts + starts,
+        archive.rounds + 1,
+    )
+
+
+def propose(network: Network, settings: SearchSettings, archive: Archive, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The starts of the next round: live edges and initial parameters."""
+    rng = np.random.default_rng([seed, archive.rounds])
+    count = settings.round_size
+    n_mutants = int(settings.mutant_share * count) if archive.rounds else 0
+    edges = draw(network, count - n_mutants, rng, settings.prior)
+    params = rng.normal(0.0, settings.start_scale, (count, network.n_params))
+    if n_mutants:
+        parents = np.floor(settings.parents * rng.random(n_mutants) ** 2).astype(int)
+        parents = np.minimum(parents, len(archive.chunk.misfit) - 1)
+        children = mutate(network, archive.chunk.edges[parents], rng, settings.prior)
+        edges = np.concatenate([edges, children])
+        inherits = rng.random(n_mutants) < settings.inherit_share
+        rows = count - n_mutants + np.flatnonzero(inherits)
+        inherited = archive.chunk.params[parents[inherits]]
+        known = inherited != 0.0
+        params[rows] = np.where(known, inherited, params[rows] * np.where(network.is_imaginary, 0.5, 0.3))
+    return edges, params
+
+
+def run_round(
+    network: Network,
+    samples: fit.Samples,
+    settings: SearchSettings,
+    archive: Archive,
+    seed: int,
+    fit_chunks: Callable[[list[tuple[np.ndarray, np.ndarray]]], list[Chunk]],
+) -> Archive:
+    edges, params = propose(network, settings, archive, seed)
+    step = settings.chunk_size
+    chunks = fit_chunks([(edges[k : k + step], params[k : k + step]) for k in range(0, len(edges), step)])
+    return merge(archive, Chunk.concatenate(chunks), len(edges), len(samples.y), settings.archive)
+
+
+def empty_archive(network: Network) -> Archive:
+    none = Chunk(np.zeros((0, network.n_edges), bool), np.zeros((0, network.n_params)), np.zeros(0), np.zeros(0, bool))
+    return Archive(none)
+
+
+def search(
+    network: Network,
+    samples: fit.Samples,
+    settings: SearchSettings,
+    seed: int,
+    *,
+    threads: int = 1,
+    stop: fit.StopFlag | None = None,
+) -> Iterator[Archive]:
+    """Yields the archive after every round, for as long as it is asked."""
+    archive = empty_archive(network)
+
+    def fit_chunks(work: list[tuple[np.ndarray, np.ndarray]]) -> list[Chunk]:
+        return [fit_chunk(network, samples, e, p, settings.schedule, threads, stop) for e, p in work]
+
+    while True:
+        archive = run_round(network, samples, settings, archive, seed, fit_chunks)
+        yield archive

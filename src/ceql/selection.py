@@ -1,0 +1,58 @@
+"""From many formulas to a front, and from the front to the one that is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ceql.errors import unknown_name
+from ceql.expression import parametrise
+from ceql.formula import Formula
+
+RULES = ("best", "accuracy", "score")
+
+
+def pareto_front(formulas: Sequence[Formula]) -> list[Formula]:
+    """The formulas that no other beats in both complexity and loss, simplest first."""
+    front: list[Formula] = []
+    for formula in sorted(formulas, key=lambda f: (f.complexity, f.loss)):
+        if np.isfinite(formula.loss) and (not front or formula.loss < front[-1].loss):
+            front.append(formula)
+    return front
+
+
+def gains(front: Sequence[Formula]) -> np.ndarray:
+    """How much each row lowers the logarithm of the loss per node it adds (PySR's score)."""
+    score = np.zeros(len(front))
+    for k in range(1, len(front)):
+        step = front[k].complexity - front[k - 1].complexity
+        score[k] = (np.log(floor(front[k - 1].loss)) - np.log(floor(front[k].loss))) / step
+    return score
+
+
+def floor(loss: float) -> float:
+    return max(loss, 1e-300)
+
+
+def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float) -> int:
+    """The row to report: "best" weighs fit against size with the noise in mind, "accuracy" takes the lowest loss and
+    "score" the steepest gain among rows within 1.5 times the lowest loss."""
+    if rule not in RULES:
+        raise unknown_name("model_selection rule", rule, RULES)
+    losses = np.array([formula.loss for formula in front])
+    exact = np.flatnonzero(losses <= 1e-24 * y_size)
+    if len(exact):
+        return int(exact[0])
+    if rule == "accuracy":
+        return int(np.argmin(losses))
+    if rule == "score":
+        near = losses <= 1.5 * losses.min()
+        return int(np.argmax(np.where(near, gains(front), -np.inf)))
+    return int(np.argmin([criterion(formula, n_samples) for formula in front]))
+
+
+def criterion(formula: Formula, n_samples: int) -> float:
+    """The Bayesian information criterion with a price on structure: every node could have been another."""
+    constants = len(parametrise(formula.expression).symbols)
+    return n_samples * np.log(floor(formula.loss)) + np.log(n_samples) * (constants + 1) + 2.0 * formula.complexity

@@ -1,0 +1,129 @@
+"""The adapters: small real runs where the system is installed, and their parts everywhere."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ceql.bench.baselines import METHODS
+from ceql.bench.baselines.aaa import quotient, trimmed
+from ceql.bench.baselines.front import Row, best_row, pareto, rounding
+from ceql.bench.baselines.own import Own
+from ceql.bench.baselines.polish import Data, Rough, refitted, without_neutral
+from ceql.bench.errors import MethodError
+from ceql.bench.methods import find_method
+from ceql.bench.problems import load_problem, load_suite, sample
+from ceql.bench.score import score
+from ceql.expression import node_count, parse_formula
+
+
+def solved(method, problem_name, seconds=1.0):
+    problem = load_problem(problem_name)
+    samples = sample(problem, 0)
+    found = method.run(samples.X_train, samples.y_train, samples.names, 0, seconds)
+    return score(found.expression, problem, samples)
+
+
+@pytest.mark.parametrize("name", ["E-1", "E-3", "E-7", "E-9", "E-10"])
+def test_aaa_finds_the_rationals_of_one_variable(name):
+    result = solved(find_method("aaa"), name)
+    assert result.exact
+    assert result.equivalent
+
+
+def test_aaa_does_not_find_a_log():
+    assert not solved(find_method("aaa"), "E-5").exact
+
+
+def test_aaa_refuses_two_variables():
+    with pytest.raises(MethodError, match="one variable; this problem has 2"):
+        solved(find_method("aaa"), "E-8")
+
+
+def test_quotient_equals_the_barycentric_form():
+    points, values, weights = (
+        np.array([-1.0, 0.3, 2.0]),
+        np.array([2.0, -1.0, 0.5]),
+        np.array([0.2, -0.7, 0.4]),
+    )
+    top, bottom = quotient(points, values, weights)
+    x = 0.77
+    terms = weights / (x - points)
+    expected = (terms @ values) / terms.sum()
+    assert np.polyval(top[::-1], x) / np.polyval(bottom[::-1], x) == pytest.approx(expected, rel=1e-13)
+    assert len(trimmed(np.array([1.0, 2.0, 1e-15]), 2.0, 1e-11)) == 2
+
+
+@pytest.mark.parametrize("name", ["E-1", "E-2", "E-3", "E-4"])
+def test_sindy_finds_the_polynomials(name):
+    pytest.importorskip("pysindy")
+    assert solved(find_method("sindy"), name).exact
+
+
+def test_sindy_fails_on_a_pole():
+    pytest.importorskip("pysindy")
+    result = solved(find_method("sindy"), "E-7")
+    assert not result.exact
+    assert result.interp_mse > 1
+
+
+def test_operon_runs_and_is_refitted():
+    pytest.importorskip("pyoperon")
+    result = solved(find_method("operon"), "E-1", seconds=1)
+    assert result.exact
+    # Beyond what float32 constants can give.
+    assert result.interp_mse < 1e-26
+
+
+def test_gplearn_runs():
+    pytest.importorskip("gplearn")
+    result = solved(find_method("gplearn", {"population": 100}), "E-1", seconds=0.2)
+    assert math.isfinite(result.interp_mse)
+
+
+def test_polish_refits_and_drops_what_does_nothing():
+    X = np.linspace(-2, 2, 50)[:, None]
+    y = 1.5 * X[:, 0] / (X[:, 0] - 2.5)
+    constants = [np.float32(1e-7), np.float32(1.0000001), np.float32(1.5), np.float32(-2.5)]
+
+    def write(texts):
+        return "({} + ({}*(({}*x1)/(x1 + {}))))".format(*texts)
+
+    rough, data = Rough(write, constants), Data(X, y, ("x1",))
+    loss, expression = refitted(rough, data)
+    assert loss < 1e-28
+    slim = without_neutral(rough, data, loss, expression, rounding(y))
+    # One scale is left free: a fraction has it.
+    assert node_count(slim) == node_count(parse_formula("1.5*x1/(x1 - 2.5)", ("x1",)))
+
+
+def test_best_row_is_the_knee_of_the_front():
+    rows = [Row(1, 10.0, "a"), Row(3, 9.0, "b"), Row(5, 1e-30, "c"), Row(9, 1e-31, "d"), Row(9, 20.0, "e")]
+    assert best_row(rows, floor=1e-28).expression == "c"
+    assert [row.expression for row in pareto(rows)] == ["a", "b", "c", "d"]
+    assert best_row([Row(4, math.inf, "only")], 1e-28).expression == "only"
+
+
+def test_own_methods_pass_what_they_say():
+    assert Own("ceql").arguments(3, 30.0) == {"random_state": 3, "time_limit": 30.0}
+    assert Own("ceql-paper", recipe="paper").arguments(3, 30.0) == {"random_state": 3, "recipe": "paper"}
+
+
+def test_methods_are_called_by_their_names():
+    assert all(method.name == name for name, method in METHODS.items())
+    assert all(method.settings.keys().isdisjoint({"name"}) for method in METHODS.values())
+
+
+def test_settings_of_suites_exist():
+    for suite in ("paper", "poles", "noise", "scalability", "ablation"):
+        loaded = load_suite(suite)
+        for name in (*loaded.methods, *loaded.settings):
+            assert find_method(name, loaded.settings.get(name)).name == name
+    assert "exp" in find_method("operon", load_suite("poles").settings["operon"]).settings["operators"]
+
+
+def test_typos_in_settings():
+    with pytest.raises(MethodError, match="Did you mean 'max_length'"):
+        find_method("operon", {"maxlength": 3})
