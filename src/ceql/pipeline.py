@@ -15,7 +15,7 @@ from ceql.engine import fit
 from ceql.errors import InputError, unknown_name
 from ceql.expression.extract import extract, upright
 from ceql.expression.poles import Pole, find_poles
-from ceql.formula import Formula, make_symbols, mean_square, polish
+from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
 from ceql.network import Network
 from ceql.pruning import Reduced, eliminate
 from ceql.search import Archive, SearchSettings
@@ -23,7 +23,8 @@ from ceql.selection import choose, pareto_front
 from ceql.training import Recipe, train
 from ceql.training.recipes import RECIPES
 
-_HITS_TRIED = 4  # exact fits that are carried to a formula; the smallest wins
+_HITS_TRIED = 6  # exact fits that are eliminated
+_POLISHED = 2  # of these, the smallest become formulas
 _BRED = 6  # inexact fits that are eliminated into a front
 _QUIET_ROUNDS = 8  # rounds without progress after which a noisy search ends
 
@@ -232,22 +233,19 @@ class _Searching:
     def _exact_formulas(self, archive: Archive) -> list[Formula]:
         """Exact fits that survive elimination, as formulas; a fit is tried only once."""
         hits = archive.hits
-        hits = hits[np.argsort(archive.chunk.edges[hits].sum(axis=1), kind="stable")][: 2 * _HITS_TRIED]
+        hits = hits[np.argsort(archive.chunk.edges[hits].sum(axis=1), kind="stable")]
+        untried = [k for k in hits if archive.chunk.edges[k].tobytes() not in self.tried][:_HITS_TRIED]
         tolerance = searching.EXACT * self.y_size
-        formulas: dict[bytes, Formula] = {}
-        for index in hits:
-            key = archive.chunk.edges[index].tobytes()
-            if key in self.tried or len(formulas) >= _HITS_TRIED:
-                continue
-            self.tried.add(key)
+        survivors: dict[bytes, Reduced] = {}
+        for index in untried:
+            self.tried.add(archive.chunk.edges[index].tobytes())
             path = eliminate(self.network, self.plain, self._reduced(archive, index), tolerance, self.threads)
             exact = [step for step in path if step.misfit <= tolerance]
-            if not exact or exact[-1].edges.tobytes() in formulas:
-                continue
-            formula = self._formula(exact[-1])
-            if formula is not None and formula.loss <= tolerance * self.scaling.y**2:
-                formulas[exact[-1].edges.tobytes()] = formula
-        return list(formulas.values())
+            if exact:
+                survivors[exact[-1].edges.tobytes()] = exact[-1]
+        smallest_first = sorted(survivors.values(), key=lambda step: int(step.edges.sum()))
+        formulas = [self._formula(step, polish) for step in smallest_first[:_POLISHED]]
+        return [f for f in formulas if f is not None and f.loss <= tolerance * self.scaling.y**2]
 
     def _front(self, archive: Archive, few: bool = False) -> list[Formula]:
         """Approximate formulas of all sizes: the best fits of the archive and what elimination makes of them."""
@@ -261,7 +259,9 @@ class _Searching:
             rows = np.flatnonzero((sizes == size) & chunk.in_domain)
             if len(rows):
                 states.append(self._reduced(archive, rows[np.argmin(chunk.misfit[rows])]))
-        return [f for f in map(self._formula, self._best_per_size(states, 6 if few else 16)) if f is not None]
+        kept = self._best_per_size(states, 5 if few else 16)
+        formulas = [self._formula(state, sketch if few else polish) for state in kept]
+        return [f for f in formulas if f is not None]
 
     def _best_per_size(self, states: list[Reduced], most: int) -> list[Reduced]:
         best: dict[int, Reduced] = {}
@@ -275,9 +275,9 @@ class _Searching:
                 kept.append(best[size])
         return kept[:most]
 
-    def _formula(self, state: Reduced) -> Formula | None:
+    def _formula(self, state: Reduced, finish: Callable[..., Formula | None]) -> Formula | None:
         """In the user's units: powers of two are put back into the symbols, so no digit is lost."""
         params = upright(self.network, state.edges, state.params, self.samples.x)
         symbols = [s / float(k) for s, k in zip(self.symbols, self.scaling.x, strict=True)]
         raw = self.scaling.y * extract(self.network, state.edges, params, symbols)
-        return polish(raw, self.data, self.symbols, time_limit=0.5)
+        return finish(raw, self.data, self.symbols)

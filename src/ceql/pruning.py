@@ -48,7 +48,8 @@ def removals(network: Network, edges: np.ndarray) -> np.ndarray:
     candidates = np.repeat(edges[None], len(live), axis=0)
     candidates[np.arange(len(live)), live] = False
     candidates = clean_up(network, candidates)
-    return np.unique(candidates[candidates.any(axis=1)], axis=0)
+    first = {row.tobytes(): k for k, row in reversed(list(enumerate(candidates)))}
+    return candidates[[k for k in sorted(first.values()) if candidates[k].any()]]
 
 
 @dataclass(frozen=True, eq=False)

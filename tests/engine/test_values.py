@@ -108,17 +108,15 @@ def test_a_value_does_not_depend_on_the_samples_beside_it(n):
 @laws
 @given(seed=st.integers(0, 2**32 - 1))
 def test_switched_off_parameters_equal_zero_weights(instruction_set, seed):
-    network = Network(2, (("square", "mul", "div", "tanh"), ("log", "sqrt", "sin", "cos")), skip="all", bias=True)
+    # operators with a value at zero, since zeroed weights leave dead units in the reference's sum
+    layers = (("square", "mul", "tanh"), ("sqrt", "sin", "cos", "exp"))
+    network = Network(2, layers, skip="all", bias=True)
     params, x = random_case(network, seed, 60)
     rng = np.random.default_rng(seed)
-    edges = clean_up(network, rng.random(network.n_edges) < 0.5)
-    mask = network.parameter_mask(edges)
-    samples = fit.Samples.of(x, np.zeros(len(x)))
-    masked = fit.values(network_tape(network), samples, params, mask)[0]
-    # zeroed weights leave dead units in the sum: 0 * log(0) is NaN in the reference, gone in the masked program
+    mask = network.parameter_mask(clean_up(network, rng.random(network.n_edges) < 0.5))
+    masked = fit.values(network_tape(network), fit.Samples.of(x, np.zeros(len(x))), params, mask)[0]
     zeroed = plain(network, network.complex_weights(np.where(mask, params, 0)), x)
-    sound = np.isfinite(zeroed) & (np.abs(zeroed) < 1e6)
-    assert np.allclose(masked[sound], zeroed[sound], rtol=1e-9, atol=1e-9)
+    assert np.allclose(masked, zeroed, rtol=1e-9, atol=1e-9)
 
 
 def test_a_mask_says_the_same_as_zeros_where_no_unit_is_dead(instruction_set):

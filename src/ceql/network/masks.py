@@ -15,33 +15,23 @@ def clean_up(network: Network, edges: np.ndarray) -> np.ndarray:
     """
     edges = np.array(edges, bool)
     shape = edges.shape
-    edges = edges.reshape(-1, network.n_edges)
-    firsts = np.array([s.first for s in network.sums])
-    unit_of_sum = np.array([s.unit for s in network.sums])
+    # One row per edge: what is read and written together then lies together.
+    columns = np.ascontiguousarray(edges.reshape(-1, network.n_edges).T)
     while True:
-        before = edges.sum()
-        filled = np.logical_or.reduceat(edges, firsts, axis=1)
-        alive = np.ones((len(edges), network.n_nodes + 1), bool)  # the last column stands for the output
-        for k, unit in enumerate(unit_of_sum):
-            if unit != OUTPUT:
-                alive[:, network.node(unit)] &= filled[:, k]
+        before = columns.sum()
+        alive = np.ones((network.n_nodes + 1, columns.shape[1]), bool)  # the last row stands for the output
+        for s in network.sums:
+            if s.unit != OUTPUT:
+                alive[network.node(s.unit)] &= columns[s.first : s.last].any(axis=0)
         used = np.zeros_like(alive)
-        used[:, -1] = True
-        for k in range(len(network.sums) - 1, -1, -1):
-            s = network.sums[k]
+        used[-1] = True
+        for s in reversed(network.sums):
             target = network.n_nodes if s.unit == OUTPUT else network.node(s.unit)
             sources = network.edge_source[s.first : s.last]
-            kept = edges[:, s.first : s.last] & (alive[:, target] & used[:, target])[:, None] & alive[:, sources]
-            edges[:, s.first : s.last] = kept
-            used[:, sources] |= kept
-        if edges.sum() == before:
-            return edges.reshape(shape)
+            kept = columns[s.first : s.last]
+            kept &= alive[target] & used[target]
+            kept &= alive[sources]
+            used[sources] |= kept
+        if columns.sum() == before:
+            return np.ascontiguousarray(columns.T).reshape(shape)
 
-
-def live_units(network: Network, edges: np.ndarray) -> np.ndarray:
-    """Which units still feed something, (..., n_units), for cleaned masks."""
-    edges = np.asarray(edges, bool)
-    used = np.zeros((*edges.shape[:-1], network.n_nodes), bool)
-    for k in range(network.n_edges):
-        used[..., network.edge_source[k]] |= edges[..., k]
-    return used[..., network.n_inputs + 1 :]

@@ -92,12 +92,12 @@ def _probe(operator: Operator, formula: sympy.Expr, symbols: tuple[sympy.Symbol,
             raise InputError(f"Operator {operator.name!r} has no finite derivative where it is defined.")
 
 
-def _evaluate(formula: sympy.Basic, values: dict[Any, np.ndarray]) -> Any:
+def _evaluate(formula: Any, values: dict[Any, np.ndarray]) -> Any:
     with np.errstate(all="ignore"):
         if formula in values:
             return values[formula]
         if formula.is_number:
-            return np.float64(formula.evalf())
+            return np.float64(float(formula))
         parts = [_evaluate(part, values) for part in formula.args]
         if formula.is_Add:
             return np.sum(np.broadcast_arrays(*parts), axis=0)

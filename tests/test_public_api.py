@@ -1,0 +1,68 @@
+"""The public surface is frozen: a name comes or goes on purpose, here and in the package at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+
+import ceql
+
+PUBLIC = [
+    "CEQLRegressor",
+    "CeqlError",
+    "CeqlWarning",
+    "Dataset",
+    "Discovery",
+    "Formula",
+    "InputError",
+    "Network",
+    "Recipe",
+    "Settings",
+    "__version__",
+    "discover",
+    "node_count",
+    "operators",
+    "recipes",
+]
+
+
+def test_the_exported_names_are_these():
+    assert sorted(ceql.__all__) == PUBLIC
+
+
+def test_every_exported_name_exists():
+    assert [name for name in ceql.__all__ if not hasattr(ceql, name)] == []
+
+
+def test_nothing_else_looks_public():
+    stray = [
+        name
+        for name, value in vars(ceql).items()
+        if not name.startswith("_") and name not in PUBLIC and not isinstance(value, types.ModuleType)
+    ]
+    assert stray == ["PackageNotFoundError", "version"] or stray == []
+
+
+def test_errors_form_one_tree():
+    from ceql import errors
+
+    for name in ("InputError", "UnknownNameError", "MissingExtraError"):
+        assert issubclass(getattr(errors, name), ceql.CeqlError)
+    assert issubclass(ceql.CeqlError, ValueError)
+    assert issubclass(errors.MissingExtraError, ImportError)
+    assert issubclass(ceql.CeqlWarning, UserWarning)
+
+
+def test_a_missing_extra_names_the_command():
+    from ceql.errors import missing_extra
+
+    assert str(missing_extra("matplotlib", "plot", "Plotting")) == (
+        "Plotting needs matplotlib, which is not installed: pip install 'ceql[plot]'"
+    )
+
+
+def test_importing_brings_in_no_optional_package():
+    program = "import sys, ceql; print(sorted({'matplotlib', 'torch', 'dask', 'ray', 'cupy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
