@@ -19,7 +19,7 @@ from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
 from ceql.network import Network
 from ceql.pruning import Reduced, eliminate
 from ceql.search import Archive, SearchSettings
-from ceql.selection import choose, pareto_front
+from ceql.selection import choose, criterion, pareto_front
 from ceql.training import Recipe, train
 from ceql.training.recipes import RECIPES
 
@@ -260,8 +260,14 @@ class _Searching:
             if len(rows):
                 states.append(self._reduced(archive, rows[np.argmin(chunk.misfit[rows])]))
         kept = self._best_per_size(states, 5 if few else 16)
-        formulas = [self._formula(state, sketch if few else polish) for state in kept]
-        return [f for f in formulas if f is not None]
+        drawn = [(self._formula(state, sketch), state) for state in kept]
+        formulas = [formula for formula, _ in drawn if formula is not None]
+        if formulas and not few:
+            # Only the rows that may be chosen are worth the full effort.
+            ranked = sorted((f for f, _ in drawn if f is not None), key=lambda f: criterion(f, len(self.data.y)))
+            chosen = [state for formula, state in drawn if formula is not None and formula in ranked[:2]]
+            formulas += [f for state in chosen if (f := self._formula(state, polish)) is not None]
+        return formulas
 
     def _best_per_size(self, states: list[Reduced], most: int) -> list[Reduced]:
         best: dict[int, Reduced] = {}

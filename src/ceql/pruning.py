@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ceql.engine import fit
-from ceql.engine.record import DomainPenalty, network_tape
+from ceql.engine.record import network_tape
 from ceql.network import Network, clean_up
 
 
@@ -69,7 +69,7 @@ def eliminate(
     While a removal keeps the misfit below `tolerance` the one that takes most with it goes first; after that the one
     that costs least. The path from large to small is returned, `start` first.
     """
-    tape = network_tape(network, DomainPenalty.SHORTFALL)
+    tape = network_tape(network)
     path = [start]
     while path[-1].edges.sum() > 1:
         now = path[-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ceql.engine import fit
-from ceql.engine.record import DomainPenalty, network_tape
+from ceql.engine.record import network_tape
 from ceql.network import Network
 
 
@@ -58,18 +58,18 @@ def fit_chunk(
 ) -> Chunk:
     """Runs the whole schedule. The result of a start depends on nothing but its own row and its chunk."""
     run = {"threads": threads, "stop": stop}
-    angle, shortfall = network_tape(network), network_tape(network, DomainPenalty.SHORTFALL)
+    tape = network_tape(network)
     masks = network.smoothing_mask(edges) if schedule.complex_weights else network.parameter_mask(edges, False)
     on_imaginary = network.is_imaginary.astype(float)
 
     def least_squares(params, masks, iterations, imaginary):
         options = fit.Levenberg(iterations, target=schedule.target)
         penalties = fit.Penalties(ridge=imaginary * on_imaginary, aux=schedule.argument)
-        return fit.levenberg(shortfall, samples, params, masks, options, penalties, **run)
+        return fit.levenberg(tape, samples, params, masks, options, penalties, **run)
 
     adam = fit.Adam(schedule.adam_steps, schedule.adam_rate)
     penalties = fit.Penalties(ridge=schedule.adam_imaginary * on_imaginary, aux=schedule.adam_argument)
-    params = fit.adam(angle, samples, params, masks, adam, penalties, **run).params
+    params = fit.adam(tape, samples, params, masks, adam, penalties, **run).params
     fits = least_squares(params, masks, schedule.first_look, schedule.imaginary[0])
     best = np.argsort(np.where(np.isfinite(fits.objective), fits.objective, np.inf), kind="stable")
     best = best[: max(1, int(schedule.survivors * len(best)))]

@@ -22,8 +22,9 @@ class SearchSettings:
     start_scale: float = 0.7
     mutant_share: float = 0.5  # of a round, from the second on
     inherit_share: float = 0.5  # of the mutants, keep their parent's weights
-    parents: int = 48
-    archive: int = 400
+    kept_per_size: int = 24  # fits the archive holds of every number of edges
+    oscillating: float = 0.5  # share of starts whose sines begin at frequencies spread over decades
+    fastest: float = 30.0  # the highest of these, in radians per unit of scaled input
     prior: Prior = field(default_factory=Prior)
     schedule: Schedule = field(default_factory=Schedule)
 
@@ -47,16 +48,21 @@ def score(chunk: Chunk, n_samples: int) -> np.ndarray:
     return np.log(misfit) + chunk.edges.sum(axis=1) * np.log(n_samples) / n_samples
 
 
-def merge(archive: Archive, new: Chunk, starts: int, n_samples: int, size: int) -> Archive:
+def merge(archive: Archive, new: Chunk, starts: int, n_samples: int, kept_per_size: int) -> Archive:
+    """The best of every size from old and new. Large approximations would crowd out small truths otherwise."""
     both = Chunk.concatenate([archive.chunk, new])
     order = np.argsort(score(both, n_samples), kind="stable")
-    _, first = np.unique(both.edges[order], axis=0, return_index=True)
-    order = order[np.sort(first)]
-    # Keep the best of every size besides the best overall: they are the front.
-    sizes = both.edges[order].sum(axis=1)
-    per_size = np.concatenate([np.flatnonzero(sizes == s)[:8] for s in np.unique(sizes)])
-    kept = np.unique(np.concatenate([np.arange(min(size, len(order))), per_size]))
-    order = order[kept]
+    sizes = both.edges.sum(axis=1)
+    room = dict.fromkeys(np.unique(sizes), kept_per_size)
+    seen: set[bytes] = set()
+    kept = []
+    for index in order:
+        key = both.edges[index].tobytes()
+        if room[sizes[index]] and key not in seen:
+            seen.add(key)
+            room[sizes[index]] -= 1
+            kept.append(index)
+    order = np.array(kept, int)
     return Archive(
         Chunk(both.edges[order], both.params[order], both.misfit[order], both.in_domain[order]),
         archive.starts + starts,
@@ -71,9 +77,11 @@ def propose(network: Network, settings: SearchSettings, archive: Archive, seed: 
     n_mutants = int(settings.mutant_share * count) if archive.rounds else 0
     edges = draw(network, count - n_mutants, rng, settings.prior)
     params = rng.normal(0.0, settings.start_scale, (count, network.n_params))
+    spread = rng.random((count, 1)) < settings.oscillating
+    decades = np.exp(rng.uniform(0.0, np.log(settings.fastest), (count, network.n_params)))
+    params = np.where(spread & network.is_frequency, params * decades, params)
     if n_mutants:
-        parents = np.floor(settings.parents * rng.random(n_mutants) ** 2).astype(int)
-        parents = np.minimum(parents, len(archive.chunk.misfit) - 1)
+        parents = choose_parents(archive, n_mutants, rng)
         children = mutate(network, archive.chunk.edges[parents], rng, settings.prior)
         edges = np.concatenate([edges, children])
         inherits = rng.random(n_mutants) < settings.inherit_share
@@ -82,6 +90,15 @@ def propose(network: Network, settings: SearchSettings, archive: Archive, seed: 
         known = inherited != 0.0
         params[rows] = np.where(known, inherited, params[rows] * np.where(network.is_imaginary, 0.5, 0.3))
     return edges, params
+
+
+def choose_parents(archive: Archive, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows of the archive: every size has the same chance, the better ones of a size the larger."""
+    sizes = archive.chunk.edges.sum(axis=1)
+    groups = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+    chosen = rng.integers(len(groups), size=count)
+    rank = rng.random(count) ** 2
+    return np.array([groups[g][int(r * len(groups[g]))] for g, r in zip(chosen, rank, strict=True)])
 
 
 def run_round(
@@ -95,7 +112,7 @@ def run_round(
     edges, params = propose(network, settings, archive, seed)
     step = settings.chunk_size
     chunks = fit_chunks([(edges[k : k + step], params[k : k + step]) for k in range(0, len(edges), step)])
-    return merge(archive, Chunk.concatenate(chunks), len(edges), len(samples.y), settings.archive)
+    return merge(archive, Chunk.concatenate(chunks), len(edges), len(samples.y), settings.kept_per_size)
 
 
 def empty_archive(network: Network) -> Archive:

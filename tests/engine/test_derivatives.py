@@ -188,7 +188,7 @@ def test_gradient_equals_differences_of_the_objective(instruction_set, n, which,
 
 @pytest.mark.parametrize("n", [1, 257, 1000])
 def test_single_precision_gradient_is_near_the_double_one(instruction_set, n):
-    network, tape, params, table = gradient_case(11, n, DomainPenalty.ANGLE)
+    _, tape, params, table = gradient_case(11, n, DomainPenalty.ANGLE)
     penalties = fit.Penalties(lasso=0.1, aux=0.1)
     double, single = (
         fit.gradient(tape, fit.Samples.of(*table, single_precision=s), params, None, penalties).gradient[0]

@@ -35,7 +35,7 @@ def test_exact_parameters_are_recovered(instruction_set, n):
     x = np.linspace(-2, 2, n)[:, None]
     tape = rational_tape()
     y = fit.values(tape, fit.Samples.of(x, np.zeros(n)), TRUTH)[0]
-    start = TRUTH + [0.3, 0.2, -0.2, -0.3]
+    start = TRUTH + np.array([0.3, 0.2, -0.2, -0.3])
     result = fit.levenberg(tape, fit.Samples.of(x, y), start, None, fit.Levenberg(200))
     assert np.allclose(result.params[0], TRUTH, rtol=1e-9)
     assert result.misfit[0] < 1e-24

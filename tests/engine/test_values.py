@@ -49,9 +49,7 @@ def core_values(network: Network, params: np.ndarray, x: np.ndarray, single: boo
     return fit.values(network_tape(network), samples, params)[0]
 
 
-def assert_as_close_as_rounding_allows(
-    network: Network, params: np.ndarray, x: np.ndarray, precision: str
-) -> None:
+def assert_as_close_as_rounding_allows(network: Network, params: np.ndarray, x: np.ndarray, precision: str) -> None:
     """A value may be off by what rounding the weights would change it, and no more."""
     single, epsilon, relative = PRECISIONS[precision]
     weights = network.complex_weights(params)

@@ -13,12 +13,14 @@ from ceql.operators import Argument
 class DomainPenalty(Enum):
     """How arguments that must be positive are pushed to be so."""
 
-    ANGLE = "angle"  # their angle in the complex plane: smooth, for gradient descent
-    SHORTFALL = "shortfall"  # how far they are below zero: exactly zero when satisfied, for least squares
+    SHORTFALL = "shortfall"  # how far they are below zero: exactly zero when satisfied
+    ANGLE = "angle"  # their angle in the complex plane: it jumps where an argument near zero wavers
 
 
 @lru_cache(maxsize=64)
-def network_tape(network: Network, penalty: DomainPenalty = DomainPenalty.ANGLE, passes_complex: bool = False) -> Tape:
+def network_tape(
+    network: Network, penalty: DomainPenalty = DomainPenalty.SHORTFALL, passes_complex: bool = False
+) -> Tape:
     """Records the network. ``passes_complex`` lets log and sqrt hand on a complex value, as the paper's text has it."""
     return _Recorder(network, penalty, passes_complex).tape()
 

@@ -34,4 +34,3 @@ def clean_up(network: Network, edges: np.ndarray) -> np.ndarray:
             used[sources] |= kept
         if columns.sum() == before:
             return np.ascontiguousarray(columns.T).reshape(shape)
-

@@ -141,6 +141,13 @@ class Network:
         """Per parameter, whether it is an imaginary part."""
         return np.arange(self.n_params) >= self.n_edges
 
+    @cached_property
+    def is_frequency(self) -> np.ndarray:
+        """Per parameter, whether it is the real weight of an input inside a sine or a cosine."""
+        oscillates = [s.unit != OUTPUT and self.units[s.unit].name in ("sin", "cos") for s in self.sums]
+        of_edge = np.array(oscillates)[self.edge_sum] & (self.edge_source != self.one)
+        return np.concatenate([of_edge, np.zeros(self.n_params - self.n_edges, bool)])
+
     def parameter_mask(self, edges: np.ndarray, imaginary: bool = True) -> np.ndarray:
         """Masks over parameters from masks over edges, (..., n_edges) -> (..., n_params)."""
         edges = np.asarray(edges, bool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from ceql.engine.record import DomainPenalty
 from ceql.network.network import Network
 
 
@@ -41,7 +42,7 @@ class Phase:
     rate: float
     imaginary: float  # times the sum of Im(w)^2
     sparsity: float  # times the sum of |w|
-    argument: float  # times the mean squared angle of what goes into a log or a root
+    argument: float  # times the penalty on what goes into a log or a root and is not positive
     plateau: Plateau | None = None
     pruning: ImpactPruning | None = None
     final_threshold: float = 0.0  # at its end, edges with |w| below this go
@@ -59,6 +60,7 @@ class Recipe:
     initial_range: float = 0.5  # weights start uniform within plus and minus this, real and imaginary part alike
     complex_weights: bool = True
     passes_complex: bool = False  # log and sqrt hand on a complex value, as the paper's text has it
+    domain_penalty: DomainPenalty = DomainPenalty.SHORTFALL
 
     def network(self, n_inputs: int) -> Network:
         return Network(n_inputs, self.layers, skip=self.skip)  # type: ignore[arg-type]

@@ -6,7 +6,12 @@ from ceql.training.phase import ImpactPruning, Phase, Plateau, Recipe
 
 
 def paper() -> Recipe:
-    """The Complex Equation Learner as published: one dense network, three phases, 350,000 epochs."""
+    """The Complex Equation Learner as published: one dense network, three phases, 350,000 epochs.
+
+    The paper does not define its penalty on the arguments of log and sqrt. The squared angle in the complex plane jumps
+    to pi^2 where an argument near zero wavers, which drives training away from exactly the roots and logarithms that
+    reach their branch point in the data; the squared distance below zero does not, and is the default.
+    """
     return Recipe(
         name="paper",
         layers=({"const": 2, "square": 2, "mul": 2}, {"id": 1, "log": 2, "sqrt": 2, "div": 2}),
@@ -18,7 +23,7 @@ def paper() -> Recipe:
                 imaginary=1e-10,
                 sparsity=1e-10,
                 argument=1e-10,
-                final_threshold=1e-3,  # the paper says "a fixed threshold"
+                final_threshold=0.1,  # the paper says "a fixed threshold"
             ),
             Phase(
                 "prune",

@@ -76,7 +76,7 @@ class _Run:
 
     def __init__(self, network, samples, recipe, edges, params, stop, progress) -> None:
         self.network: Network = network
-        self.tape = network_tape(network, passes_complex=recipe.passes_complex)
+        self.tape = network_tape(network, recipe.domain_penalty, recipe.passes_complex)
         self.samples: fit.Samples = samples
         self.recipe: Recipe = recipe
         self.edges: np.ndarray = edges
