@@ -227,7 +227,7 @@ def test_a_random_sound_tape_can_be_used(data, seed):
     use(tape, seed)
 
 
-@pytest.mark.xfail(reason="the Jacobian's columns are not cleared before the backward pass", strict=True)
+@pytest.mark.xfail(reason="the Jacobian's columns are not cleared: what was in memory comes out", strict=False)
 def test_a_parameter_that_only_a_penalty_reads_has_no_derivative():
     builder = TapeBuilder(1)
     p, q = builder.parameter(), builder.parameter()

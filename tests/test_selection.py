@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ceql.errors import UnknownNameError
+from ceql.formula import Formula, make_symbols
+from ceql.selection import RULES, choose, gains, pareto_front
+
+SYMBOLS = make_symbols(("x",))
+POWERS = [sum((0.5 * SYMBOLS[0] ** k for k in range(1, n)), sympy.Float(1.5)) for n in range(1, 7)]
+
+
+def front_of(losses):
+    return [Formula(expr, SYMBOLS, loss) for expr, loss in zip(POWERS, losses, strict=False)]
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.floats(1e-20, 1e3), min_size=1, max_size=6))
+def test_nothing_on_the_front_is_dominated(losses):
+    front = pareto_front(front_of(losses))
+    assert front
+    for a in front:
+        for b in front:
+            assert a is b or not (b.complexity <= a.complexity and b.loss <= a.loss)
+    assert min(f.loss for f in front) == min(losses)
+
+
+def test_infinite_losses_never_reach_the_front():
+    assert [f.loss for f in pareto_front(front_of([np.inf, 1.0, np.nan]))] == [1.0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_an_exact_formula_is_chosen_by_every_rule(rule):
+    front = pareto_front(front_of([2.0, 0.5, 1e-30, 1e-31]))
+    assert front[choose(front, rule, 100, 1.0)].loss == 1e-30
+
+
+def test_a_gain_within_the_noise_does_not_buy_size():
+    front = pareto_front(front_of([5.0, 1.00, 0.99, 0.985]))
+    assert front[choose(front, "best", 100, 1.0)].loss == 1.00
+    assert front[choose(front, "accuracy", 100, 1.0)].loss == 0.985
+    assert front[choose(front, "score", 100, 1.0)].loss == 1.00
+
+
+def test_gains_are_drops_of_the_log_loss_per_node():
+    front = pareto_front(front_of([np.e**2, 1.0]))
+    assert gains(front)[1] == pytest.approx(2.0 / (front[1].complexity - front[0].complexity))
+
+
+def test_unknown_rule():
+    with pytest.raises(UnknownNameError, match="accuracy"):
+        choose(front_of([1.0]), "acuracy", 10, 1.0)
