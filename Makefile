@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 CXX_FILES := $(shell find core -name '*.[ch]pp')
-PY_DIRS := $(wildcard src tests benchmarks tools)
+PY_DIRS := $(wildcard src tests benchmarks tools examples)
 BUILD_INPUTS := pyproject.toml constraints.txt CMakeLists.txt tools/build_backend.py $(shell find core -type f)
 
 .DEFAULT_GOAL := help
@@ -41,7 +41,7 @@ unit: $(VENV)/.installed-dev ## the tests alone
 	@$(BIN)/pytest -q -n 2 --dist worksteal
 
 bench-speed: $(VENV)/.installed-dev ## fits per second of the core
-	@$(BIN)/python benchmarks/speed.py
+	@$(BIN)/python benchmarks/step_speed.py
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -16,16 +16,18 @@
 namespace nb = nanobind;
 using namespace ceql;
 
+namespace {
+
 template <class T, size_t D> using Array = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
 using OutVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using OutMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
-static void require(bool condition, const char *complaint) {
+void require(bool condition, const char *complaint) {
     if (!condition)
         throw nb::value_error(complaint);
 }
 
-template <class T, class A> static std::vector<T> copied(const A &array) {
+template <class T, class A> std::vector<T> copied(const A &array) {
     return std::vector<T>(array.data(), array.data() + array.size());
 }
 
@@ -126,19 +128,15 @@ struct Batch {
     std::vector<Start> starts;
 };
 
-template <class T> static nb::ndarray<nb::numpy, T, nb::ndim<1>> new_vector(size_t n) {
-    T *memory = new T[n ? n : 1]();
+template <class T, class... Sizes> auto new_array(Sizes... sizes) {
+    const size_t total = (size_t(1) * ... * size_t(sizes));
+    T *memory = new T[total > 0 ? total : 1]();
     nb::capsule owner(memory, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(memory, {n}, owner);
-}
-static OutMatrix new_matrix(size_t n, size_t m) {
-    double *memory = new double[n * m ? n * m : 1]();
-    nb::capsule owner(memory, [](void *p) noexcept { delete[] static_cast<double *>(p); });
-    return OutMatrix(memory, {n, m}, owner);
+    return nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Sizes)>>(memory, {size_t(sizes)...}, owner);
 }
 
-static Batch open_batch(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
-                        const Array<double, 2> &params) {
+Batch open_batch(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                 const Array<double, 2> &params) {
     const int32_t p = tape.view().n_params;
     require(data.n_inputs() == tape.view().n_inputs,
             "the tape and the data differ in their number of inputs");
@@ -147,7 +145,7 @@ static Batch open_batch(const Tape &tape, const Data &data, const Array<uint8_t,
     require(params.shape(0) == masks.shape(0), "params and masks differ in their number of starts");
     const int64_t count = int64_t(params.shape(0));
     Batch batch = {
-        tape.view(), data, count, p, masks.data(), new_matrix(count, p), std::vector<Start>(count)};
+        tape.view(), data, count, p, masks.data(), new_array<double>(count, p), std::vector<Start>(count)};
     double *out = batch.params.data();
     for (int64_t k = 0; k < count * p; ++k)
         out[k] = masks.data()[k] ? params.data()[k] : 0.0;
@@ -160,18 +158,18 @@ static Batch open_batch(const Tape &tape, const Data &data, const Array<uint8_t,
 // Runs work(kernel, view, start, arena) over all starts with the interpreter free, looking for Ctrl-C
 // meanwhile.
 template <class W>
-static void run_batch(Batch &batch, int threads, StopFlag *flag, double time_limit, const W &work) {
-    StopFlag own;
-    StopFlag &stop = flag ? *flag : own;
+void run_batch(Batch &batch, int threads, StopFlag *flag, double time_limit, const W &work) {
+    StopFlag stop; // this call's own: a time limit must not look like the user's wish
     const auto begin = std::chrono::steady_clock::now();
-    bool interrupted = false, out_of_time = false;
+    bool interrupted = false;
+    if (flag && flag->value)
+        stop.value = 1;
     const auto idle = [&] {
-        if (time_limit > 0 &&
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > time_limit)
-            out_of_time = true;
+        const double seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         nb::gil_scoped_acquire hold;
         interrupted = interrupted || PyErr_CheckSignals() != 0;
-        return interrupted || out_of_time;
+        return interrupted || (flag && flag->value) || (time_limit > 0 && seconds > time_limit);
     };
     {
         nb::gil_scoped_release release;
@@ -183,14 +181,12 @@ static void run_batch(Batch &batch, int threads, StopFlag *flag, double time_lim
     }
     if (interrupted)
         throw nb::python_error();
-    if (out_of_time)
-        stop.value = 0; // the limit was this call's alone
 }
 
-static nb::dict outcome(const Batch &batch) {
-    auto objective = new_vector<double>(batch.count), misfit = new_vector<double>(batch.count);
-    auto status = new_vector<int32_t>(batch.count);
-    auto iterations = new_vector<int64_t>(batch.count);
+nb::dict outcome(const Batch &batch) {
+    auto objective = new_array<double>(batch.count), misfit = new_array<double>(batch.count);
+    auto status = new_array<int32_t>(batch.count);
+    auto iterations = new_array<int64_t>(batch.count);
     for (int64_t k = 0; k < batch.count; ++k) {
         objective.data()[k] = batch.starts[k].objective;
         misfit.data()[k] = batch.starts[k].misfit;
@@ -206,16 +202,16 @@ static nb::dict outcome(const Batch &batch) {
     return result;
 }
 
-static Penalties penalties_of(const Tape &tape, const Array<double, 1> &ridge, double lasso, double aux) {
+Penalties penalties_of(const Tape &tape, const Array<double, 1> &ridge, double lasso, double aux) {
     require(int32_t(ridge.size()) == tape.view().n_params, "ridge needs one entry per parameter");
     require(lasso >= 0 && aux >= 0, "penalties must not be negative");
     return {ridge.data(), lasso, aux};
 }
 
-static OutMatrix values(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
-                        const Array<double, 2> &params, int threads) {
+OutMatrix values(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                 const Array<double, 2> &params, int threads) {
     Batch batch = open_batch(tape, data, masks, params);
-    OutMatrix out = new_matrix(batch.count, data.n());
+    OutMatrix out = new_array<double>(batch.count, data.n());
     run_batch(batch, threads, nullptr, 0,
               [&](auto &kernel, auto &view, Start &start, StopFlag &, int64_t k, Arena &arena) {
                   kernel.values(batch.tape, view, start, out.data() + k * data.n(), arena);
@@ -223,12 +219,12 @@ static OutMatrix values(const Tape &tape, const Data &data, const Array<uint8_t,
     return out;
 }
 
-static nb::tuple jacobian(const Tape &tape, const Data &data, const Array<uint8_t, 2> &mask,
-                          const Array<double, 2> &params) {
+nb::tuple jacobian(const Tape &tape, const Data &data, const Array<uint8_t, 2> &mask,
+                   const Array<double, 2> &params) {
     require(params.shape(0) == 1, "the Jacobian is taken of one start");
     Batch batch = open_batch(tape, data, mask, params);
-    OutVector value = new_vector<double>(data.n());
-    OutMatrix out = new_matrix(data.n(), batch.n_params);
+    OutVector value = new_array<double>(data.n());
+    OutMatrix out = new_array<double>(data.n(), batch.n_params);
     run_batch(batch, 1, nullptr, 0,
               [&](auto &kernel, auto &view, Start &start, StopFlag &, int64_t, Arena &arena) {
                   kernel.jacobian(batch.tape, view, start, value.data(), out.data(), arena);
@@ -236,12 +232,12 @@ static nb::tuple jacobian(const Tape &tape, const Data &data, const Array<uint8_
     return nb::make_tuple(value, out);
 }
 
-static nb::dict gradient(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
-                         const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso,
-                         double aux, int threads) {
+nb::dict gradient(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                  const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso, double aux,
+                  int threads) {
     const Penalties penalties = penalties_of(tape, ridge, lasso, aux);
     Batch batch = open_batch(tape, data, masks, params);
-    OutMatrix out = new_matrix(batch.count, batch.n_params);
+    OutMatrix out = new_array<double>(batch.count, batch.n_params);
     run_batch(batch, threads, nullptr, 0,
               [&](auto &kernel, auto &view, Start &start, StopFlag &, int64_t k, Arena &arena) {
                   kernel.gradient(batch.tape, view, penalties, start, out.data() + k * batch.n_params, arena);
@@ -251,9 +247,9 @@ static nb::dict gradient(const Tape &tape, const Data &data, const Array<uint8_t
     return result;
 }
 
-static nb::dict objective(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
-                          const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso,
-                          double aux, int threads) {
+nb::dict objective(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                   const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso, double aux,
+                   int threads) {
     const Penalties penalties = penalties_of(tape, ridge, lasso, aux);
     Batch batch = open_batch(tape, data, masks, params);
     run_batch(batch, threads, nullptr, 0,
@@ -263,18 +259,19 @@ static nb::dict objective(const Tape &tape, const Data &data, const Array<uint8_
     return outcome(batch);
 }
 
-static nb::dict adam(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
-                     const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso, double aux,
-                     int64_t steps, double rate, double beta1, double beta2, double epsilon, int64_t patience,
-                     double factor, double minimum_rate, double threshold, bool keep_best,
-                     std::optional<Array<double, 2>> moments, std::optional<Array<double, 2>> state,
-                     int threads, StopFlag *stop, double time_limit) {
+nb::dict adam(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+              const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso, double aux,
+              int64_t steps, double rate, double beta1, double beta2, double epsilon, int64_t patience,
+              double factor, double minimum_rate, double threshold, bool keep_best,
+              std::optional<Array<double, 2>> moments, std::optional<Array<double, 2>> state, int threads,
+              StopFlag *stop, double time_limit) {
     const Penalties penalties = penalties_of(tape, ridge, lasso, aux);
     const AdamOptions options = {steps,    rate,   beta1,        beta2,     epsilon,
                                  patience, factor, minimum_rate, threshold, keep_best};
     Batch batch = open_batch(tape, data, masks, params);
     const size_t width = 2 * size_t(batch.n_params);
-    OutMatrix new_moments = new_matrix(batch.count, width), new_state = new_matrix(batch.count, 4);
+    OutMatrix new_moments = new_array<double>(batch.count, width),
+              new_state = new_array<double>(batch.count, 4);
     if (moments) {
         require(moments->shape(0) == size_t(batch.count) && moments->shape(1) == width,
                 "moments have the wrong shape");
@@ -298,10 +295,10 @@ static nb::dict adam(const Tape &tape, const Data &data, const Array<uint8_t, 2>
     return result;
 }
 
-static nb::dict levenberg(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
-                          const Array<double, 2> &params, const Array<double, 1> &ridge, double aux,
-                          int64_t iterations, double damping, double target, double least_reduction,
-                          int threads, StopFlag *stop, double time_limit) {
+nb::dict levenberg(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
+                   const Array<double, 2> &params, const Array<double, 1> &ridge, double aux,
+                   int64_t iterations, double damping, double target, double least_reduction, int threads,
+                   StopFlag *stop, double time_limit) {
     const Penalties penalties = penalties_of(tape, ridge, 0.0, aux);
     const LevenbergOptions options = {iterations, damping, target, least_reduction};
     Batch batch = open_batch(tape, data, masks, params);
@@ -311,6 +308,8 @@ static nb::dict levenberg(const Tape &tape, const Data &data, const Array<uint8_
               });
     return outcome(batch);
 }
+
+} // namespace
 
 NB_MODULE(_core, m) {
     m.doc() = "Fits batches of small differentiable programs. Use it through ceql.engine.";

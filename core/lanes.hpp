@@ -32,6 +32,7 @@ template <> struct Layout<double> {
     static constexpr double pio2_1 = 1.57079632673412561417e+00, pio2_2 = 6.07710050630396597660e-11,
                             pio2_3 = 2.02226624879595063154e-21;
     static constexpr int exp_terms = 13, log_terms = 11, sin_terms = 9;
+    static constexpr double sin_limit = 1e8;
 };
 template <> struct Layout<float> {
     using Int = int32_t;
@@ -43,6 +44,7 @@ template <> struct Layout<float> {
     static constexpr float pio2_1 = 1.5703125f, pio2_2 = 4.837512969970703125e-4f,
                            pio2_3 = 7.549790126404332e-8f;
     static constexpr int exp_terms = 7, log_terms = 5, sin_terms = 5;
+    static constexpr float sin_limit = 1e5f;
 };
 
 template <class T> struct LaneType {
@@ -83,8 +85,9 @@ template <class T> inline Lane<T> with_sign(Lane<T> magnitude, Lane<T> sign) {
     const IntLane<T> mask = IntLane<T>{} + (Int(1) << (sizeof(T) * 8 - 1));
     return from_bits<T>((bits<T>(magnitude) & ~mask) | (bits<T>(sign) & mask));
 }
-template <class T> inline Lane<T> lane_max(Lane<T> a, Lane<T> b) { return a > b ? a : b; }
-template <class T> inline Lane<T> lane_min(Lane<T> a, Lane<T> b) { return a < b ? a : b; }
+// Bounds on x that let a NaN through: a start that met one must not look finite.
+template <class T> inline Lane<T> at_least(Lane<T> x, Lane<T> bound) { return x < bound ? bound : x; }
+template <class T> inline Lane<T> at_most(Lane<T> x, Lane<T> bound) { return x > bound ? bound : x; }
 
 template <class T> inline Lane<T> lane_sqrt(Lane<T> x) {
     Lane<T> r;
@@ -95,20 +98,23 @@ template <class T> inline Lane<T> lane_sqrt(Lane<T> x) {
 
 template <class T> inline Lane<T> lane_exp(Lane<T> x) {
     using L = Layout<T>;
-    x = lane_min<T>(lane_max<T>(x, splat<T>(L::exp_low)), splat<T>(L::exp_high));
+    const Lane<T> given = x;
+    x = at_most<T>(at_least<T>(x, splat<T>(L::exp_low)), splat<T>(L::exp_high));
     const Lane<T> shifted = x * T(1.4426950408889634074) + L::magic;
     const Lane<T> n = shifted - L::magic;
     const Lane<T> r = (x - n * L::ln2_high) - n * L::ln2_low;
     Lane<T> p = splat<T>(T(1));
     for (int k = L::exp_terms; k >= 1; --k)
         p = p * (r * T(1.0 / k)) + T(1);
-    return from_bits<T>(bits<T>(p) + (bits<T>(shifted) << L::mantissa));
+    const Lane<T> result = from_bits<T>(bits<T>(p) + (bits<T>(shifted) << L::mantissa));
+    return given == given ? result : given;
 }
 
 template <class T> inline Lane<T> lane_log(Lane<T> x) {
     using L = Layout<T>;
     using Int = typename L::Int;
-    x = lane_max<T>(x, splat<T>(L::smallest));
+    const Lane<T> given = x;
+    x = at_least<T>(x, splat<T>(L::smallest));
     // Split x = m 2^e with m in [sqrt(1/2), sqrt(2)).
     const Int half_root = sizeof(T) == 8 ? Int(0x3fe6a09e667f3bcdLL) : Int(0x3f3504f3);
     const IntLane<T> exponent = (bits<T>(x) - half_root) >> L::mantissa;
@@ -118,11 +124,14 @@ template <class T> inline Lane<T> lane_log(Lane<T> x) {
     Lane<T> p = splat<T>(T(1.0 / (2 * L::log_terms + 1)));
     for (int k = L::log_terms - 1; k >= 1; --k)
         p = p * s + T(1.0 / (2 * k + 1));
-    return (e * L::ln2_low + T(2) * f * (p * s)) + (T(2) * f + e * L::ln2_high);
+    const Lane<T> result = (e * L::ln2_low + T(2) * f * (p * s)) + (T(2) * f + e * L::ln2_high);
+    return given == given ? result : given;
 }
 
 template <class T> inline void lane_sincos(Lane<T> x, Lane<T> &sine, Lane<T> &cosine) {
     using L = Layout<T>;
+    // Beyond this the reduction has no digit left; the value stays bounded.
+    x = at_most<T>(at_least<T>(x, splat<T>(-L::sin_limit)), splat<T>(L::sin_limit));
     const Lane<T> shifted = x * T(0.63661977236758134308) + L::magic;
     const Lane<T> n = shifted - L::magic;
     const IntLane<T> quadrant = bits<T>(shifted);
@@ -148,7 +157,7 @@ template <class T> inline Lane<T> lane_tanh(Lane<T> x) {
 template <class T> inline Lane<T> lane_atan2(Lane<T> b, Lane<T> a) {
     const Lane<T> x = lane_abs<T>(a), y = lane_abs<T>(b);
     const auto steep = y > x;
-    const Lane<T> low = steep ? x : y, high = lane_max<T>(steep ? y : x, splat<T>(Layout<T>::smallest));
+    const Lane<T> low = steep ? x : y, high = at_least<T>(steep ? y : x, splat<T>(Layout<T>::smallest));
     const auto middle = low > high * T(0.41421356237309504880);
     const Lane<T> t = (middle ? low - high : low) / (middle ? low + high : high), s = t * t;
     const Lane<T> p = (((T(-8.750608600031904122785e-1) * s - T(1.615753718733365076637e1)) * s -

@@ -71,6 +71,8 @@ bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *colum
                 continue;
             clear_adjoints<T>(p, uint64_t(1) << k, n);
             T *seed = p.adjoint[p.outputs[k]];
+            if (!seed) // a bare input column has no parameters
+                continue;
             if (k == 0) {
                 const T *y = fit.data.y + start, *rw = root_weight + start;
                 for (int i = 0; i < n; i += w) {

@@ -10,8 +10,9 @@ struct Loss {
 };
 
 // The library's fmin and fmax are calls that keep loops from being vectorised.
-inline double smaller(double a, double b) { return a < b ? a : b; }
-inline double larger(double a, double b) { return a > b ? a : b; }
+// A NaN in the first argument stays.
+inline double smaller(double a, double b) { return a > b ? b : a; }
+inline double larger(double a, double b) { return a < b ? b : a; }
 inline bool is_finite(double x) { return x - x == 0.0; }
 
 template <class T> struct Fit {

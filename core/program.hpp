@@ -45,7 +45,8 @@ template <class T> struct Program {
     T **adjoint;          // per slot, null for inputs
     const T **partial[3]; // per slot of an operator and argument
     T **partial_own[3];
-    Lane<T> *dots; // per parameter: the gradient before lanes are added up
+    uint8_t *reached; // per parameter: the model depends on it, not only a penalty
+    Lane<T> *dots;    // per parameter: the gradient before lanes are added up
 };
 
 // ---- building
@@ -178,13 +179,13 @@ template <class T> Program<T> build(const TapeView &tape, const uint8_t *mask, A
     for (int k = 0; k < p.n_params; ++k)
         if (p.partner[k] >= 0)
             p.partner[p.partner[k]] = -2;
-    uint8_t *seen = take<uint8_t>(arena, p.n_params);
-    fill_zero(seen, p.n_params);
+    p.reached = take<uint8_t>(arena, p.n_params);
+    fill_zero(p.reached, p.n_params);
     for (int i = p.n_instructions - 1; i >= 0; --i)
         for (int e = p.instructions[i].first; e < p.instructions[i].last; ++e)
             if (p.edges[e].parameter >= 0 && (p.instructions[i].outputs & 1)) {
-                p.edges[e].first_visit = !seen[p.edges[e].parameter];
-                seen[p.edges[e].parameter] = 1;
+                p.edges[e].first_visit = !p.reached[p.edges[e].parameter];
+                p.reached[p.edges[e].parameter] = 1;
             }
     p.dots = take<Lane<T>>(arena, p.n_params);
     return p;
@@ -225,7 +226,7 @@ template <class T> inline void forward_linear(const Program<T> &p, const Instruc
 // The square root of a + i b without cancellation: u + i v with u >= 0.
 template <class T>
 inline void complex_sqrt(Lane<T> a, Lane<T> b, Lane<T> &u, Lane<T> &v, Lane<T> &half_inverse) {
-    const Lane<T> r = lane_max<T>(lane_sqrt<T>(a * a + b * b), splat<T>(T(1e-30)));
+    const Lane<T> r = at_least<T>(lane_sqrt<T>(a * a + b * b), splat<T>(T(1e-30)));
     const Lane<T> t = lane_sqrt<T>((r + lane_abs<T>(a)) * T(0.5)), small = lane_abs<T>(b) / (t + t);
     u = a >= T(0) ? t : small;
     v = with_sign<T>(a >= T(0) ? small : t, b);
@@ -258,14 +259,14 @@ inline Lane<T> apply(Lane<T> a, Lane<T> b, Lane<T> c, bool is_complex, Lane<T> &
         dc = T(-2) * a * g * h;
         return a * g;
     } else if constexpr (OP == LOG) {
-        const V q = is_complex ? a * a + b * b : a * a, inverse = T(1) / lane_max<T>(q, tiny);
+        const V q = is_complex ? a * a + b * b : a * a, inverse = T(1) / at_least<T>(q, tiny);
         da = a * inverse;
         db = b * inverse;
         return is_complex ? T(0.5) * lane_log<T>(q) : lane_log<T>(lane_abs<T>(a));
     } else if constexpr (OP == SQRT) {
         if (!is_complex) {
-            const V root = lane_sqrt<T>(lane_max<T>(a, V{}));
-            da = a > T(0) ? T(0.5) / lane_max<T>(root, splat<T>(T(1e-15))) : V{};
+            const V root = lane_sqrt<T>(at_least<T>(a, V{}));
+            da = a > T(0) ? T(0.5) / at_least<T>(root, splat<T>(T(1e-15))) : V{};
             return root;
         }
         V u, v, h;
@@ -303,7 +304,7 @@ inline Lane<T> apply(Lane<T> a, Lane<T> b, Lane<T> c, bool is_complex, Lane<T> &
         da = with_sign<T>(splat<T>(T(1)), a);
         return lane_abs<T>(a);
     } else if constexpr (OP == POW) {
-        const V r2 = lane_max<T>(a * a + b * b, splat<T>(T(1e-30))), log_r = T(0.5) * lane_log<T>(r2);
+        const V r2 = at_least<T>(a * a + b * b, splat<T>(T(1e-30))), log_r = T(0.5) * lane_log<T>(r2);
         const V angle = lane_atan2<T>(b, a), power = lane_exp<T>(c * log_r);
         V s, k;
         lane_sincos<T>(c * angle, s, k);
@@ -314,14 +315,14 @@ inline Lane<T> apply(Lane<T> a, Lane<T> b, Lane<T> c, bool is_complex, Lane<T> &
         dc = re * log_r - im * angle;
         return re;
     } else if constexpr (OP == ANGLE) {
-        const V inverse = T(1) / lane_max<T>(a * a + b * b, tiny);
+        const V inverse = T(1) / at_least<T>(a * a + b * b, tiny);
         da = is_complex ? -b * inverse : V{};
         db = a * inverse;
         return lane_atan2<T>(b, a);
     } else {
         static_assert(OP == SHORTFALL, "an operator without a rule");
         da = a < T(0) ? splat<T>(T(-1)) : V{};
-        return a < T(0) ? -a : V{};
+        return a >= T(0) ? V{} : -a; // a NaN stays one
     }
 }
 
@@ -453,8 +454,8 @@ template <class T> void backward_gradient(Program<T> &p, int n) {
 template <class T> void backward_jacobian(Program<T> &p, int output, int n, T *jacobian) {
     constexpr int w = lane_count<T>;
     const uint64_t bit = uint64_t(1) << output;
-    if (output != 0)
-        for (int k = 0; k < p.n_params; ++k)
+    for (int k = 0; k < p.n_params; ++k)
+        if (output != 0 || !p.reached[k])
             fill_zero(jacobian + size_t(k) * block_size<T>, n);
     for (int k = p.n_instructions - 1; k >= 0; --k) {
         const Instruction &in = p.instructions[k];

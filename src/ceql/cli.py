@@ -111,14 +111,10 @@ def fit(
 @cli.command("operators")
 def list_operators() -> None:
     """List the operators a formula can be made of."""
-    import sympy
-
     from ceql import operators
 
-    symbols = sympy.symbols("x y")
     for name in operators.names():
-        operator = operators.get(name)
-        click.echo(f"{name:8} {operator.symbolic(*symbols[: operator.arity])}")
+        click.echo(f"{name:8} {operators.get(name)}")
 
 
 def _names(text: str) -> list[str]:

@@ -47,6 +47,7 @@ def column_names(X: Any) -> tuple[str, ...]:
     """The columns of a DataFrame become symbols; plain arrays get x1, x2, ..."""
     columns = getattr(X, "columns", None)
     if columns is None:
+        _dimensions(X, "X")
         shape = np.shape(X)
         return tuple(f"x{k + 1}" for k in range(shape[1] if len(shape) == 2 else 0))
     names = tuple(str(name) for name in columns)
@@ -62,9 +63,10 @@ def column_names(X: Any) -> tuple[str, ...]:
 def numeric_matrix(X: Any, names: Sequence[str]) -> np.ndarray:
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InputError("X is a sparse matrix; sparse data is not supported, use X.toarray().")
-    if np.ndim(X) != 2:
+    dimensions = _dimensions(X, "X")
+    if dimensions != 2:
         raise InputError(
-            f"Expected 2D array, got {np.ndim(X)}D array instead: X needs the shape (samples, variables). "
+            f"Expected 2D array, got {dimensions}D array instead: X needs the shape (samples, variables). "
             "Reshape your data with X.reshape(-1, 1) if it has a single variable."
         )
     if hasattr(X, "columns"):
@@ -83,9 +85,17 @@ def numeric_matrix(X: Any, names: Sequence[str]) -> np.ndarray:
     return x
 
 
+def _dimensions(values: Any, what: str) -> int:
+    try:
+        return np.ndim(values)
+    except ValueError:
+        raise InputError(f"{what} is ragged: its rows differ in length.") from None
+
+
 def numeric_vector(values: Any, name: str) -> np.ndarray:
     if values is None:
         raise InputError(f"This estimator requires {name} to be passed, but the target {name} is None.")
+    _dimensions(values, name)
     shape = np.shape(values)
     if len(shape) == 2 and shape[1] == 1:
         values = np.asarray(values).ravel()
@@ -103,7 +113,12 @@ def numeric_vector(values: Any, name: str) -> np.ndarray:
 
 
 def _numbers(values: Any, what: str) -> np.ndarray:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{what} is ragged: its rows differ in length.") from None
+    if array.dtype.kind in "mM":
+        raise InputError(f"{what} holds dates or durations: turn them into numbers, such as seconds since the start.")
     if np.iscomplexobj(array):
         raise InputError(f"Complex data not supported: {what} is complex. Give real and imaginary part as columns.")
     try:
@@ -124,11 +139,8 @@ def _first_stranger(array: np.ndarray) -> str:
 def _weights(sample_weight: Any, n: int) -> np.ndarray:
     if sample_weight is None:
         return np.ones(n)
-    weight = (
-        np.full(n, float(sample_weight))
-        if np.ndim(sample_weight) == 0
-        else numeric_vector(sample_weight, "sample_weight")
-    )
+    scalar = _dimensions(sample_weight, "sample_weight") == 0
+    weight = numeric_vector([sample_weight] * n if scalar else sample_weight, "sample_weight")
     if len(weight) != n:
         raise InputError(f"sample_weight has {len(weight)} entries but X has {n} rows.")
     if (weight < 0).any():
@@ -163,4 +175,5 @@ def robust_size(y: np.ndarray) -> float:
 
 def power_of_two(size: np.ndarray | float) -> np.ndarray:
     size = np.asarray(size, float)
-    return np.where(size > 0, np.exp2(np.round(np.log2(np.where(size > 0, size, 1.0)))), 1.0)
+    exponent = np.round(np.log2(np.where(size > 0, size, 1.0)))
+    return np.exp2(np.clip(exponent, -1000, 1000))

@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from ceql.bench.problems import load_problem, sample
-from ceql.errors import CeqlError
+from ceql.errors import CeqlError, InputError
 from ceql.estimator import CEQLRegressor
 from ceql.formula import mean_square
 
 
 def run_demo(seed: int, out: Path, verbose: bool | None, say: Callable[[str], None]) -> CEQLRegressor:
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"There is no folder {out.absolute().parent} to save the plot in.")
     problem = load_problem("E-8")
     samples = sample(problem, seed)
     say(f"Data: {len(samples.y_train)} points of an unknown function of x1 and x2 in [-2, 2] x [-2, 2].")

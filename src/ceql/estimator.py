@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import sympy
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -38,7 +37,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         Which row of ``equations_`` is used for prediction: the noise-aware choice, the lowest loss, or the steepest
         gain in accuracy per node.
     random_state : int
-        The same number gives the same formula, whatever the number of workers.
+        The same number gives the same formula, whatever the number of workers, unless the clock ends the search.
     n_jobs : int, optional
         Threads to use; all cores by default.
     complex_weights : bool
@@ -92,17 +91,18 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         formula = self._formula(row)
         return formula(self._checked(X))
 
-    def sympy(self, row: int | None = None, form: str = "smallest") -> sympy.Expr:
-        """The formula: the form with the fewest nodes, or form="readable" for the one with the shortest constants."""
-        formula = self._formula(row)
-        if form == "smallest":
-            return formula.expression
-        if form == "readable":
-            return in_readable_form(formula, self._data)
-        raise InputError(f"form must be 'smallest' or 'readable', not {form!r}.")
+    def sympy(self, row: int | None = None, form: str = "smallest") -> Any:
+        """The formula in SymPy: the form with the fewest nodes, or form="readable" for the shortest constants."""
+        return self._in_form(row, form).expression
 
     def latex(self, row: int | None = None, form: str = "smallest") -> str:
-        return sympy.latex(self.sympy(row, form))
+        return self._in_form(row, form).latex()
+
+    def _in_form(self, row: int | None, form: str) -> Formula:
+        formula = self._formula(row)
+        if form not in ("smallest", "readable"):
+            raise InputError(f"form must be 'smallest' or 'readable', not {form!r}.")
+        return formula if form == "smallest" else in_readable_form(formula, self._data)
 
     def _formula(self, row: int | None = None) -> Formula:
         check_is_fitted(self)

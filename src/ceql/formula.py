@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,6 @@ class Formula:
     symbols: tuple[sympy.Symbol, ...]
     loss: float  # weighted mean squared error on the training data
     constants: tuple[tuple[float, float], ...] = ()  # value and standard error, in the order they are printed
-    readable: sympy.Expr | None = None
 
     @cached_property
     def complexity(self) -> int:
@@ -37,6 +36,10 @@ class Formula:
 
     def latex(self) -> str:
         return sympy.latex(self.expression)
+
+    def with_expression(self, expression: sympy.Expr) -> Formula:
+        """The same formula written differently."""
+        return replace(self, expression=expression)
 
     def __str__(self) -> str:
         return str(self.expression)
@@ -54,6 +57,8 @@ def mean_square(residual: np.ndarray, weight: np.ndarray) -> float:
 
 def polish(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
     """The smallest equal form with refined and rounded constants; None where it is undefined on a training point."""
+    if not _is_usable(raw, symbols, data):
+        return None
     rough = smallest(raw, symbols, data.x, accuracy=_FITTED, time_limit=_PATIENCE)
     refined = refit(rough, symbols, data.x, data.y, data.weight).expr
     snapped = snap(refined, symbols, data.x, data.y, data.weight)
@@ -65,20 +70,44 @@ def polish(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) ->
 
 def sketch(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
     """As `polish` in a fraction of the time, for the rows of a front that nobody chose: constants stay as fitted."""
+    if not _is_usable(raw, symbols, data):
+        return None
     rough = smallest(raw, symbols, data.x, accuracy=_FITTED, time_limit=_GLANCE)
     return _judged(refit(rough, symbols, data.x, data.y, data.weight).expr, data, symbols)
 
 
+def _is_usable(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> bool:
+    """Real, finite and defined at every training point, before any effort is spent on it."""
+    if raw.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
+        return False
+    return bool(np.isfinite(Formula(raw, symbols, np.inf)(data.x)).all())
+
+
 def _judged(expression: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
-    value = Formula(expression, symbols, np.inf)(data.x)
-    if not np.isfinite(value).all():
+    if not _is_usable(expression, symbols, data):
         return None
+    value = Formula(expression, symbols, np.inf)(data.x)
     loss = mean_square(value - data.y, data.weight)
     return Formula(expression, symbols, loss, constants=_constants(expression, symbols, data))
 
 
-def in_readable_form(formula: Formula, data: Dataset) -> sympy.Expr:
-    return readable(formula.expression, formula.symbols, data.x, data.y)
+def constant_formula(data: Dataset) -> Formula:
+    """The simplest formula of all, the mean; it opens every front."""
+    value = float(np.average(data.y, weights=data.weight))
+    expression = sympy.Integer(int(value)) if value.is_integer() and abs(value) < 1e15 else sympy.Float(value)
+    return Formula(expression, make_symbols(data.names), mean_square(data.y - value, data.weight))
+
+
+def in_readable_form(formula: Formula, data: Dataset) -> Formula:
+    """The form with the shortest constants; the formula as it is where no form has shorter ones."""
+    other = readable(formula.expression, formula.symbols, data.x, data.y)
+    return formula.with_expression(min(formula.expression, other, key=_digits))
+
+
+def _digits(expression: sympy.Expr) -> int:
+    """How many characters its numbers take."""
+    numbers = (part for part in sympy.preorder_traversal(expression) if part.is_Float or part.is_Rational)
+    return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)
 
 
 def _constants(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:

@@ -15,7 +15,7 @@ from ceql.engine import fit
 from ceql.errors import InputError, unknown_name
 from ceql.expression.extract import extract, upright
 from ceql.expression.poles import Pole, find_poles
-from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
+from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish, sketch
 from ceql.network import Network
 from ceql.pruning import Reduced, eliminate
 from ceql.search import Archive, SearchSettings
@@ -39,6 +39,9 @@ class Outcome(Enum):
     )
     OUT_OF_TIME = "The time limit was reached. Raise time_limit if the fit is not good enough."
     INTERRUPTED = "The search was interrupted; this is the best it had found."
+    TOO_COMPLEX = (
+        "An exact formula was found, but it has more nodes than max_complexity allows; this is the best within it."
+    )
     SCHEDULE_DONE = "The recipe ran to its end."
     CONSTANT = "The target is constant."
 
@@ -94,21 +97,25 @@ def discover(
     begin = time.perf_counter()
     report = progress or (lambda _: None)
     if np.ptp(data.y) == 0:
-        found = _Found([_constant(data)], Outcome.CONSTANT)
+        found = _Found([constant_formula(data)], Outcome.CONSTANT)
     elif settings.recipe == "search":
         found = _Searching(data, settings, report, begin).run()
     else:
         found = _trained(data, settings, report, begin)
     formulas = [f for f in found.formulas if settings.max_complexity is None or f.complexity <= settings.max_complexity]
-    front = pareto_front([*formulas, _constant(data)])
+    front = pareto_front([*formulas, constant_formula(data)])
     chosen = choose(front, settings.model_selection, len(data.y), mean_square(data.y, data.weight))
     best = front[chosen]
+    y_size = mean_square(data.y, data.weight)
+    outcome = found.outcome
+    if outcome is Outcome.EXACT and best.loss > searching.EXACT * y_size:
+        outcome = Outcome.TOO_COMPLEX
     poles = find_poles(best.expression, best.symbols, data.x.min(axis=0), data.x.max(axis=0))
     return Discovery(
         tuple(front),
         chosen,
         tuple(poles),
-        found.outcome,
+        outcome,
         time.perf_counter() - begin,
         found.starts,
         found.imaginary_residue,
@@ -121,15 +128,6 @@ class _Found:
     outcome: Outcome
     starts: int = 1
     imaginary_residue: float = 0.0
-
-
-def _constant(data: Dataset) -> Formula:
-    """The simplest formula of all; it opens every front."""
-    import sympy
-
-    value = float(np.average(data.y, weights=data.weight))
-    expression = sympy.Float(value) if value != int(value) else sympy.Integer(int(value))
-    return Formula(expression, make_symbols(data.names), mean_square(data.y - value, data.weight))
 
 
 # ---- one network, one schedule ------------------------------------------------------------------------------------
@@ -202,7 +200,12 @@ class _Searching:
         outcome = Outcome.OUT_OF_TIME
         try:
             rounds = searching.search(
-                self.network, self.samples, search_settings, self.settings.seed, threads=self.threads
+                self.network,
+                self.samples,
+                search_settings,
+                self.settings.seed,
+                threads=self.threads,
+                deadline=time.monotonic() + self.settings.time_limit,
             )
             for archive in rounds:
                 self._tell(archive)

@@ -64,7 +64,7 @@ class Reduced:
 def eliminate(
     network: Network, samples: fit.Samples, start: Reduced, tolerance: float, threads: int = 1
 ) -> list[Reduced]:
-    """Drops one edge after the other, refitting each time, until one is left.
+    """Drops one edge after the other, refitting each time, until no more can go.
 
     While a removal keeps the misfit below `tolerance` the one that takes most with it goes first; after that the one
     that costs least. The path from large to small is returned, `start` first.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,22 +55,29 @@ def fit_chunk(
     params: np.ndarray,
     schedule: Schedule,
     threads: int = 1,
-    stop: fit.StopFlag | None = None,
+    deadline: float = np.inf,
 ) -> Chunk:
-    """Runs the whole schedule. The result of a start depends on nothing but its own row and its chunk."""
-    run = {"threads": threads, "stop": stop}
+    """Runs the whole schedule. The result of a start depends on nothing but its own row and its chunk.
+
+    After the `deadline` (by time.monotonic) the fits still running are given up.
+    """
     tape = network_tape(network)
+
+    def run() -> dict:
+        left = deadline - time.monotonic()
+        return {"threads": threads, "time_limit": 0.0 if left == np.inf else max(left, 1e-3)}
+
     masks = network.smoothing_mask(edges) if schedule.complex_weights else network.parameter_mask(edges, False)
     on_imaginary = network.is_imaginary.astype(float)
 
     def least_squares(params, masks, iterations, imaginary):
         options = fit.Levenberg(iterations, target=schedule.target)
         penalties = fit.Penalties(ridge=imaginary * on_imaginary, aux=schedule.argument)
-        return fit.levenberg(tape, samples, params, masks, options, penalties, **run)
+        return fit.levenberg(tape, samples, params, masks, options, penalties, **run())
 
     adam = fit.Adam(schedule.adam_steps, schedule.adam_rate)
     penalties = fit.Penalties(ridge=schedule.adam_imaginary * on_imaginary, aux=schedule.adam_argument)
-    params = fit.adam(tape, samples, params, masks, adam, penalties, **run).params
+    params = fit.adam(tape, samples, params, masks, adam, penalties, **run()).params
     fits = least_squares(params, masks, schedule.first_look, schedule.imaginary[0])
     best = np.argsort(np.where(np.isfinite(fits.objective), fits.objective, np.inf), kind="stable")
     best = best[: max(1, int(schedule.survivors * len(best)))]

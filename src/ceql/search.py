@@ -127,13 +127,13 @@ def search(
     seed: int,
     *,
     threads: int = 1,
-    stop: fit.StopFlag | None = None,
+    deadline: float = np.inf,
 ) -> Iterator[Archive]:
     """Yields the archive after every round, for as long as it is asked."""
     archive = empty_archive(network)
 
     def fit_chunks(work: list[tuple[np.ndarray, np.ndarray]]) -> list[Chunk]:
-        return [fit_chunk(network, samples, e, p, settings.schedule, threads, stop) for e, p in work]
+        return [fit_chunk(network, samples, e, p, settings.schedule, threads, deadline) for e, p in work]
 
     while True:
         archive = run_round(network, samples, settings, archive, seed, fit_chunks)

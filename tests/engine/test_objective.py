@@ -95,7 +95,8 @@ def arguments_of_logs_and_roots(params: np.ndarray, x: np.ndarray) -> list[np.nd
 @pytest.mark.parametrize("n", [1, 7, 128, 129, 300])
 def test_the_angle_penalty_is_the_mean_squared_angle(instruction_set, n):
     params, x, y = case(3, n)
-    result = fit.objective(network_tape(NETWORK), fit.Samples.of(x, y), params, None, fit.Penalties(aux=2.0))
+    tape = network_tape(NETWORK, DomainPenalty.ANGLE)
+    result = fit.objective(tape, fit.Samples.of(x, y), params, None, fit.Penalties(aux=2.0))
     expected = 2.0 * sum(np.mean(np.angle(z) ** 2) for z in arguments_of_logs_and_roots(params, x))
     assert np.allclose(result.objective - result.misfit, expected, rtol=1e-9)
 

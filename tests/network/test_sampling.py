@@ -24,10 +24,6 @@ NETWORKS = {
     "one layer": Network(1, ({"mul": 1, "pow": 2},), skip="inputs", bias=True),
     "paper": recipes.paper().network(2),
 }
-STUCK = pytest.mark.xfail(
-    raises=(IndexError, ValueError), reason="a const has no sums to hand on, a new unit no live target", strict=True
-)
-MUTABLE = [pytest.param(name, marks=STUCK if name == "paper" else ()) for name in NETWORKS]
 
 
 def assert_sound(network: Network, edges: np.ndarray, count: int, prior: Prior) -> None:
@@ -75,7 +71,7 @@ def test_low_fan_in_draws_have_fewer_edges():
     assert sizes[1] < 0.8 * sizes[0]
 
 
-@pytest.mark.parametrize("which", MUTABLE)
+@pytest.mark.parametrize("which", NETWORKS)
 def test_mutants_are_sound(which):
     network, prior = NETWORKS[which], Prior()
     for seed in range(12):
@@ -119,7 +115,6 @@ def test_every_skip_mode_can_be_drawn_from(skip, depth):
 
 
 @pytest.mark.parametrize("skip", ["none", "inputs"])
-@pytest.mark.xfail(raises=ValueError, reason="a new unit may have no live target to feed", strict=True)
 def test_every_skip_mode_can_be_mutated(skip):
     network = Network(2, ({"square": 1, "mul": 1, "div": 1},) * 2, skip=skip, bias=True)
     parents = draw(network, 60, np.random.default_rng(0))
@@ -127,7 +122,6 @@ def test_every_skip_mode_can_be_mutated(skip):
         mutate(network, parents, np.random.default_rng(seed))
 
 
-@pytest.mark.xfail(reason="the exponent draws on the constant one, which counts as dead without a bias", strict=True)
 def test_powers_are_drawn_without_a_bias_too():
     network = Network(2, ({"mul": 1, "pow": 2},))
     edges = draw(network, 200, np.random.default_rng(0))
@@ -142,6 +136,5 @@ draw(Network(1, (("square",),) * 4, skip="none"), 5, np.random.default_rng(0))
 """
 
 
-@pytest.mark.xfail(raises=subprocess.TimeoutExpired, reason="no prior for a fourth layer: draws for ever", strict=True)
 def test_four_layers_without_skips_can_be_drawn_from_or_are_refused():
     subprocess.run([sys.executable, "-c", FOUR_LAYERS], timeout=6, capture_output=True)

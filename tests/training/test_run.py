@@ -135,16 +135,7 @@ def test_a_flag_set_on_the_way_ends_training_early():
     assert np.isfinite(result.misfit)
 
 
-@pytest.mark.xfail(reason="each piece goes on from the best point with the last point's moments", strict=True)
-def test_the_length_of_a_piece_changes_nothing(monkeypatch):
-    recipe = short(replace(REFINE, epochs=300, rate=0.3))
-    whole = train(X, Y, recipe, seed=0)
-    monkeypatch.setattr("ceql.training.run._PIECE", 30)
-    assert np.array_equal(train(X, Y, recipe, seed=0).params, whole.params)
-
-
 @pytest.mark.parametrize("last", [PRUNE, replace(EXPLORE, final_threshold=0.3)], ids=["impact", "threshold"])
-@pytest.mark.xfail(reason="the misfit is that of the last step, before the last cut", strict=True)
 def test_the_misfit_is_that_of_the_result_when_a_cut_comes_last(last):
     result = train(X, Y, short(replace(last, epochs=40)), seed=0)
     mask = result.network.parameter_mask(result.edges)

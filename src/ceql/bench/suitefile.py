@@ -10,10 +10,11 @@ A suite is TOML:
     [defaults]                             fields of a problem, for all problems that do not set them
     [[problem]]                            one of them per problem
     name, family, expression, variables    text, text, formula, list of names
-    train, extrap                          a list of intervals for every variable, or a table of them by
-    variable n_train, n_interp, n_extrap, limit, noise, nuisance, singular [[include]]
-    problems of another suite, with fields changed suite, problems                        its name and the
-    names of the problems taken
+    train, extrap                          a list of intervals for every variable, or a table by variable
+    n_train, n_interp, n_extrap, limit,    numbers
+    noise, nuisance, singular              numbers, and the expressions that vanish
+    [[include]]                            problems of another suite, with fields changed
+    suite, problems                        its name and the names of the problems taken
 
 `n_train`, `noise` and `nuisance` may be lists: the problem then stands for one variant per value, named
 `E-5[noise=0.01]`, all drawn from the same points.

@@ -25,7 +25,7 @@ from ceql.expression.polynomial_forms import PolynomialWriter
 from ceql.expression.scales import short_scales, writing_cost
 from ceql.expression.simplify import ARITHMETIC_FAILURES, Simplifier, is_real_formula
 from ceql.expression.symbolic import Expr
-from ceql.expression.timeout import TimeLimitExceeded, call_with_limit
+from ceql.expression.timeout import WATCHDOG, TimeLimitExceeded, call_with_limit
 from ceql.expression.workspace import Array, OutOfTime, Workspace, agrees, number, values_at
 
 ACCURACIES = (1e-12, 1e-9)
@@ -203,7 +203,7 @@ def readable(
 def _search(expr: Expr, reader: Reader) -> Expr:
     workspace = reader.workspace
     try:
-        found = call_with_limit(lambda: reader.shortest_form(expr), 1.2 * workspace.time_left() + 0.02)
+        found = call_with_limit(lambda: reader.shortest_form(expr), workspace.time_left() + WATCHDOG)
     except (TimeLimitExceeded, OutOfTime, RecursionError):
         return expr
     reference = values_at(expr, workspace.symbols, workspace.checks)

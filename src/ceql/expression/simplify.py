@@ -24,7 +24,7 @@ from ceql.expression.polynomial import Poly, TooLarge
 from ceql.expression.precision import REFINED, constants_known_to
 from ceql.expression.rational_forms import RationalWriter
 from ceql.expression.symbolic import Expr, factors_of
-from ceql.expression.timeout import TimeLimitExceeded, call_with_limit
+from ceql.expression.timeout import WATCHDOG, TimeLimitExceeded, call_with_limit
 from ceql.expression.workspace import OutOfTime, Workspace, agrees, number, values_at
 
 Array = np.ndarray
@@ -208,9 +208,10 @@ def _search(expr: Expr, symbols: Sequence[Symbol], time_limit: float, x: Array |
     def search() -> None:
         collected.extend(simplifier.candidates(expr))
 
-    # The clock inside the search is the usual end; the watchdog catches one step that hangs.
-    with suppress(TimeLimitExceeded, OutOfTime, RecursionError):
-        call_with_limit(search, 1.2 * time_limit + 0.02)
+    # The clock inside the search is the usual end; the watchdog, much later, catches one step that hangs.
+    # Rewrites of extreme formulas may overflow or meet a shape they do not know: what was found before that stays.
+    with suppress(TimeLimitExceeded, OutOfTime, RecursionError, ArithmeticError, LookupError, ValueError, TypeError):
+        call_with_limit(search, time_limit + WATCHDOG)
     collected.extend(simplifier.found)
     return _verified(collected, expr, workspace)
 

@@ -59,6 +59,11 @@ class _Watchdog:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(self._thread_id, ctypes.py_object(interrupt))
 
 
+# Seconds of grace before a step is interrupted from outside. An interrupt that lands in a destructor is lost with a
+# message on the console, so it is kept for steps that really hang.
+WATCHDOG = 3.0
+
+
 def call_with_limit(work: Callable[[], Result], seconds: float) -> Result:
     """Return ``work()``, or raise TimeLimitExceeded when it takes longer than ``seconds``."""
     if seconds <= 0.0:

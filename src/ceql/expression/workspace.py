@@ -91,7 +91,7 @@ def number(value: float) -> Expr:
         return S.One
     if abs(value + 1.0) < accuracy():
         return S.NegativeOne
-    if value == int(value) and abs(value) < 1e6:
+    if abs(value) < 1e6 and value == int(value):
         return Integer(int(value))
     return Float(value)
 

@@ -19,13 +19,11 @@ from ceql.operators import Argument
 class Prior:
     """What sub-networks look like before the data have spoken."""
 
-    # Chances of 0, 1, 2, ... units in a layer, for draws of depth 1, 2, 3.
-    units_per_layer: tuple[tuple[tuple[float, ...], ...], ...] = (
-        ((0.10, 0.50, 0.30, 0.10),),
-        ((0.05, 0.40, 0.35, 0.20), (0.0, 0.65, 0.30, 0.05)),
-        ((0.05, 0.45, 0.35, 0.15), (0.0, 0.55, 0.35, 0.10), (0.0, 0.85, 0.15)),
-    )
-    depths: tuple[float, ...] = (0.20, 0.45, 0.35)
+    depths: tuple[float, ...] = (0.20, 0.45, 0.35)  # chances of using 1, 2, 3 layers; the last one counts for more
+    # Chances of 0, 1, 2, ... units in the first, a middle and the last of the layers that a draw uses.
+    first_layer: tuple[float, ...] = (0.05, 0.42, 0.35, 0.18)
+    middle_layer: tuple[float, ...] = (0.0, 0.55, 0.35, 0.10)
+    last_layer: tuple[float, ...] = (0.0, 0.75, 0.22, 0.03)
     low_fan_in: float = 0.3  # share of draws whose sums have one or two sources
     edge_chance: float = 0.65  # in the others, the chance of each edge that is possible
     readout_chance: float = 0.4  # of an edge into the output that nothing forces
@@ -37,6 +35,18 @@ class Prior:
         0.15,
     )  # chances of using 1, 2, ... of many inputs
     maximum_edges: int = 26
+
+    def depth_chances(self, network: Network) -> np.ndarray:
+        """Per number of layers in use. Only where all layers feed the output can the later ones stay empty."""
+        n = len(network.layers)
+        chances = np.array([self.depths[min(k, len(self.depths) - 1)] for k in range(n)])
+        if network.skip != "all":
+            chances[:-1] = 0.0
+        return chances / chances.sum()
+
+    def unit_chances(self, layer: int, depth: int) -> np.ndarray:
+        table = self.last_layer if layer == depth else self.first_layer if layer == 0 else self.middle_layer
+        return np.array(table) / np.sum(table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +105,7 @@ def _choose_nodes(network: Network, count: int, rng: np.random.Generator, prior:
     """Which inputs and units each draw may use, (count, n_nodes + 1); the last column is the output."""
     alive = np.zeros((count, network.n_nodes + 1), bool)
     alive[:, -1] = True
-    alive[:, network.one] = network.bias
+    alive[:, network.one] = True
     chances = np.array(prior.inputs_used)
     if network.n_inputs <= 2:
         chances = np.full(network.n_inputs, 1.0)
@@ -106,16 +116,14 @@ def _choose_nodes(network: Network, count: int, rng: np.random.Generator, prior:
     rank = rng.random((count, network.n_inputs)).argsort(axis=1).argsort(axis=1)
     alive[:, : network.n_inputs] = rank < used[:, None]
     n_layers = len(network.layers)
-    depth_chances = np.array(prior.depths[:n_layers])
-    depth = rng.choice(len(depth_chances), count, p=depth_chances / depth_chances.sum())
-    layer_of_unit = network.layer_of_unit
+    depth = rng.choice(n_layers, count, p=prior.depth_chances(network))
     for layer in range(n_layers):
-        units = np.flatnonzero(layer_of_unit == layer)
+        units = np.flatnonzero(network.layer_of_unit == layer)
         wanted = np.zeros(count, int)
-        for d in range(layer, len(depth_chances)):
-            table = np.array(prior.units_per_layer[d][layer])
+        for d in range(layer, n_layers):
+            table = prior.unit_chances(layer, d)
             here = depth == d
-            wanted[here] = rng.choice(len(table), here.sum(), p=table / table.sum())
+            wanted[here] = rng.choice(len(table), here.sum(), p=table)
         rank = rng.random((count, len(units))).argsort(axis=1).argsort(axis=1)
         alive[:, [network.node(u) for u in units]] = rank < wanted[:, None]
     return alive
@@ -155,7 +163,7 @@ def _live_nodes(network: Network, wires: _Wires, edges: np.ndarray) -> np.ndarra
     live[wires.source[edges]] = True
     live[wires.target[edges]] = True
     live[: network.n_inputs] = True
-    live[network.one] = network.bias
+    live[network.one] = True
     live[-1] = True
     return live
 
@@ -179,24 +187,27 @@ def _add_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random
     if not idle:
         return
     unit = int(rng.choice(idle))
+    outgoing = np.flatnonzero((wires.source == network.node(unit)) & live[wires.target])
+    if not len(outgoing):
+        return
     for s in network.sums:
         if s.unit == unit:
             options = np.arange(s.first, s.last)[live[wires.source[s.first : s.last]]]
             number = min(len(options), 1 + rng.poisson(0.6))
             edges[rng.choice(options, number, replace=False)] = True
-    outgoing = np.flatnonzero((wires.source == network.node(unit)) & live[wires.target])
     edges[rng.choice(outgoing)] = True
 
 
 def _swap_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     """Another operator of the same layer takes over the edges of a live one."""
     live = _live_nodes(network, wires, edges)
-    active = [u for u in range(len(network.units)) if live[network.node(u)]]
+    swappable = [u for u, operator in enumerate(network.units) if operator.arity]
+    active = [u for u in swappable if live[network.node(u)]]
     if not active:
         return
     old = int(rng.choice(active))
     layer = network.layer_of_unit[old]
-    rivals = [u for u in range(len(network.units)) if network.layer_of_unit[u] == layer and not live[network.node(u)]]
+    rivals = [u for u in swappable if network.layer_of_unit[u] == layer and not live[network.node(u)]]
     if not rivals:
         return
     new = int(rng.choice(rivals))

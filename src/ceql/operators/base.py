@@ -42,6 +42,9 @@ class Operator:
     positive_argument: bool = False  # its first argument must be positive where the formula is used
     zero_at_zero: bool = True  # an empty argument makes the value zero, so the unit can go without a change
 
+    def __str__(self) -> str:
+        return str(self.symbolic(*sympy.symbols("x y")[: self.arity]))
+
     @property
     def arity(self) -> int:
         return len(self.arguments)

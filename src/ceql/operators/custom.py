@@ -33,6 +33,10 @@ def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, form
     """
     symbols = (arguments,) if isinstance(arguments, sympy.Symbol) else tuple(arguments)
     _check(name, symbols, formula)
+    # Real symbols, so that derivatives of |x| and the like stay real.
+    real_symbols = tuple(sympy.Dummy(s.name, real=True) for s in symbols)
+    renamed: Any = formula.xreplace(dict(zip(symbols, real_symbols, strict=True)))
+    symbols, formula = real_symbols, renamed
     kinds = (Argument.REAL,) * len(symbols)
 
     def record(tape: TapeBuilder, *slots: ArgumentSlots, kinds: tuple[Argument, ...]) -> int:
@@ -57,6 +61,9 @@ def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, form
         zero_at_zero=bool(at_zero == 0),
     )
     _probe(operator, formula, symbols)
+    _compile_once(operator)
+    if name in library.names() and str(library.get(name)) != str(operator):
+        raise InputError(f"{name!r} is registered already, as {library.get(name)}; choose another name.")
     library.add(operator)
     return operator
 
@@ -70,6 +77,8 @@ def _check(name: str, symbols: tuple[sympy.Symbol, ...], formula: sympy.Expr) ->
         raise InputError("An operator takes one or two SymPy symbols as its arguments.")
     if not isinstance(formula, sympy.Expr):
         raise InputError(f"The formula must be a SymPy expression, not {type(formula).__name__}.")
+    if formula.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
+        raise InputError("The formula must be real and finite: it has an imaginary or infinite constant.")
     strangers = formula.free_symbols - set(symbols)
     if strangers:
         raise InputError(f"The formula uses symbols that are not arguments: {sorted(map(str, strangers))}.")
@@ -90,6 +99,13 @@ def _probe(operator: Operator, formula: sympy.Expr, symbols: tuple[sympy.Symbol,
         slope = np.asarray(_evaluate(sympy.diff(formula, symbol), dict(zip(symbols, arguments, strict=True))), float)
         if not np.isfinite(np.broadcast_to(slope, _PROBES.shape)[finite]).any():
             raise InputError(f"Operator {operator.name!r} has no finite derivative where it is defined.")
+
+
+def _compile_once(operator: Operator) -> None:
+    """Writes the operator onto a tape that is thrown away: what cannot be compiled is refused here, not in a fit."""
+    tape = TapeBuilder(operator.arity)
+    slot = operator.record(tape, *((k, None) for k in range(operator.arity)), kinds=operator.arguments)
+    _ = tape.finish(slot).core
 
 
 def _evaluate(formula: Any, values: dict[Any, np.ndarray]) -> Any:

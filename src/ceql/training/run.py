@@ -13,8 +13,6 @@ from ceql.network import Network, clean_up
 from ceql.pruning import drop_least_important, drop_small
 from ceql.training.phase import Loss, Phase, Recipe
 
-_PIECE = 10_000  # epochs between two looks at the clock and the progress bar
-
 Progress = Callable[[int, int, float], None]  # epochs done, edges alive, misfit
 
 
@@ -68,6 +66,7 @@ def train(
     run = _Run(network, samples, recipe, edges, params, stop or fit.StopFlag(), progress)
     for phase in recipe.phases:
         run.phase(phase)
+    run.measure()
     return Trained(network, run.edges, run.params, run.misfit, run.stop.is_set())
 
 
@@ -95,7 +94,7 @@ class _Run:
             lasso=phase.sparsity,
             aux=phase.argument,
         )
-        piece = phase.pruning.interval if phase.pruning else _PIECE
+        piece = phase.pruning.interval if phase.pruning else max(1, phase.epochs)
         state = None
         for begin in range(0, phase.epochs, piece):
             if self.stop.is_set():
@@ -106,6 +105,10 @@ class _Run:
         if phase.final_threshold:
             weights = self.network.complex_weights(self.params)
             self._cut_to(drop_small(self.network, self.edges, weights, phase.final_threshold))
+
+    def measure(self) -> None:
+        """The misfit as it is now: a cut may have come after the last step."""
+        self.misfit = float(fit.objective(self.tape, self.samples, self.params, self.mask(self.edges)).misfit[0])
 
     def _descend(self, phase: Phase, steps: int, penalties: fit.Penalties, state: fit.Fits | None) -> fit.Fits:
         plateau = phase.plateau
