@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -9,24 +10,21 @@ from enum import Enum
 
 import numpy as np
 
-from ceql import search as searching
-from ceql.data import Dataset, Scaling
+from ceql.data import Dataset
 from ceql.engine import fit
 from ceql.errors import InputError, unknown_name
 from ceql.expression.extract import extract, upright
 from ceql.expression.poles import Pole, find_poles
-from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish, sketch
+from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
+from ceql.hunt import Hunt
 from ceql.network import Network
-from ceql.pruning import Reduced, eliminate
-from ceql.search import Archive, SearchSettings
-from ceql.selection import choose, criterion, pareto_front
+from ceql.search import EXACT, SearchSettings
+from ceql.selection import choose, pareto_front
+from ceql.targets import usable_targets
 from ceql.training import Recipe, train
 from ceql.training.recipes import RECIPES
 
-_HITS_TRIED = 6  # exact fits that are eliminated
-_POLISHED = 2  # of these, the smallest become formulas
-_BRED = 6  # inexact fits that are eliminated into a front
-_QUIET_ROUNDS = 8  # rounds without progress after which a noisy search ends
+_QUIET_ROUNDS = 16  # rounds without progress after which a noisy search ends
 
 
 class Outcome(Enum):
@@ -99,7 +97,7 @@ def discover(
     if np.ptp(data.y) == 0:
         found = _Found([constant_formula(data)], Outcome.CONSTANT)
     elif settings.recipe == "search":
-        found = _Searching(data, settings, report, begin).run()
+        found = _searched(data, settings, report, begin)
     else:
         found = _trained(data, settings, report, begin)
     formulas = [f for f in found.formulas if settings.max_complexity is None or f.complexity <= settings.max_complexity]
@@ -108,7 +106,7 @@ def discover(
     best = front[chosen]
     y_size = mean_square(data.y, data.weight)
     outcome = found.outcome
-    if outcome is Outcome.EXACT and best.loss > searching.EXACT * y_size:
+    if outcome is Outcome.EXACT and best.loss > EXACT * y_size:
         outcome = Outcome.TOO_COMPLEX
     poles = find_poles(best.expression, best.symbols, data.x.min(axis=0), data.x.max(axis=0))
     return Discovery(
@@ -175,118 +173,45 @@ def search_network(n_inputs: int, operators: tuple[str, ...] | None) -> Network:
     return Network(n_inputs, (layer, layer, layer), skip="all", bias=True)
 
 
-class _Searching:
-    """The state of one search over rounds."""
+def _searched(data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float) -> _Found:
+    """Rounds of the search until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
+    network = search_network(data.x.shape[1], settings.operators)
+    hunts = _hunts(data, settings, network, begin)
+    main, others = hunts[0], hunts[1:]
+    outcome = Outcome.OUT_OF_TIME
+    best_score, quiet = np.inf, 0
 
-    def __init__(self, data: Dataset, settings: Settings, report, begin: float) -> None:
-        self.data, self.settings, self.report, self.begin = data, settings, report, begin
-        self.scaling = Scaling.of(data)
-        x, y = self.scaling.apply(data)
-        self.network = search_network(x.shape[1], settings.operators)
-        self.samples = fit.Samples.of(x, y, data.weight / (1.0 + y**2))
-        self.plain = fit.Samples.of(x, y, data.weight)
-        self.y_size = mean_square(y, data.weight)
-        self.threads = settings.threads or fit.default_threads()
-        self.symbols = make_symbols(data.names)
-        self.tried: set[bytes] = set()
+    def starts() -> int:
+        return sum(hunt.archive.starts for hunt in hunts)
 
-    def run(self) -> _Found:
-        archive = searching.empty_archive(self.network)
-        search_settings = replace(
-            self.settings.search,
-            schedule=replace(self.settings.search.schedule, complex_weights=self.settings.complex_weights),
-        )
-        best_score, quiet = np.inf, 0
-        outcome = Outcome.OUT_OF_TIME
-        try:
-            rounds = searching.search(
-                self.network,
-                self.samples,
-                search_settings,
-                self.settings.seed,
-                threads=self.threads,
-                deadline=time.monotonic() + self.settings.time_limit,
-            )
-            for archive in rounds:
-                self._tell(archive)
-                exact = self._exact_formulas(archive)
-                if exact:
-                    return _Found(exact + self._front(archive, few=True), Outcome.EXACT, archive.starts)
-                now = searching.score(archive.chunk, len(self.data.y))[0]
-                quiet = 0 if now < best_score - 1e-2 else quiet + 1
-                best_score = min(now, best_score)
-                if quiet >= _QUIET_ROUNDS:
-                    outcome = Outcome.SETTLED
-                    break
-                if time.perf_counter() - self.begin > self.settings.time_limit:
-                    break
-        except KeyboardInterrupt:
-            outcome = Outcome.INTERRUPTED
-        return _Found(self._front(archive), outcome, archive.starts)
-
-    def _tell(self, archive: Archive) -> None:
-        seconds = time.perf_counter() - self.begin
-        loss = float(archive.chunk.misfit.min()) * self.scaling.y**2
-        self.report(Progress(seconds, self.settings.time_limit, archive.starts, loss))
-
-    def _reduced(self, archive: Archive, index: int) -> Reduced:
-        chunk = archive.chunk
-        return Reduced(chunk.edges[index], chunk.params[index], float(chunk.misfit[index]))
-
-    def _exact_formulas(self, archive: Archive) -> list[Formula]:
-        """Exact fits that survive elimination, as formulas; a fit is tried only once."""
-        hits = archive.hits
-        hits = hits[np.argsort(archive.chunk.edges[hits].sum(axis=1), kind="stable")]
-        untried = [k for k in hits if archive.chunk.edges[k].tobytes() not in self.tried][:_HITS_TRIED]
-        tolerance = searching.EXACT * self.y_size
-        survivors: dict[bytes, Reduced] = {}
-        for index in untried:
-            self.tried.add(archive.chunk.edges[index].tobytes())
-            path = eliminate(self.network, self.plain, self._reduced(archive, index), tolerance, self.threads)
-            exact = [step for step in path if step.misfit <= tolerance]
+    try:
+        for round_number in itertools.count():
+            aside = others and round_number % 2 == 1 and not main.sees_noise()
+            hunt = others[round_number // 2 % len(others)] if aside else main
+            exact = hunt.next_round()
+            seconds = time.perf_counter() - begin
+            report(Progress(seconds, settings.time_limit, starts(), main.best_loss))
             if exact:
-                survivors[exact[-1].edges.tobytes()] = exact[-1]
-        smallest_first = sorted(survivors.values(), key=lambda step: int(step.edges.sum()))
-        formulas = [self._formula(step, polish) for step in smallest_first[:_POLISHED]]
-        return [f for f in formulas if f is not None and f.loss <= tolerance * self.scaling.y**2]
+                return _Found(exact + main.outline(), Outcome.EXACT, starts())
+            if seconds > settings.time_limit:
+                break
+            quiet = 0 if main.score < best_score - 1e-2 else quiet + 1
+            best_score = min(main.score, best_score)
+            if quiet >= _QUIET_ROUNDS and main.sees_noise():
+                outcome = Outcome.SETTLED
+                break
+    except KeyboardInterrupt:
+        outcome = Outcome.INTERRUPTED
+    return _Found(main.front(), outcome, starts())
 
-    def _front(self, archive: Archive, few: bool = False) -> list[Formula]:
-        """Approximate formulas of all sizes: the best fits of the archive and what elimination makes of them."""
-        chunk = archive.chunk
-        states: list[Reduced] = []
-        if not few:
-            for index in np.flatnonzero(chunk.in_domain)[:_BRED]:
-                states.extend(eliminate(self.network, self.plain, self._reduced(archive, index), 0.0, self.threads))
-        sizes = chunk.edges.sum(axis=1)
-        for size in np.unique(sizes):
-            rows = np.flatnonzero((sizes == size) & chunk.in_domain)
-            if len(rows):
-                states.append(self._reduced(archive, rows[np.argmin(chunk.misfit[rows])]))
-        kept = self._best_per_size(states, 5 if few else 16)
-        drawn = [(self._formula(state, sketch), state) for state in kept]
-        formulas = [formula for formula, _ in drawn if formula is not None]
-        if formulas and not few:
-            # Only the rows that may be chosen are worth the full effort.
-            ranked = sorted((f for f, _ in drawn if f is not None), key=lambda f: criterion(f, len(self.data.y)))
-            chosen = [state for formula, state in drawn if formula is not None and formula in ranked[:2]]
-            formulas += [f for state in chosen if (f := self._formula(state, polish)) is not None]
-        return formulas
 
-    def _best_per_size(self, states: list[Reduced], most: int) -> list[Reduced]:
-        best: dict[int, Reduced] = {}
-        for state in states:
-            size = int(state.edges.sum())
-            if size not in best or state.misfit < best[size].misfit:
-                best[size] = state
-        kept: list[Reduced] = []
-        for size in sorted(best):
-            if not kept or best[size].misfit < 0.999 * kept[-1].misfit:
-                kept.append(best[size])
-        return kept[:most]
-
-    def _formula(self, state: Reduced, finish: Callable[..., Formula | None]) -> Formula | None:
-        """In the user's units: powers of two are put back into the symbols, so no digit is lost."""
-        params = upright(self.network, state.edges, state.params, self.samples.x)
-        symbols = [s / float(k) for s, k in zip(self.symbols, self.scaling.x, strict=True)]
-        raw = self.scaling.y * extract(self.network, state.edges, params, symbols)
-        return finish(raw, self.data, self.symbols)
+def _hunts(data: Dataset, settings: Settings, network: Network, begin: float) -> list[Hunt]:
+    schedule = replace(settings.search.schedule, complex_weights=settings.complex_weights)
+    search_settings = replace(settings.search, schedule=schedule)
+    deadline = time.monotonic() + settings.time_limit - (time.perf_counter() - begin)
+    threads = settings.threads or fit.default_threads()
+    names = tuple({operator.name for operator in network.units})
+    return [
+        Hunt(data, target, network, search_settings, settings.seed, threads, deadline)
+        for target in usable_targets(data.y, names)
+    ]

@@ -16,12 +16,12 @@ from ceql.network import Network
 class Schedule:
     """The stages of a fit as data. Misfits are relative: the target has unit scale."""
 
-    adam_steps: int = 100
-    adam_rate: float = 2e-2
+    adam_steps: int = 30
+    adam_rate: float = 5e-2
     adam_imaginary: float = 1e-6
     adam_argument: float = 1e-3
     first_look: int = 15  # Levenberg-Marquardt iterations before the halving
-    survivors: float = 0.25
+    survivors: float = 0.12
     imaginary: tuple[float, ...] = (
         1e-6,
         1e-4,

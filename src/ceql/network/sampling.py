@@ -6,6 +6,7 @@ either is the formula or is not, and a core that fits thousands of them a second
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,14 +20,18 @@ from ceql.operators import Argument
 class Prior:
     """What sub-networks look like before the data have spoken."""
 
-    depths: tuple[float, ...] = (0.20, 0.45, 0.35)  # chances of using 1, 2, 3 layers; the last one counts for more
+    depths: tuple[float, ...] = (0.15, 0.50, 0.35)  # chances of using 1, 2, 3 layers; the last one counts for more
     # Chances of 0, 1, 2, ... units in the first, a middle and the last of the layers that a draw uses.
     first_layer: tuple[float, ...] = (0.05, 0.42, 0.35, 0.18)
     middle_layer: tuple[float, ...] = (0.0, 0.55, 0.35, 0.10)
     last_layer: tuple[float, ...] = (0.0, 0.75, 0.22, 0.03)
     low_fan_in: float = 0.3  # share of draws whose sums have one or two sources
-    edge_chance: float = 0.65  # in the others, the chance of each edge that is possible
-    readout_chance: float = 0.4  # of an edge into the output that nothing forces
+    full_fan_in: float = 0.3  # share of draws whose sums take every source there is
+    bare_readout: float = 0.5  # share of draws whose output has only the edges that nothing else uses
+    # How much likelier than others an operator is in the first layer of a draw and in the later ones: products and
+    # squares come early in formulas, quotients, logarithms and roots late.
+    early: tuple[tuple[str, float], ...] = (("square", 2.0), ("mul", 2.0), ("log", 0.5), ("sqrt", 0.5))
+    late: tuple[tuple[str, float], ...] = (("div", 2.0), ("log", 1.5), ("sqrt", 1.5), ("square", 0.5))
     inputs_used: tuple[float, ...] = (
         0.25,
         0.25,
@@ -43,6 +48,10 @@ class Prior:
         if network.skip != "all":
             chances[:-1] = 0.0
         return chances / chances.sum()
+
+    def operator_weights(self, names: Sequence[str], layer: int) -> np.ndarray:
+        table = dict(self.early if layer == 0 else self.late)
+        return np.array([table.get(name, 1.0) for name in names])
 
     def unit_chances(self, layer: int, depth: int) -> np.ndarray:
         table = self.last_layer if layer == depth else self.first_layer if layer == 0 else self.middle_layer
@@ -89,10 +98,12 @@ def _draft(network: Network, wires: _Wires, count: int, rng: np.random.Generator
     alive = _choose_nodes(network, count, rng, prior)
     possible = alive[:, wires.source] & alive[:, wires.target]
     sparse = rng.random(count) < prior.low_fan_in
-    chance = np.where(sparse[:, None], 0.12, rng.uniform(0.3, 1.0, (count, 1)) ** 0.7 * prior.edge_chance / 0.7)
+    full = ~sparse & (rng.random(count) < prior.full_fan_in / (1.0 - prior.low_fan_in))
+    chance = np.where(sparse, 0.12, np.where(full, 1.0, rng.uniform(0.3, 0.9, count)))[:, None]
+    readout = np.where(rng.random(count) < prior.bare_readout, 0.1, rng.uniform(0.2, 1.0, count))[:, None]
     ticket = rng.random(possible.shape)
     into_output = wires.target == network.n_nodes
-    edges = possible & (ticket < np.where(into_output, prior.readout_chance, chance))
+    edges = possible & (ticket < np.where(into_output, readout, chance))
     # Every sum of a chosen unit draws on something: the possible source with the lowest ticket.
     ticket = np.where(possible, ticket, 2.0)
     lowest = np.minimum.reduceat(ticket, wires.firsts, axis=1)
@@ -124,7 +135,9 @@ def _choose_nodes(network: Network, count: int, rng: np.random.Generator, prior:
             table = prior.unit_chances(layer, d)
             here = depth == d
             wanted[here] = rng.choice(len(table), here.sum(), p=table)
-        rank = rng.random((count, len(units))).argsort(axis=1).argsort(axis=1)
+        # An exponential race: the units that finish first are in, heavier ones run faster.
+        weights = prior.operator_weights([network.units[u].name for u in units], layer)
+        rank = (rng.exponential(size=(count, len(units))) / weights).argsort(axis=1).argsort(axis=1)
         alive[:, [network.node(u) for u in units]] = rank < wanted[:, None]
     return alive
 

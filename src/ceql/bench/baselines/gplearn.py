@@ -1,5 +1,6 @@
 """gplearn: classical genetic programming."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import time

@@ -1,5 +1,6 @@
 """Operon (pyoperon): genetic programming with local optimisation of the constants."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import time

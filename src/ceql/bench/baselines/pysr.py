@@ -1,5 +1,6 @@
 """PySR with the paper's settings. It needs Julia, so it runs only where it is installed."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import time
@@ -27,7 +28,7 @@ class Pysr(Adapter):
     tournament_p: float = 0.982
 
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
-        from pysr import PySRRegressor  # pyright: ignore[reportMissingImports]
+        from pysr import PySRRegressor
 
         model = PySRRegressor(
             niterations=self.iterations,

@@ -1,5 +1,6 @@
 """SINDy (pysindy) as a static regression: a fixed library of terms, thresholded least squares."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import time
