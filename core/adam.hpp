@@ -39,6 +39,7 @@ void run_adam(const TapeView &tape, const DataView<T> &data, const Penalties &pe
     double *gradient = take<double>(arena, fit.n), *first = take<double>(arena, fit.n);
     double *second = take<double>(arena, fit.n), *best = take<double>(arena, fit.n);
     double best_loss = INFINITY;
+    fit.stop = &stop;
     AdamState state = {0, options.rate, INFINITY, 0};
     if (start.state && start.state[0] > 0)
         state = {start.state[0], start.state[1], start.state[2], start.state[3]};
@@ -50,13 +51,9 @@ void run_adam(const TapeView &tape, const DataView<T> &data, const Penalties &pe
     start.status = RAN_OUT;
     int64_t step = 0;
     for (; step < options.steps; ++step) {
-        if ((step & 15) == 0 && stop.load(std::memory_order_relaxed)) {
-            start.status = STOPPED;
-            break;
-        }
         const Loss loss = evaluate_with_gradient<T>(fit, fit.params, gradient);
-        if (!is_finite(loss.total)) {
-            start.status = NOT_FINITE;
+        if (is_stopped<T>(fit) || !is_finite(loss.total)) {
+            start.status = is_stopped<T>(fit) ? STOPPED : NOT_FINITE;
             break;
         }
         if (options.keep_best && loss.total < best_loss) {
@@ -81,6 +78,7 @@ void run_adam(const TapeView &tape, const DataView<T> &data, const Penalties &pe
         start.state[2] = state.best;
         start.state[3] = state.bad;
     }
+    fit.stop = nullptr; // what is given back is measured to the end
     Loss loss = evaluate<T>(fit, fit.params);
     if (best_loss < loss.total || (best_loss < INFINITY && !is_finite(loss.total))) {
         std::memcpy(fit.params, best, fit.n * sizeof(double));

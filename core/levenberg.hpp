@@ -64,6 +64,8 @@ bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *colum
     const T root_aux = T(std::sqrt(fit.aux_weight));
     for (int64_t start = 0; start < fit.data.padded; start += block_size<T>) {
         const int n = enter_block<T>(p, fit.data, start), n_true = true_samples<T>(fit.data, start, n);
+        if (is_stopped<T>(fit))
+            return false;
         forward<T, true>(p, n);
         for (int k = 0; k < p.n_outputs; ++k) {
             const T *value = p.value[p.outputs[k]];
@@ -161,13 +163,14 @@ void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penaltie
         root_weight[i] = std::sqrt(data.weight[i]);
 
     Loss loss = evaluate<T>(fit, fit.params);
+    fit.stop = &stop;
     double damping = options.damping, growth = 2.0;
     bool fresh = false;
     int stalls = 0;
     int64_t iteration = 0;
     start.status = is_finite(loss.total) ? RAN_OUT : NOT_FINITE;
     for (; iteration < options.iterations && start.status == RAN_OUT && n > 0; ++iteration) {
-        if (stop.load(std::memory_order_relaxed)) {
+        if (is_stopped<T>(fit)) {
             start.status = STOPPED;
             break;
         }
@@ -177,7 +180,7 @@ void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penaltie
         }
         if (!fresh) {
             if (!linearise<T>(fit, fit.params, root_weight, columns, normal)) {
-                start.status = NOT_FINITE;
+                start.status = is_stopped<T>(fit) ? STOPPED : NOT_FINITE;
                 break;
             }
             double largest = 0.0;

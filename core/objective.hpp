@@ -21,12 +21,14 @@ template <class T> struct Fit {
     int n; // active parameters
     double *params, *ridge, *lower, *upper;
     double lasso, aux_weight; // aux_weight is per sample
+    const std::atomic<int32_t> *stop;
 };
 
 template <class T>
 Fit<T> open_fit(const TapeView &tape, const DataView<T> &data, const Penalties &penalties, const Start &start,
                 Arena &arena) {
-    Fit<T> fit = {build<T>(tape, start.mask, arena), data, 0, nullptr, nullptr, nullptr, nullptr, 0, 0};
+    Fit<T> fit = {
+        build<T>(tape, start.mask, arena), data, 0, nullptr, nullptr, nullptr, nullptr, 0, 0, nullptr};
     fit.n = fit.program.n_params;
     fit.params = take<double>(arena, fit.n);
     fit.ridge = take<double>(arena, fit.n);
@@ -109,6 +111,11 @@ template <class T> int true_samples(const DataView<T> &data, int64_t start, int 
     return left < n ? int(left) : n;
 }
 
+// Asked once per block, so that millions of samples do not delay a stop; the pass is then worthless.
+template <class T> bool is_stopped(const Fit<T> &fit) {
+    return fit.stop && fit.stop->load(std::memory_order_relaxed);
+}
+
 // A NaN or an infinity anywhere in the values ends in the sum, so one look at the loss is enough.
 template <class T> Loss evaluate(Fit<T> &fit, const double *params) {
     Program<T> &p = fit.program;
@@ -117,6 +124,8 @@ template <class T> Loss evaluate(Fit<T> &fit, const double *params) {
     double aux = 0;
     for (int64_t start = 0; start < fit.data.padded; start += block_size<T>) {
         const int n = enter_block<T>(p, fit.data, start);
+        if (is_stopped<T>(fit))
+            return {INFINITY, INFINITY};
         forward<T, false>(p, n);
         loss.misfit +=
             weighted_squares<T>(p.value[p.outputs[0]], fit.data.y + start, fit.data.weight + start, n);
@@ -137,6 +146,8 @@ template <class T> Loss evaluate_with_gradient(Fit<T> &fit, const double *params
     double aux = 0;
     for (int64_t start = 0; start < fit.data.padded; start += block_size<T>) {
         const int n = enter_block<T>(p, fit.data, start), n_true = true_samples<T>(fit.data, start, n);
+        if (is_stopped<T>(fit))
+            return {INFINITY, INFINITY};
         forward<T, true>(p, n);
         clear_adjoints<T>(p, ~uint64_t(0), n);
         const T *value = p.value[p.outputs[0]], *y = fit.data.y + start, *weight = fit.data.weight + start;

@@ -21,6 +21,7 @@ PUBLIC = [
     "Settings",
     "__version__",
     "discover",
+    "load",
     "node_count",
     "operators",
     "recipes",

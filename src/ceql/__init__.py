@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 from ceql import operators
 from ceql.data import Dataset
 from ceql.errors import CeqlError, CeqlWarning, InputError
-from ceql.estimator import CEQLRegressor
+from ceql.estimator import CEQLRegressor, load
 from ceql.expression import node_count
 from ceql.formula import Formula
 from ceql.network import Network
@@ -30,6 +30,7 @@ __all__ = [
     "Settings",
     "__version__",
     "discover",
+    "load",
     "node_count",
     "operators",
     "recipes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ceql.data import Dataset, column_names, numeric_matrix
 from ceql.errors import CeqlWarning, InputError
 from ceql.formula import Formula, in_readable_form
+from ceql.persistence import read_model, write_model
 from ceql.pipeline import Discovery, Settings, discover, resolve_recipe
 from ceql.progress import live_display
 from ceql.selection import gains
@@ -74,8 +76,13 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         settings = self._settings(data)
         with live_display(self.verbose) as display:
             discovery = discover(data, settings, display)
+        self._take(discovery, data, hasattr(X, "columns"))
+        self._advise(data)
+        return self
+
+    def _take(self, discovery: Discovery, data: Dataset, from_frame: bool) -> None:
         self.n_features_in_ = data.x.shape[1]
-        if hasattr(X, "columns"):
+        if from_frame:
             self.feature_names_in_ = np.array(data.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -83,8 +90,11 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         self.equations_ = equations_table(discovery)
         self.poles_ = list(discovery.poles)
         self._data = data
-        self._advise(data)
-        return self
+
+    def save(self, path: str | Path) -> None:
+        """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
+        check_is_fitted(self)
+        write_model(path, self.get_params(), self.discovery_, self._data, hasattr(self, "feature_names_in_"))
 
     def predict(self, X: Any, row: int | None = None) -> np.ndarray:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined."""
@@ -160,6 +170,15 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
                 CeqlWarning,
                 stacklevel=3,
             )
+
+
+def load(path: str | Path) -> CEQLRegressor:
+    """A model as it was saved. Nothing in the file is run as code, so it may come from a stranger."""
+    parameters, discovery, data, from_frame = read_model(path)
+    known = CEQLRegressor().get_params()
+    model = CEQLRegressor(**{name: value for name, value in parameters.items() if name in known})
+    model._take(discovery, data, from_frame)
+    return model
 
 
 def _seed(random_state: Any) -> int:

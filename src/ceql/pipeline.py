@@ -108,16 +108,20 @@ def discover(
     outcome = found.outcome
     if outcome is Outcome.EXACT and best.loss > EXACT * y_size:
         outcome = Outcome.TOO_COMPLEX
-    poles = find_poles(best.expression, best.symbols, data.x.min(axis=0), data.x.max(axis=0))
     return Discovery(
         tuple(front),
         chosen,
-        tuple(poles),
+        poles_of(best, data),
         outcome,
         time.perf_counter() - begin,
         found.starts,
         found.imaginary_residue,
     )
+
+
+def poles_of(formula: Formula, data: Dataset) -> tuple[Pole, ...]:
+    """Where the formula blows up within the range of the data."""
+    return tuple(find_poles(formula.expression, formula.symbols, data.x.min(axis=0), data.x.max(axis=0)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,7 +105,7 @@ def test_errors_give_position_and_remedy(text, position, remedy):
         "1e400",
         "x1**x1**9**9",
         "x1+" * 20000 + "x1",
-        "10**60*10**60",
+        "10**200*10**200",
         "__import__('os')",
         "x1.__class__",
         "sin(" * 100 + "x1" + ")" * 100,

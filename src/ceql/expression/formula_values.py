@@ -30,7 +30,7 @@ from ceql.expression.symbolic import Expr
 from ceql.expression.tokens import Token
 
 LARGEST_EXPONENT = 64
-LARGEST_CONSTANT = 1e100
+LARGEST_CONSTANT = 1e300
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,25 @@
+"""Formulas as text that `parse_formula` reads back to the last digit."""
+
+from __future__ import annotations
+
+import sympy
+from sympy.printing.str import StrPrinter
+
+
+class _Exact(StrPrinter):
+    def _print_Float(self, expr: sympy.Float) -> str:
+        return repr(float(expr))
+
+    def _print_Symbol(self, expr: sympy.Symbol) -> str:
+        return expr.name if expr.name.isidentifier() else f"`{expr.name}`"
+
+    def _print_Abs(self, expr: sympy.Abs) -> str:
+        return f"abs({self._print(expr.args[0])})"
+
+    def _print_Exp1(self, expr):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return "e"
+
+
+def write_formula(expression: sympy.Expr) -> str:
+    """All digits of every constant; names that are no plain words in backticks."""
+    return _Exact({"full_prec": True}).doprint(expression)
