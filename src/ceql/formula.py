@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import sympy
@@ -60,6 +61,7 @@ def polish(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) ->
     if not _is_usable(raw, symbols, data):
         return None
     rough = smallest(raw, symbols, data.x, accuracy=_FITTED, time_limit=_PATIENCE)
+    rough = _without_idle_abs(rough, symbols, data)
     refined = refit(rough, symbols, data.x, data.y, data.weight).expr
     snapped = snap(refined, symbols, data.x, data.y, data.weight)
     if len(parametrise(snapped).symbols) < len(parametrise(refined).symbols):
@@ -73,6 +75,7 @@ def sketch(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) ->
     if not _is_usable(raw, symbols, data):
         return None
     rough = smallest(raw, symbols, data.x, accuracy=_FITTED, time_limit=_GLANCE)
+    rough = _without_idle_abs(rough, symbols, data)
     return _judged(refit(rough, symbols, data.x, data.y, data.weight).expr, data, symbols)
 
 
@@ -81,6 +84,17 @@ def _is_usable(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset
     if raw.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
         return False
     return bool(np.isfinite(Formula(raw, symbols, np.inf)(data.x)).all())
+
+
+def _without_idle_abs(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> Any:
+    """|a| as a, or -a, where a has one sign on all the data: a square root of a square leaves such bars behind."""
+    turned = {}
+    for bars in raw.atoms(sympy.Abs):
+        inner = bars.args[0]
+        value = compile_numpy(inner, symbols)(data.x)
+        if (value >= 0).all() or (value <= 0).all():
+            turned[bars] = inner if (value >= 0).all() else -inner
+    return raw.xreplace(turned) if turned else raw
 
 
 def _judged(expression: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
