@@ -1,20 +1,24 @@
 """ceql: reads a formula out of data, at home at poles, logarithms, square roots and resonances."""
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError as _NotInstalled
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
-from ceql import operators
-from ceql.data import Dataset
-from ceql.errors import CeqlError, CeqlWarning, InputError
-from ceql.estimator import CEQLRegressor, load
-from ceql.expression import node_count
-from ceql.formula import Formula
-from ceql.network import Network
-from ceql.pipeline import Discovery, Settings, discover
-from ceql.training import Recipe, recipes
+if TYPE_CHECKING:
+    from ceql import operators
+    from ceql.data import Dataset
+    from ceql.errors import CeqlError, CeqlWarning, InputError
+    from ceql.estimator import CEQLRegressor, load
+    from ceql.expression import node_count
+    from ceql.formula import Formula
+    from ceql.network import Network
+    from ceql.pipeline import Discovery, Settings, discover
+    from ceql.training import Recipe, recipes
 
 try:
-    __version__ = version("ceql")
-except PackageNotFoundError:  # run from a source tree that was never installed
+    __version__ = _version("ceql")
+except _NotInstalled:  # run from a source tree that was never installed
     __version__ = "0+unknown"
 
 __all__ = [
@@ -35,3 +39,34 @@ __all__ = [
     "operators",
     "recipes",
 ]
+
+# Where each name lives. They are imported when first used: SymPy, pandas and scikit-learn take a second to load,
+# which `ceql --help` and a process that only reads the version should not pay.
+_HOMES = {
+    "CEQLRegressor": "ceql.estimator",
+    "CeqlError": "ceql.errors",
+    "CeqlWarning": "ceql.errors",
+    "Dataset": "ceql.data",
+    "Discovery": "ceql.pipeline",
+    "Formula": "ceql.formula",
+    "InputError": "ceql.errors",
+    "Network": "ceql.network",
+    "Recipe": "ceql.training",
+    "Settings": "ceql.pipeline",
+    "discover": "ceql.pipeline",
+    "load": "ceql.estimator",
+    "node_count": "ceql.expression",
+    "recipes": "ceql.training",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "operators":
+        return import_module("ceql.operators")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ceql' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
