@@ -198,8 +198,12 @@ def test_paper_recipe_runs_end_to_end():
 
 
 _INTERRUPTED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may inherit it ignored
 import numpy as np
+import ceql.pipeline
 from ceql import CEQLRegressor
+ceql.pipeline._QUIET_ROUNDS = 10**9
 rng = np.random.default_rng(0)
 x = rng.uniform(-1, 1, (128, 3))
 y = rng.normal(size=128)
@@ -214,7 +218,7 @@ def test_ctrl_c_keeps_what_was_found():
     process = subprocess.Popen([sys.executable, "-c", _INTERRUPTED], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "ready"
-    time.sleep(5)
+    time.sleep(3)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=120)
     name, rows = output.split()

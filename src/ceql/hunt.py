@@ -19,6 +19,7 @@ from ceql.selection import criterion
 from ceql.targets import Target
 
 _HITS_TRIED = 6  # exact fits that are eliminated
+_NEAR, _MISSES_TRIED = 1e-9, 2  # fits below this misfit may hide an exact one; so many a round are eliminated
 _POLISHED = 2  # of these, the smallest become formulas
 _BRED = 6  # inexact fits that are eliminated into a front
 _ROWS = 16  # of a front
@@ -87,15 +88,26 @@ class Hunt:
         chunk = self.archive.chunk
         return Reduced(chunk.edges[index], chunk.params[index], float(chunk.misfit[index]))
 
+    def _untried(self, rows: np.ndarray, most: int) -> list[int]:
+        chunk = self.archive.chunk
+        rows = rows[np.argsort(chunk.edges[rows].sum(axis=1), kind="stable")]
+        fresh = [int(k) for k in rows if chunk.edges[k].tobytes() not in self._tried][:most]
+        self._tried.update(chunk.edges[k].tobytes() for k in fresh)
+        return fresh
+
+    def _near_misses(self) -> np.ndarray:
+        """Fits so good that the formula may be inside them, slowed down by edges it does not need."""
+        chunk = self.archive.chunk
+        return np.flatnonzero((chunk.misfit < _NEAR) & (chunk.misfit >= searching.EXACT) & chunk.in_domain)
+
     def _exact_formulas(self) -> list[Formula]:
         """Exact fits that survive elimination, as formulas; a fit is tried only once."""
-        chunk, hits = self.archive.chunk, self.archive.hits
-        hits = hits[np.argsort(chunk.edges[hits].sum(axis=1), kind="stable")]
-        untried = [k for k in hits if chunk.edges[k].tobytes() not in self._tried][:_HITS_TRIED]
+        chosen = self._untried(self.archive.hits, _HITS_TRIED) or self._untried(self._near_misses(), _MISSES_TRIED)
         survivors: dict[bytes, Reduced] = {}
-        for index in untried:
-            self._tried.add(chunk.edges[index].tobytes())
-            path = eliminate(self.network, self.plain, self._reduced(index), self.tolerance, self.threads)
+        for index in chosen:
+            start = self._reduced(index)
+            allowed = max(self.tolerance, 10.0 * start.misfit)
+            path = eliminate(self.network, self.plain, start, allowed, self.threads, self.tolerance)
             exact = [step for step in path if step.misfit <= self.tolerance]
             if exact:
                 survivors[exact[-1].edges.tobytes()] = exact[-1]

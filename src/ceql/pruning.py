@@ -62,17 +62,26 @@ class Reduced:
 
 
 def eliminate(
-    network: Network, samples: fit.Samples, start: Reduced, tolerance: float, threads: int = 1
+    network: Network,
+    samples: fit.Samples,
+    start: Reduced,
+    tolerance: float,
+    threads: int = 1,
+    exact: float | None = None,
 ) -> list[Reduced]:
     """Drops one edge after the other, refitting each time, until no more can go.
 
     While a removal keeps the misfit below `tolerance` the one that takes most with it goes first; after that the one
-    that costs least. The path from large to small is returned, `start` first.
+    that costs least. The path from large to small is returned, `start` first. Once a fit is below `exact` the tolerance
+    is that: what is exact must stay so.
     """
+    exact = tolerance if exact is None else exact
     tape = network_tape(network)
     path = [start]
     while path[-1].edges.sum() > 1:
         now = path[-1]
+        if now.misfit <= exact:
+            tolerance = exact
         candidates = removals(network, now.edges)
         masks = network.parameter_mask(candidates, imaginary=False)
         params = np.repeat(now.params[None], len(candidates), axis=0)
@@ -81,7 +90,7 @@ def eliminate(
             samples,
             params,
             masks,
-            fit.Levenberg(60, target=1e-2 * tolerance),
+            fit.Levenberg(60, target=1e-2 * exact),
             fit.Penalties(aux=1e-2),
             threads=threads,
         )

@@ -149,6 +149,8 @@ def test_a_time_limit_that_is_not_reached_changes_nothing():
 
 
 PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may inherit it ignored
 import numpy as np
 from ceql.engine import fit
 from ceql.engine.tape import TapeBuilder
@@ -171,7 +173,7 @@ def test_ctrl_c_ends_a_run():
             time.sleep(0.3)
             assert child.poll() is None
             child.send_signal(signal.SIGINT)
-            out, _ = child.communicate(timeout=20)
+            out, _ = child.communicate(timeout=120)
         finally:
             child.kill()
     assert out == "interrupted\n"

@@ -97,8 +97,9 @@ def draw(network: Network, count: int, rng: np.random.Generator, prior: Prior = 
 def _draft(network: Network, wires: _Wires, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
     alive = _choose_nodes(network, count, rng, prior)
     possible = alive[:, wires.source] & alive[:, wires.target]
-    sparse = rng.random(count) < prior.low_fan_in
-    full = ~sparse & (rng.random(count) < prior.full_fan_in / (1.0 - prior.low_fan_in))
+    kind = rng.random(count)
+    sparse = kind < prior.low_fan_in
+    full = kind >= 1.0 - prior.full_fan_in
     chance = np.where(sparse, 0.12, np.where(full, 1.0, rng.uniform(0.3, 0.9, count)))[:, None]
     readout = np.where(rng.random(count) < prior.bare_readout, 0.1, rng.uniform(0.2, 1.0, count))[:, None]
     ticket = rng.random(possible.shape)
