@@ -23,22 +23,29 @@ def live_display(verbose: bool | None = None) -> Iterator[Callable[[Progress], N
         return
     from tqdm.auto import tqdm
 
-    bar = tqdm(total=1.0, bar_format="{desc}|{bar}| {postfix}", leave=False, dynamic_ncols=True, delay=_SHOW_AFTER)
+    bar = None
 
     def show(progress: Progress) -> None:
-        done = progress.fraction
-        if done is None:
-            done = progress.seconds / progress.time_limit if progress.time_limit else 0.0
+        nonlocal bar
+        if progress.seconds < _SHOW_AFTER:
+            return
+        if bar is None:
+            bar = tqdm(total=1.0, bar_format="|{bar:20}| {desc}", leave=False, dynamic_ncols=True)
+        done, left = _done_and_left(progress)
         bar.n = min(1.0, done)
-        left = (
-            f"{max(0.0, progress.time_limit - progress.seconds):.0f} s left" if progress.time_limit else f"{done:.0%}"
-        )
         parts = [f"{progress.starts:,} starts", f"loss {progress.best_loss:.2g}", progress.message, left]
-        bar.set_postfix_str(", ".join(part for part in parts if part), refresh=False)
-        bar.update(0)
-        bar.refresh()
+        bar.set_description_str(", ".join(part for part in parts if part))
 
     try:
         yield show
     finally:
-        bar.close()
+        if bar is not None:
+            bar.close()
+
+
+def _done_and_left(progress: Progress) -> tuple[float, str]:
+    """How full the bar is and what is said about the rest: time for a search, a share for a schedule."""
+    if progress.fraction is not None:
+        return progress.fraction, f"{progress.fraction:.0%}"
+    left = max(0.0, progress.time_limit - progress.seconds)
+    return progress.seconds / progress.time_limit, f"{left:.0f} s left"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
@@ -57,13 +58,12 @@ def _remembered_split(terms: tuple[tuple[Monomial, float], ...], known_to: float
     poly = dict(terms)
     if degree(poly) < 2:
         return [(poly, 1)]
-    try:
+    # A polynomial too large or too extreme to factor stays as it is.
+    with suppress(TooLarge, np.linalg.LinAlgError, OverflowError):
         for method in (_by_independent_variables, _by_roots, _two_linear_forms):
             parts = method(poly)
             if parts is not None and _multiplies_back(parts, poly):
                 return parts
-    except (TooLarge, np.linalg.LinAlgError, OverflowError):
-        pass
     return [(poly, 1)]
 
 
