@@ -105,6 +105,9 @@ def fit(
     click.echo(f"\n{model.equations_[['complexity', 'loss', 'equation']].to_string()}")
     for pole in model.poles_:
         click.echo(f"{pole.kind}: {pole}")
+    searched = model.discovery_.rows_searched
+    if searched < len(y):
+        click.echo(f"\nThe search looked at {searched:,} of {len(y):,} rows; the constants are fitted to all of them.")
     click.echo(f"\n{model.discovery_.outcome.value}")
 
 

@@ -42,6 +42,16 @@ class Dataset:
             )
         return cls(x, target, weight, names)
 
+    def thinned(self, most: int) -> Dataset:
+        """At most that many rows, drawn without replacement; always the same ones."""
+        if len(self.y) <= most:
+            return self
+        rows = np.sort(np.random.default_rng(0).choice(len(self.y), most, replace=False))
+        weight = self.weight[rows]
+        if weight.sum() == 0:
+            return self
+        return Dataset(self.x[rows], self.y[rows], weight / weight.mean(), self.names)
+
 
 def column_names(X: Any) -> tuple[str, ...]:
     """The columns of a DataFrame become symbols; plain arrays get x1, x2, ..."""

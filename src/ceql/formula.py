@@ -13,6 +13,7 @@ from ceql.data import Dataset
 from ceql.expression import compile_numpy, node_count, parametrise, readable, refit, smallest, snap
 
 _FITTED = 1e-9  # how well the engine's constants are known before they are refitted
+_CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original
 _PATIENCE, _GLANCE = 1.0, 0.05  # seconds for the search of a shorter form
 
 
@@ -60,13 +61,14 @@ def polish(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) ->
     """The smallest equal form with refined and rounded constants; None where it is undefined on a training point."""
     if not _is_usable(raw, symbols, data):
         return None
-    rough = smallest(raw, symbols, data.x, accuracy=_FITTED, time_limit=_PATIENCE)
+    few = data.thinned(_CHECKED_ROWS)
+    rough = smallest(raw, symbols, few.x, accuracy=_FITTED, time_limit=_PATIENCE)
     rough = _without_idle_abs(rough, symbols, data)
     refined = refit(rough, symbols, data.x, data.y, data.weight).expr
     snapped = snap(refined, symbols, data.x, data.y, data.weight)
     if len(parametrise(snapped).symbols) < len(parametrise(refined).symbols):
         # A constant that turned out to be 0, 1 or a fraction may allow a shorter form.
-        snapped = min(snapped, smallest(snapped, symbols, data.x, time_limit=_PATIENCE), key=node_count)
+        snapped = min(snapped, smallest(snapped, symbols, few.x, time_limit=_PATIENCE), key=node_count)
     return _judged(snapped, data, symbols)
 
 
@@ -74,7 +76,7 @@ def sketch(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) ->
     """As `polish` in a fraction of the time, for the rows of a front that nobody chose: constants stay as fitted."""
     if not _is_usable(raw, symbols, data):
         return None
-    rough = smallest(raw, symbols, data.x, accuracy=_FITTED, time_limit=_GLANCE)
+    rough = smallest(raw, symbols, data.thinned(_CHECKED_ROWS).x, accuracy=_FITTED, time_limit=_GLANCE)
     rough = _without_idle_abs(rough, symbols, data)
     return _judged(refit(rough, symbols, data.x, data.y, data.weight).expr, data, symbols)
 
@@ -114,7 +116,8 @@ def constant_formula(data: Dataset) -> Formula:
 
 def in_readable_form(formula: Formula, data: Dataset) -> Formula:
     """The form with the shortest constants; the formula as it is where no form has shorter ones."""
-    other = readable(formula.expression, formula.symbols, data.x, data.y)
+    few = data.thinned(_CHECKED_ROWS)
+    other = readable(formula.expression, formula.symbols, few.x, few.y)
     return formula.with_expression(min(formula.expression, other, key=_digits))
 
 

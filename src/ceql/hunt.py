@@ -23,6 +23,7 @@ _NEAR, _MISSES_TRIED = 1e-9, 2  # fits below this misfit may hide an exact one; 
 _POLISHED = 2  # of these, the smallest become formulas
 _BRED = 6  # inexact fits that are eliminated into a front
 _ROWS = 16  # of a front
+_SEARCHED_ROWS = 2000
 
 
 class Hunt:
@@ -39,12 +40,14 @@ class Hunt:
         deadline: float,
     ) -> None:
         self.data, self.target, self.network, self.threads = data, target, network, threads
-        aim = replace(data, y=target.forward(data.y))
+        # The structure shows in a few rows; the finished formula is fitted to and judged on all of them.
+        few = data.thinned(_SEARCHED_ROWS)
+        aim = replace(few, y=target.forward(few.y))
         self.scaling = Scaling.of(aim)
         x, y = self.scaling.apply(aim)
-        self.samples = fit.Samples.of(x, y, data.weight / (1.0 + y**2))
-        self.plain = fit.Samples.of(x, y, data.weight)
-        self.tolerance = searching.EXACT * mean_square(y, data.weight)
+        self.samples = fit.Samples.of(x, y, few.weight / (1.0 + y**2))
+        self.plain = fit.Samples.of(x, y, few.weight)
+        self.tolerance = searching.EXACT * mean_square(y, few.weight)
         self.symbols = make_symbols(data.names)
         self.archive = searching.empty_archive(network)
         self._rounds = searching.search(network, self.samples, settings, seed, threads=threads, deadline=deadline)
@@ -62,7 +65,7 @@ class Hunt:
 
     @property
     def score(self) -> float:
-        scores = searching.score(self.archive.chunk, len(self.data.y))
+        scores = searching.score(self.archive.chunk, len(self.samples.y))
         return float(scores.min(initial=np.inf))
 
     def sees_noise(self) -> bool:

@@ -4,7 +4,7 @@
      "parameters": {...},                     the regressor's settings
      "names": ["x1", ...], "from_frame": true,
      "front": [{"expression": "...", "loss": 0.1, "constants": [[value, error], ...]}, ...],
-     "chosen": 2, "outcome": "EXACT", "seconds": 1.2, "starts": 1024, "imaginary_residue": 0.0,
+     "chosen": 2, "outcome": "EXACT", "seconds": 1.2, "starts": 1024, "imaginary_residue": 0.0, "rows_searched": 128,
      "x": [[...], ...], "y": [...], "weight": [...]}
 
 Formulas are text in the grammar of ``parse_formula``, every constant with all its digits; names that are no plain words
@@ -52,6 +52,7 @@ def write_model(path: str | Path, parameters: dict[str, Any], discovery: Discove
         "seconds": discovery.seconds,
         "starts": discovery.starts,
         "imaginary_residue": discovery.imaginary_residue,
+        "rows_searched": discovery.rows_searched,
         "x": data.x.tolist(),
         "y": data.y.tolist(),
         "weight": data.weight.tolist(),
@@ -122,5 +123,6 @@ def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], Discovery, Datas
         float(content["seconds"]),
         int(content["starts"]),
         float(content["imaginary_residue"]),
+        int(content["rows_searched"]),
     )
     return dict(content["parameters"]), discovery, data, bool(content["from_frame"])

@@ -82,6 +82,7 @@ class Discovery:
     seconds: float
     starts: int
     imaginary_residue: float = 0.0  # what was neglected when the weights were put on the real axis
+    rows_searched: int = 0  # the search looks at a sample of a long table; constants are fitted to all of it
 
     @property
     def best(self) -> Formula:
@@ -116,6 +117,7 @@ def discover(
         time.perf_counter() - begin,
         found.starts,
         found.imaginary_residue,
+        found.rows_searched or len(data.y),
     )
 
 
@@ -130,6 +132,7 @@ class _Found:
     outcome: Outcome
     starts: int = 1
     imaginary_residue: float = 0.0
+    rows_searched: int = 0
 
 
 # ---- one network, one schedule ------------------------------------------------------------------------------------
@@ -196,7 +199,7 @@ def _searched(data: Dataset, settings: Settings, report: Callable[[Progress], No
             seconds = time.perf_counter() - begin
             report(Progress(seconds, settings.time_limit, starts(), main.best_loss))
             if exact:
-                return _Found(exact + main.outline(), Outcome.EXACT, starts())
+                return _Found(exact + main.outline(), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
             if seconds > settings.time_limit:
                 break
             quiet = 0 if main.score < best_score - 1e-2 else quiet + 1
@@ -206,7 +209,7 @@ def _searched(data: Dataset, settings: Settings, report: Callable[[Progress], No
                 break
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
-    return _Found(main.front(), outcome, starts())
+    return _Found(main.front(), outcome, starts(), rows_searched=len(main.samples.y))
 
 
 def _hunts(data: Dataset, settings: Settings, network: Network, begin: float) -> list[Hunt]:
