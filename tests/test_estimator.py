@@ -124,7 +124,7 @@ def test_many_rows_are_thinned_for_the_search_and_all_used_at_the_end():
     x = rng.uniform(-2, 2, (60_000, 2))
     y = 1.3 / (x[:, 0] - 0.7 * x[:, 1] + 0.11) + 1e-3 * rng.normal(size=len(x))
     keep = np.abs(y) < 100
-    model = CEQLRegressor(operators=["mul", "div"], time_limit=30).fit(x[keep], y[keep])
+    model = CEQLRegressor(operators=["mul", "div"], time_limit=15).fit(x[keep], y[keep])
     truth = 1.3 / (x[keep, 0] - 0.7 * x[keep, 1] + 0.11)
     # The constants are known better than 2,000 rows could tell.
     assert np.median(np.abs(model.predict(x[keep]) - truth)) < 1e-3 / np.sqrt(2_000)
