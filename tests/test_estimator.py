@@ -201,7 +201,7 @@ def test_predict_before_fit_says_so():
 
 
 def test_paper_recipe_runs_end_to_end():
-    data = sample(load_problem("E-2"), 0)
+    data = sample(load_problem("E-1"), 0)
     model = CEQLRegressor(recipe="paper", random_state=0).fit(data.X_train, data.y_train)
     assert model.discovery_.outcome is Outcome.SCHEDULE_DONE
     assert np.mean((model.predict(data.X_train) - data.y_train) ** 2) < 1e-6

@@ -59,27 +59,33 @@ def mean_square(residual: np.ndarray, weight: np.ndarray) -> float:
 
 def polish(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
     """The smallest equal form with refined and rounded constants; None where it is undefined on a training point."""
-    if not _is_usable(raw, symbols, data):
+    rough = _shortened(raw, data, symbols, _PATIENCE)
+    if rough is None:
         return None
-    few = data.thinned(_CHECKED_ROWS)
-    rough = smallest(raw, symbols, few.x, accuracy=_FITTED, time_limit=_PATIENCE)
-    rough = _without_idle_abs(rough, symbols, data)
     refined = refit(rough, symbols, data.x, data.y, data.weight).expr
     snapped = snap(refined, symbols, data.x, data.y, data.weight)
     if len(parametrise(snapped).symbols) < len(parametrise(refined).symbols):
         # A constant that turned out to be 0, 1 or a fraction may allow a shorter form.
-        snapped = min(snapped, smallest(snapped, symbols, few.x, time_limit=_PATIENCE), key=node_count)
+        shorter = smallest(snapped, symbols, data.thinned(_CHECKED_ROWS).x, time_limit=_PATIENCE)
+        snapped = min(snapped, shorter, key=node_count)
     return _judged(snapped, data, symbols)
 
 
 def sketch(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
     """As `polish` in a fraction of the time, for the rows of a front that nobody chose: constants stay as fitted."""
-    if not _is_usable(raw, symbols, data):
+    rough = _shortened(raw, data, symbols, _GLANCE)
+    if rough is None:
         return None
     few = data.thinned(_CHECKED_ROWS)
-    rough = smallest(raw, symbols, few.x, accuracy=_FITTED, time_limit=_GLANCE)
-    rough = _without_idle_abs(rough, symbols, data)
     return _judged(refit(rough, symbols, few.x, few.y, few.weight).expr, data, symbols)
+
+
+def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], seconds: float) -> Any:
+    """The shortest form found in that time, its constants as the engine left them; None where it is of no use."""
+    if not _is_usable(raw, symbols, data):
+        return None
+    short = smallest(raw, symbols, data.thinned(_CHECKED_ROWS).x, accuracy=_FITTED, time_limit=seconds)
+    return _without_idle_abs(short, symbols, data)
 
 
 def _is_usable(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> bool:
