@@ -9,12 +9,13 @@ import numpy as np
 from ceql.errors import InputError, missing_extra
 
 
-def _pyplot() -> Any:
+def new_figure(width: float, height: float) -> Any:
+    """An empty matplotlib figure of that many inches whose parts make room for each other."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise missing_extra("matplotlib", "plot", "Plotting") from None
-    return Figure
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def plot_surface(model: Any, X: np.ndarray, y: np.ndarray, margin: float = 1.0) -> Any:
@@ -32,7 +33,7 @@ def plot_surface(model: Any, X: np.ndarray, y: np.ndarray, margin: float = 1.0) 
     values = model.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     limit = 2.0 * float(np.quantile(np.abs(y), 0.9))
 
-    figure = _pyplot()(figsize=(11, 4.6), layout="constrained")
+    figure = new_figure(11, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     mesh = left.pcolormesh(
         *axes_values, np.clip(values, -limit, limit), cmap="PuOr", vmin=-limit, vmax=limit, rasterized=True

@@ -10,13 +10,14 @@ import pytest
 from ceql.bench.baselines import METHODS
 from ceql.bench.baselines.aaa import quotient, trimmed
 from ceql.bench.baselines.front import Row, best_row, pareto, rounding
-from ceql.bench.baselines.own import Own
+from ceql.bench.baselines.own import Own, Paper
 from ceql.bench.baselines.polish import Data, Rough, refitted, without_neutral
 from ceql.bench.errors import MethodError
 from ceql.bench.methods import find_method
 from ceql.bench.problems import load_problem, load_suite, sample
 from ceql.bench.score import score
 from ceql.expression import node_count, parse_formula
+from ceql.training import recipes
 
 
 def solved(method, problem_name, seconds=1.0):
@@ -108,7 +109,26 @@ def test_best_row_is_the_knee_of_the_front():
 
 def test_own_methods_pass_what_they_say():
     assert Own("ceql").arguments(3, 30.0) == {"random_state": 3, "time_limit": 30.0}
-    assert Own("ceql-paper", recipe="paper").arguments(3, 30.0) == {"random_state": 3, "recipe": "paper"}
+    real = Own("ceql-real", complex_weights=False, operators=("div",)).arguments(3, 30.0)
+    assert real == {"random_state": 3, "time_limit": 30.0, "complex_weights": False, "operators": ["div"]}
+
+
+def test_the_recipe_is_the_papers_unless_a_part_is_taken_out():
+    assert Paper("ceql-paper").recipe() == recipes.paper()
+    assert not Paper("x", complex_weights=False).recipe().complex_weights
+    changed = Paper("x", log=0, sqrt=1, skips=False, imaginary_penalty=False, passes_complex=True).recipe()
+    assert changed.layers[1] == {"id": 1, "sqrt": 1, "div": 2}
+    assert (changed.skip, changed.passes_complex) == ("none", True)
+    assert {phase.imaginary for phase in changed.phases} == {0.0}
+    assert not Paper("ceql-paper").timed
+
+
+def test_the_search_without_its_penalty_runs():
+    assert math.isfinite(solved(find_method("ceql-unpenalised"), "E-1", seconds=5).interp_mse)
+
+
+def test_dense_starts_find_a_line():
+    assert solved(find_method("ceql-dense", {"chunk": 4}), "E-1", seconds=20).exact
 
 
 def test_methods_are_called_by_their_names():
@@ -120,7 +140,7 @@ def test_settings_of_suites_exist():
     for suite in ("paper", "poles", "noise", "scalability", "ablation"):
         loaded = load_suite(suite)
         for name in (*loaded.methods, *loaded.settings):
-            assert find_method(name, loaded.settings.get(name)).name == name
+            assert find_method(name, loaded.settings.get(name), loaded.variants).name == name
     assert "exp" in find_method("operon", load_suite("poles").settings["operon"]).settings["operators"]
 
 

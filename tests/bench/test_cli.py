@@ -14,11 +14,14 @@ def invoke(*arguments):
 
 
 def test_a_run_writes_records_and_tables(tmp_path):
-    out, report = tmp_path / "r.jsonl", tmp_path / "r.md"
+    out, report, tex = tmp_path / "r.jsonl", tmp_path / "r.md", tmp_path / "r.tex"
     arguments = ["paper", "--problems", "E-1,E-7", "--methods", "aaa", "--seeds", "0-1"]
-    result = invoke(*arguments, "--json", str(out), "--markdown", str(report))
+    result = invoke(*arguments, "--json", str(out), "--markdown", str(report), "--latex", str(tex))
     assert result.exit_code == 0, result.output
-    assert "| E-7 | aaa | 2 | 0 |" in result.stdout
+    assert "## Interpolation MSE" in result.stdout
+    assert "CEQL (paper)" in result.stdout
+    assert "| E-7 | aaa | 2 | 0 |" in report.read_text()
+    assert r"\begin{tabular}" in tex.read_text()
     assert len(read_records(out)) == 4
     assert "# The paper's benchmark" in report.read_text()
     assert invoke(*arguments, "--json", str(out)).exit_code == 1
@@ -37,9 +40,14 @@ def test_a_run_writes_records_and_tables(tmp_path):
         (["paper", "--seeds", "4-0"], "write 0-4"),
         (["paper", "--methods", "aaa", "--json", "/nowhere/at/all.jsonl"], "cannot be written"),
         (["paper", "--methods", "aaa", "--markdown", "/nowhere/at/all.md"], "cannot be written"),
+        (["paper", "--methods", "aaa", "--latex", "/nowhere/at/all.tex"], "cannot be written"),
+        (["poles", "--methods", "aaa", "--latex", "poles.tex"], "no tables of its own for LaTeX"),
+        (["ablation", "--methods", "recipe-reel"], "Did you mean 'recipe-real'?"),
+        (["poles", "--methods", "aaa", "--problems", "nothing"], "Unknown problem"),
     ],
 )
-def test_bad_input_is_explained(arguments, message):
+def test_bad_input_is_explained(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     result = invoke(*arguments)
     assert result.exit_code == 1
     assert message in result.stderr
@@ -51,3 +59,32 @@ def test_a_missing_method_is_left_out_with_the_remedy(monkeypatch):
     result = invoke("paper", "--methods", "sindy")
     assert "pip install pysindy" in result.stderr
     assert "None of the methods" in result.stderr
+
+
+def test_a_full_disk_is_said_before_the_run(monkeypatch, tmp_path):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr("ceql.bench.runner.run_one", lambda run: pytest.fail("it ran"))
+    result = invoke("paper", "--methods", "aaa", "--json", str(tmp_path / "r.jsonl"))
+    assert result.exit_code == 1
+    assert "No space left on device" in result.stderr
+
+
+def test_a_missing_method_with_published_numbers_says_so(monkeypatch):
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pysr" else find(name))
+    result = invoke("paper", "--methods", "aaa,pysr", "--problems", "E-1", "--seeds", "0")
+    assert "pip install pysr" in result.stderr
+    assert "published column of pysr is shown" in result.stderr
+    assert "PySR (paper)" in result.stdout
+
+
+def test_a_schedule_of_fixed_length_says_that_no_limit_applies(monkeypatch):
+    monkeypatch.setattr("ceql.bench.command._run", lambda *arguments: [])
+    monkeypatch.setattr("ceql.bench.command.on_screen", lambda *arguments: "")
+    result = invoke("paper", "--methods", "ceql-paper", "--time-limit", "5")
+    assert "No time limit for ceql-paper" in result.stderr

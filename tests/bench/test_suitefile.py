@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ceql.bench.errors import SuiteError
+from ceql.bench.methods import find_method
 from ceql.bench.problems import load_suite
 
 GOOD = """\
@@ -96,3 +97,40 @@ def test_a_file_that_is_not_text(tmp_path):
 def test_an_empty_file(tmp_path):
     with pytest.raises(SuiteError, match="no problems"):
         load(tmp_path, "")
+
+
+VARIED = GOOD.replace(
+    "[defaults]",
+    """[variant.quick]
+method = "operon"
+label = "a quick one"
+published = 0.5
+population = 50
+
+[defaults]""",
+)
+
+
+def test_variants_are_methods_under_another_name(tmp_path):
+    suite = load(tmp_path, VARIED.replace("time_limit = 5", "time_limit = 5\nmemory = true"))
+    assert suite.memory
+    method = find_method("quick", {}, suite.variants)
+    assert (method.name, method.settings["population"]) == ("quick", 50)
+    assert (suite.variants["quick"].label, suite.variants["quick"].published) == ("a quick one", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('method = "operon"\n', "", r"line 5, variant 'quick', field 'method': is missing"),
+        (
+            "published = 0.5",
+            'published = "half"',
+            r"line 8, variant 'quick', field 'published': must be a finite number",
+        ),
+        ("time_limit = 5", "memory = 3", r"line 3, field 'memory': must be true or false"),
+    ],
+)
+def test_errors_in_variants_have_their_place(tmp_path, old, new, message):
+    with pytest.raises(SuiteError, match=message):
+        load(tmp_path, VARIED.replace(old, new))

@@ -2,5 +2,5 @@
 
 `problems` loads suites and draws data, `methods` says what a method is and `baselines` holds one adapter per
 system, `runner` runs methods on problems and keeps a `record` of each run, judged by `score`; `tables`
-reads the records and `cli` is the command `ceql bench`.
+reads the records, `report` puts the tables of a suite together, and `cli` holds the commands.
 """

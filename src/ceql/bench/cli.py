@@ -1,21 +1,13 @@
-"""The command `ceql bench`."""
+"""The commands `ceql bench` and `ceql bench-report`. What they do is in `command`, imported when one is called."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from ceql.bench.definitions import Suite
-from ceql.bench.errors import BenchError, MethodError
-from ceql.bench.methods import Method, find_method
-from ceql.bench.names import parse_seeds, split_names
-from ceql.bench.problems import load_suite, select
-from ceql.bench.record import Record, check_writable
-from ceql.bench.runner import plan, run_suite
-from ceql.bench.tables import markdown, method_table, problem_table
+from ceql.bench.errors import BenchError
+from ceql.bench.request import Request
 
 
 @click.command()
@@ -27,6 +19,7 @@ from ceql.bench.tables import markdown, method_table, problem_table
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Runs at the same time.")
 @click.option("--json", "out", type=click.Path(path_type=Path), help="Write every record here, one JSON per line.")
 @click.option("--markdown", "report", type=click.Path(path_type=Path), help="Write the tables here.")
+@click.option("--latex", type=click.Path(path_type=Path), help="Write the suite's own tables here, as LaTeX.")
 @click.option("--resume", is_flag=True, help="Keep the records of --json and make only the runs it lacks.")
 def bench(
     suite: str,
@@ -37,57 +30,38 @@ def bench(
     jobs: int,
     out: Path | None,
     report: Path | None,
+    latex: Path | None,
     resume: bool,
 ) -> None:
-    """Run methods on the problems of SUITE: paper, poles, noise, scalability, ablation or your own file."""
+    """Run methods on the problems of SUITE: paper, poles, noise, scalability, ablation or your own file.
+
+    \b
+    Examples:
+      ceql bench paper --seeds 0-4 --json paper.jsonl --markdown paper.md --latex paper.tex
+      ceql bench poles --methods ceql --jobs 2 --json poles.jsonl --resume
+    """
+    from ceql.bench.command import run_bench
+
     try:
-        chosen = _chosen(suite, problems)
-        contestants = _contestants(chosen, split_names(methods))
-        numbers = parse_seeds(seeds) if seeds else chosen.seeds
-        if report is not None:
-            check_writable(report)
-        records = _run(chosen, contestants, numbers, time_limit, jobs, out, resume)
+        run_bench(Request(suite, problems, methods, seeds, time_limit, jobs, out, report, latex, resume))
     except BenchError as error:
         raise click.ClickException(str(error)) from error
-    order = {run.key: i for i, run in enumerate(plan(chosen, contestants, numbers, 0.0))}
-    records.sort(key=lambda record: order[record.key])
-    if report is not None:
-        report.write_text(markdown(records, chosen.title), encoding="utf-8")
-    click.echo(f"{problem_table(records)}\n\n{method_table(records)}")
 
 
-def _chosen(name: str, problems: str) -> Suite:
-    suite = load_suite(name)
-    return replace(suite, problems=select(suite, split_names(problems))) if problems else suite
+@click.command("bench-report")
+@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The page to write, such as results.md.")
+def bench_report(records: tuple[Path, ...], out: Path) -> None:
+    """Write one page of results from files of RECORDS, with machine, versions, seeds and commands.
 
+    \b
+    Example:
+      ceql bench-report paper.jsonl ablation.jsonl scalability.jsonl --out docs/results.md
+    """
+    from ceql.bench.command import write_report
 
-def _contestants(suite: Suite, names: Sequence[str]) -> list[Method]:
-    """The methods that can run here; the others are named with the command that installs them."""
-    methods = [find_method(name, suite.settings.get(name)) for name in names or suite.methods]
-    missing = {method.name: command for method in methods if (command := method.available())}
-    for name, command in missing.items():
-        click.echo(f"Left out: {name} is not installed. To include it: {command}", err=True)
-    ready = [method for method in methods if method.name not in missing]
-    if not ready:
-        raise MethodError("None of the methods asked for is installed.")
-    return ready
-
-
-def _run(
-    suite: Suite,
-    methods: Sequence[Method],
-    seeds: Sequence[int],
-    time_limit: float | None,
-    jobs: int,
-    out: Path | None,
-    resume: bool,
-) -> list[Record]:
-    from tqdm import tqdm
-
-    with tqdm(total=len(suite.problems) * len(methods) * len(seeds), unit="run", dynamic_ncols=True) as bar:
-
-        def progress(record: Record) -> None:
-            bar.set_postfix_str(f"{record.problem} {record.method} seed {record.seed}", refresh=False)
-            bar.update()
-
-        return list(run_suite(suite, methods, seeds, time_limit, jobs, out, resume, progress))
+    try:
+        count = write_report(records, out)
+    except BenchError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{count} records, written to {out}")

@@ -54,10 +54,21 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A method under another name, with some of its settings changed; `published` is a rate that others report."""
+
+    method: str
+    label: str = ""
+    published: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Suite:
     """Problems with the methods, seeds and budget they are usually run with.
 
-    `settings` maps a method's name to settings that differ from its own defaults in this suite.
+    `settings` maps a method's name to settings that differ from its own defaults in this suite, `variants` a new
+    name to a method with settings. With `memory` every run has a process of its own and its memory is measured.
     """
 
     name: str
@@ -67,6 +78,8 @@ class Suite:
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     time_limit: float = 60.0
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Mapping[str, Variant] = field(default_factory=dict)
+    memory: bool = False
 
 
 @dataclass(frozen=True, eq=False)

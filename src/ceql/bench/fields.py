@@ -94,6 +94,12 @@ def ranges(value: Any, variables: Sequence[str]) -> tuple[Intervals, ...]:
     return tuple(intervals(value[name]) for name in variables)
 
 
+def flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BenchError(f"must be true or false, not {value!r}.")
+    return value
+
+
 def table_of_tables(value: Any) -> dict[str, dict[str, Any]]:
     if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
         raise BenchError("must be tables such as [settings.operon].")

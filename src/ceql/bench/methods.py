@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
+from ceql.bench.definitions import Variant
 from ceql.bench.errors import MethodError
 from ceql.bench.names import unknown
 
@@ -48,6 +50,10 @@ class Adapter:
     """Base of the adapters: the fields of a subclass are its settings, and `run` is left to it."""
 
     name: str
+    # Modules that a run loads: loaded beforehand where memory is measured, as they are not the method's own.
+    imports: ClassVar[tuple[str, ...]] = ()
+    # False for a schedule of fixed length, which takes the time it takes.
+    timed: ClassVar[bool] = True
     # (module that must be importable, distribution that brings it)
     requires: ClassVar[tuple[tuple[str, str], ...]] = ()
 
@@ -60,18 +66,30 @@ class Adapter:
         """The distributions whose versions belong in the record."""
         return tuple(distribution for _, distribution in self.requires)
 
+    def load(self) -> None:
+        """Import what a run will import."""
+        for module in (*self.imports, *(module for module, _ in self.requires)):
+            importlib.import_module(module)
+
     def available(self) -> str | None:
         missing = [dist for module, dist in self.requires if importlib.util.find_spec(module) is None]
         return f"pip install {' '.join(missing)}" if missing else None
 
 
-def find_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
-    """The method called `name`, with some of its settings changed."""
+def find_method(
+    name: str, settings: Mapping[str, Any] | None = None, variants: Mapping[str, Variant] | None = None
+) -> Method:
+    """The method or variant called `name`, with some of its settings changed."""
     # Imported here: the adapters build on this module.
     from ceql.bench.baselines import METHODS
 
+    variants = variants or {}
+    if name in variants:
+        variant = variants[name]
+        base = find_method(variant.method, variant.settings)
+        return configure(replace(cast(Any, base), name=name), settings or {})
     if name not in METHODS:
-        raise MethodError(unknown("method", name, METHODS))
+        raise MethodError(unknown("method", name, [*METHODS, *variants]))
     return configure(METHODS[name], settings or {})
 
 

@@ -11,8 +11,12 @@ A file holds one JSON object per line, written as soon as its run ends, with the
     equivalent                       interp_mse and extrap_mse below 1e-20
     seconds                          from data to formula, without compile_seconds
     compile_seconds                  compilation that a later run of the same shape would not pay again
+    rows, columns                    size of the training data
+    peak_mb, grown_mb                most memory the process held, and how much of it came during the run; null unless
+                                     the suite asks for it, as each run then needs a process of its own
     expression                       the formula as text
     versions                         of Python and the libraries
+    machine                          system, processor, cores and memory
     error                            null, or why there is no formula; the scores are then null
 
 JSON has no infinity and no NaN: such numbers are written as the strings "inf", "-inf" and "nan".
@@ -32,7 +36,7 @@ from ceql.bench.errors import RecordError
 
 Key = tuple[str, str, str, int]
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_NUMBERS = ("train_mse", "interp_mse", "extrap_mse", "seconds", "compile_seconds")
+_NUMBERS = ("train_mse", "interp_mse", "extrap_mse", "seconds", "compile_seconds", "peak_mb", "grown_mb")
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,13 @@ class Record:
     equivalent: bool = False
     seconds: float | None = None
     compile_seconds: float | None = None
+    rows: int | None = None
+    columns: int | None = None
+    peak_mb: float | None = None
+    grown_mb: float | None = None
     expression: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+    machine: str = ""
     error: str | None = None
 
     @property

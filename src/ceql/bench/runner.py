@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +11,9 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from ceql.bench.definitions import Problem, Suite
+from ceql.bench.environment import machine, versions
 from ceql.bench.errors import MethodError, RecordError
+from ceql.bench.memory import Meter, in_own_process
 from ceql.bench.methods import Method
 from ceql.bench.record import Key, Record, append_record, check_writable, drop_torn_line, read_records
 from ceql.bench.sampling import sample
@@ -21,7 +21,6 @@ from ceql.bench.score import as_expression, score
 
 Progress = Callable[[Record], None]
 
-_LIBRARIES = ("ceql", "numpy", "scipy", "sympy", "scikit-learn")
 _ERROR_LENGTH = 500
 
 
@@ -34,6 +33,7 @@ class Run:
     method: Method
     seed: int
     time_limit: float
+    memory: bool = False
 
     @property
     def key(self) -> Key:
@@ -41,7 +41,8 @@ class Run:
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {**self.method.settings, "time_limit": self.time_limit}
+        timed = getattr(self.method, "timed", True)
+        return {**self.method.settings, "time_limit": self.time_limit if timed else None}
 
 
 def run_suite(
@@ -69,7 +70,7 @@ def run_suite(
 def plan(suite: Suite, methods: Sequence[Method], seeds: Sequence[int], time_limit: float) -> list[Run]:
     """All runs, seeds outermost, so that a run cut short has seen every problem."""
     return [
-        Run(suite.name, problem, method, seed, time_limit)
+        Run(suite.name, problem, method, seed, time_limit, suite.memory)
         for seed in seeds
         for problem in suite.problems
         for method in methods
@@ -85,10 +86,18 @@ def run_one(run: Run) -> Record:
         "method": run.method.name,
         "seed": run.seed,
         "versions": versions(run.method),
+        "machine": machine(),
+        "rows": run.problem.n_train,
+        "columns": len(run.problem.names),
     }
+    meter = Meter()
     try:
         samples = sample(run.problem, run.seed)
+        if run.memory:
+            getattr(run.method, "load", lambda: None)()
+            meter.start()
         found = run.method.run(samples.X_train, samples.y_train, samples.names, run.seed, run.time_limit)
+        base |= meter.read() if run.memory else {}
         expression = as_expression(found.expression, samples.names)
         result = asdict(score(expression, run.problem, samples))
     except Exception as error:  # a rival's failure of any kind is a result, not a reason to stop
@@ -96,19 +105,6 @@ def run_one(run: Run) -> Record:
     settings = {**run.settings, **({"extra": dict(found.extra)} if found.extra else {})}
     times: dict[str, Any] = {"seconds": found.seconds, "compile_seconds": found.compile_seconds}
     return Record(**base, **result, **times, settings=settings, expression=str(expression))
-
-
-def versions(method: Method) -> dict[str, str]:
-    """The versions of Python and of the libraries that a run depends on."""
-    names = dict.fromkeys((*_LIBRARIES, *getattr(method, "packages", ())))
-    return {"python": platform.python_version(), **{n: v for n in names if (v := _version(n))}}
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _records(
@@ -126,7 +122,7 @@ def _records(
 
 def _execute(runs: Sequence[Run], jobs: int) -> Iterator[Record]:
     if jobs == 1:
-        yield from map(run_one, runs)
+        yield from map(_isolated, runs)
         return
     left = {run.key: run for run in runs}
     try:
@@ -144,16 +140,25 @@ def _alone(run: Run) -> Record:
         # Two workers, since joblib stays in this process for one.
         return next(iter(_in_processes([run], 2)))
     except BrokenProcessPool as error:
-        name = run.problem.name
-        return Record(
-            run.suite, name, run.problem.family, run.method.name, run.seed, run.settings,
-            versions=versions(run.method), error=f"the process died: {_described(error)}",
-        )  # fmt: skip
+        return _died(run, _described(error))
+
+
+def _died(run: Run, why: str) -> Record:
+    name = run.problem.name
+    return Record(
+        run.suite, name, run.problem.family, run.method.name, run.seed, run.settings,
+        versions=versions(run.method), machine=machine(), error=f"the process died: {why}",
+    )  # fmt: skip
 
 
 def _in_processes(runs: Sequence[Run], jobs: int) -> Iterator[Record]:
     pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    return cast(Iterator[Record], pool(delayed(run_one)(run) for run in runs))
+    return cast(Iterator[Record], pool(delayed(_isolated)(run) for run in runs))
+
+
+def _isolated(run: Run) -> Record:
+    """A worker makes many runs one after the other: where memory counts, each gets a process below it."""
+    return in_own_process(run_one, run, _died) if run.memory else run_one(run)
 
 
 def _described(error: BaseException) -> str:

@@ -6,7 +6,10 @@ A suite is TOML:
     methods = ["ceql", "operon"]           run when the user names none
     seeds = "0-4"
     time_limit = 60                        seconds a run
+    memory = true                          measure the memory of every run, each in a process of its own
     [settings.operon]                      settings of a method that differ in this suite
+    [variant.no-skips]                     a method under another name, with other settings
+    method, label, published               its name, a few words, a rate reported by others; all else are settings
     [defaults]                             fields of a problem, for all problems that do not set them
     [[problem]]                            one of them per problem
     name, family, expression, variables    text, text, formula, list of names
@@ -31,11 +34,11 @@ from pathlib import Path
 from typing import Any
 
 from ceql.bench import fields as checks
-from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Problem, Suite
+from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Problem, Suite, Variant
 from ceql.bench.errors import BenchError, SuiteError
 from ceql.bench.names import parse_seeds, unknown
 
-_TOP = {"title", "methods", "seeds", "time_limit", "settings", "defaults", "problem", "include"}
+_TOP = {"title", "methods", "seeds", "time_limit", "memory", "settings", "variant", "defaults", "problem", "include"}
 _VARIED = ("n_train", "noise", "nuisance")
 _FIELDS = tuple(f.name for f in fields(Problem) if f.name != "stem")
 _REQUIRED = ("name", "expression", "variables")
@@ -96,6 +99,8 @@ def read_suite(path: Path, load: Callable[[str], Suite]) -> Suite:
         seeds=_checked(place, data, "seeds", lambda v: parse_seeds(str(v)), (0, 1, 2, 3, 4)),
         time_limit=_checked(place, data, "time_limit", checks.positive, 60.0),
         settings=_checked(place, data, "settings", checks.table_of_tables, {}),
+        variants=dict(_variations(place, _checked(place, data, "variant", checks.table_of_tables, {}))),
+        memory=_checked(place, data, "memory", checks.flag, False),
     )
 
 
@@ -122,6 +127,22 @@ def _problems(place: _Place, tables: Any, defaults: Mapping[str, Any]) -> Iterat
             if field not in table:
                 raise here.error(field, "is missing.")
         yield from _variants(here, _problem(here, {**defaults, **table}), {**defaults, **table})
+
+
+def _variations(place: _Place, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Variant]]:
+    for name, table in tables.items():
+        here = replace(place, table=f"variant.{name}", label=f"variant {name!r}")
+        if "method" not in table:
+            raise here.error("method", "is missing.")
+        yield (
+            name,
+            Variant(
+                method=_checked(here, table, "method", checks.text, ""),
+                label=_checked(here, table, "label", checks.text, ""),
+                published=_checked(here, table, "published", checks.number, None),
+                settings={k: v for k, v in table.items() if k not in ("method", "label", "published")},
+            ),
+        )
 
 
 def _included(place: _Place, tables: Any, load: Callable[[str], Suite]) -> Iterator[Problem]:

@@ -1,0 +1,94 @@
+"""What `ceql bench` and `ceql bench-report` do: everything that can be wrong first, then the runs, then the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from ceql.bench.definitions import Suite
+from ceql.bench.errors import MethodError, RecordError, SuiteError
+from ceql.bench.methods import Method, find_method
+from ceql.bench.names import parse_seeds, split_names
+from ceql.bench.problems import load_suite, select
+from ceql.bench.published import published
+from ceql.bench.record import Record, check_writable, read_records
+from ceql.bench.report import as_latex_file, as_markdown_file, has_sheets, on_screen, results_page
+from ceql.bench.request import Request
+from ceql.bench.runner import plan, run_suite
+
+
+def run_bench(asked: Request) -> None:
+    """Run what is asked for, write the files and print the tables."""
+    suite = _chosen(asked.suite, asked.problems)
+    methods = _contestants(suite, split_names(asked.methods))
+    seeds = parse_seeds(asked.seeds) if asked.seeds else suite.seeds
+    _check_files(asked, suite)
+    if asked.time_limit is not None:
+        _say_who_ignores_the_clock(methods)
+    records = _run(suite, methods, seeds, asked)
+    order = {run.key: i for i, run in enumerate(plan(suite, methods, seeds, 0.0))}
+    records.sort(key=lambda record: order[record.key])
+    if asked.markdown is not None:
+        asked.markdown.write_text(as_markdown_file(suite, records), encoding="utf-8")
+    if asked.latex is not None:
+        asked.latex.write_text(as_latex_file(suite, records), encoding="utf-8")
+    click.echo(on_screen(suite, records))
+
+
+def write_report(sources: Sequence[Path], out: Path) -> int:
+    """Write the page of results from files of records; the number of records is returned."""
+    check_writable(out)
+    records = [record for path in sources for record in read_records(path)]
+    if not records:
+        raise RecordError("There are no records in these files.")
+    out.write_text(results_page(records), encoding="utf-8")
+    return len(records)
+
+
+def _check_files(asked: Request, suite: Suite) -> None:
+    for path in (asked.markdown, asked.latex):
+        if path is not None:
+            check_writable(path)
+    if asked.latex is not None and not has_sheets(suite):
+        raise SuiteError(f"The suite {suite.name!r} has no tables of its own for LaTeX; use --markdown.")
+
+
+def _say_who_ignores_the_clock(methods: Sequence[Method]) -> None:
+    untimed = [method.name for method in methods if not getattr(method, "timed", True)]
+    if untimed:
+        click.echo(f"No time limit for {', '.join(untimed)}: a schedule of fixed length.", err=True)
+
+
+def _chosen(name: str, problems: str) -> Suite:
+    suite = load_suite(name)
+    return replace(suite, problems=select(suite, split_names(problems))) if problems else suite
+
+
+def _contestants(suite: Suite, names: Sequence[str]) -> list[Method]:
+    """The methods that can run here; the others are named with the command that installs them."""
+    methods = [find_method(name, suite.settings.get(name), suite.variants) for name in names or suite.methods]
+    missing = {method.name: command for method in methods if (command := method.available())}
+    for name, command in missing.items():
+        click.echo(f"Left out: {name} is not installed. To include it: {command}", err=True)
+        if any(column.method == name for column in published(suite.name)):
+            click.echo(f"The published column of {name} is shown instead.", err=True)
+    ready = [method for method in methods if method.name not in missing]
+    if not ready:
+        raise MethodError("None of the methods asked for is installed.")
+    return ready
+
+
+def _run(suite: Suite, methods: Sequence[Method], seeds: Sequence[int], asked: Request) -> list[Record]:
+    from tqdm import tqdm
+
+    with tqdm(total=len(suite.problems) * len(methods) * len(seeds), unit="run", dynamic_ncols=True) as bar:
+
+        def progress(record: Record) -> None:
+            bar.set_postfix_str(f"{record.problem} {record.method} seed {record.seed}", refresh=False)
+            bar.update()
+
+        runs = run_suite(suite, methods, seeds, asked.time_limit, asked.jobs, asked.json, asked.resume, progress)
+        return list(runs)

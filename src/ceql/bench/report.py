@@ -1,0 +1,113 @@
+"""What is said about a suite's records: on the screen, as Markdown, as LaTeX, and as the page of all results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ceql.bench.ablation_tables import ablation_sheets
+from ceql.bench.definitions import Suite
+from ceql.bench.errors import SuiteError
+from ceql.bench.paper_tables import formula_sheet, result_sheets
+from ceql.bench.problems import load_suite
+from ceql.bench.published import published
+from ceql.bench.record import Record
+from ceql.bench.scaling_tables import scaling_sheets
+from ceql.bench.sheets import Sheet, as_latex, as_markdown
+from ceql.bench.tables import markdown, method_table, problem_table
+
+
+def has_sheets(suite: Suite) -> bool:
+    """Whether a suite has tables of its own, besides those that every suite has."""
+    return bool(published(suite.name) or suite.variants or suite.memory)
+
+
+def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
+    """The tables that a suite is for; none for a suite that is a plain list of problems."""
+    if published(suite.name):
+        methods = list(dict.fromkeys(r.method for r in records))
+        shown = "ceql" if "ceql" in methods else methods[0]
+        results = result_sheets(suite, records)
+        best, count = best_cells(results, shown)
+        verdict = f" {shown} is the best, or as good as the best, in {best} of its {count} cells of the three tables."
+        results[-1] = replace(results[-1], note=results[-1].note + verdict)
+        return [*results, formula_sheet(suite, records, shown)]
+    if suite.variants:
+        return ablation_sheets(suite, records)
+    return scaling_sheets(records) if suite.memory else []
+
+
+def best_cells(tables: Sequence[Sheet], method: str) -> tuple[int, int]:
+    """In how many cells of the tables a method is the best, and how many it has."""
+    columns = [(sheet, list(sheet.header).index(method)) for sheet in tables if method in sheet.header]
+    cells = [row[k] for sheet, k in columns for row in sheet.rows]
+    return sum(cell.best for cell in cells), len(cells)
+
+
+def on_screen(suite: Suite, records: Sequence[Record]) -> str:
+    """The suite's own tables, or means per problem; then rates per method."""
+    own = [as_markdown(sheet) for sheet in sheets(suite, records)]
+    return "\n\n".join([*(own or [problem_table(records)]), method_table(records)])
+
+
+def as_markdown_file(suite: Suite, records: Sequence[Record]) -> str:
+    own = [as_markdown(sheet) for sheet in sheets(suite, records)]
+    return "\n\n".join([f"# {suite.title}", *own, markdown(records)])
+
+
+def as_latex_file(suite: Suite, records: Sequence[Record]) -> str:
+    head = "% Needs the packages booktabs and graphicx."
+    return "\n\n".join([head, *map(as_latex, sheets(suite, records))]) + "\n"
+
+
+def results_page(records: Sequence[Record]) -> str:
+    """Every suite in the records with its tables, and what they were made on and with."""
+    parts = ["# Results", "This page is made from the records of benchmark runs by `ceql bench-report`."]
+    for name in dict.fromkeys(record.suite for record in records):
+        own = [record for record in records if record.suite == name]
+        parts += _suite_part(name, own)
+    return "\n\n".join(parts) + "\n"
+
+
+def _suite_part(name: str, records: Sequence[Record]) -> list[str]:
+    try:
+        suite = load_suite(name)
+    except SuiteError:
+        # A user's own suite: its file may be elsewhere, the records are here.
+        suite = Suite(name, name, ())
+    ran = {record.problem for record in records}
+    whole = ran >= {p.name for p in suite.problems}
+    suite = replace(suite, problems=tuple(p for p in suite.problems if p.name in ran))
+    tables = [as_markdown(sheet, level=3) for sheet in sheets(suite, records)] or [problem_table(records)]
+    return [f"## {suite.title}", provenance(records, whole), *tables, "### Methods", method_table(records)]
+
+
+def provenance(records: Sequence[Record], whole: bool) -> str:
+    """Machine, versions, seeds and the commands, as a list. `whole` says that no problem was left out."""
+    machines = sorted({record.machine for record in records if record.machine})
+    versions = {name: version for record in records for name, version in record.versions.items()}
+    lines = [f"- machine: {machine}" for machine in machines]
+    lines += [f"- versions: {', '.join(f'{name} {version}' for name, version in versions.items())}"]
+    lines += [f"- command: `{command}`" for command in commands(records, whole)]
+    return "\n".join(lines)
+
+
+def commands(records: Sequence[Record], whole: bool = True) -> list[str]:
+    """The commands that make these runs: methods with the same seeds and time limit share one."""
+    suite = records[0].suite
+    problems = "" if whole else f" --problems {','.join(dict.fromkeys(record.problem for record in records))}"
+    groups: dict[tuple[tuple[int, ...], float | None], list[str]] = {}
+    for method in dict.fromkeys(record.method for record in records):
+        runs = [record for record in records if record.method == method]
+        seeds = tuple(sorted({record.seed for record in runs}))
+        groups.setdefault((seeds, runs[0].settings.get("time_limit")), []).append(method)
+    return [
+        f"ceql bench {suite}{problems} --methods {','.join(methods)} --seeds {_range(seeds)}"
+        + (f" --time-limit {limit:g}" if limit else "")
+        for (seeds, limit), methods in groups.items()
+    ]
+
+
+def _range(seeds: Sequence[int]) -> str:
+    whole = len(seeds) > 1 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
+    return f"{seeds[0]}-{seeds[-1]}" if whole else ",".join(map(str, seeds))

@@ -1,0 +1,140 @@
+"""The suites' own tables: published columns, best cells, ablations, growth, and the page of all results."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from click.testing import CliRunner
+
+from ceql.bench.cli import bench_report
+from ceql.bench.problems import load_suite
+from ceql.bench.published import published
+from ceql.bench.record import Record, append_record
+from ceql.bench.report import as_latex_file, best_cells, commands, results_page, sheets
+from ceql.bench.scaling_tables import slope
+from ceql.bench.sheets import Cell, Sheet, as_latex, as_markdown, escaped, number
+
+
+def record(suite, problem, method, seed, **changes):
+    values = {"train_mse": 1e-29, "interp_mse": 1e-28, "extrap_mse": 1e-29, "node_count": 5, "exact": True}
+    values |= {"seconds": 1.0, "expression": "1.87*x1 + 2.01", "machine": "a machine", "settings": {"time_limit": 9.0}}
+    return Record(suite, problem, "family", method, seed, **(values | changes))
+
+
+PAPER = [
+    record("paper", "E-1", "ceql", 0),
+    record("paper", "E-1", "ceql", 1, train_mse=1e-31, expression="x1*1.87 + 2.01"),
+    record("paper", "E-1", "operon", 0, interp_mse=1e-3, node_count=3, exact=False),
+    record("paper", "E-7", "operon", 0, interp_mse=math.inf, extrap_mse=math.inf, exact=False),
+]
+
+
+def test_the_published_numbers_are_the_papers():
+    columns = {c.method: c for c in published("paper")}
+    assert set(columns) == {"ceql", "pysr", "eql-div", "sindy"}
+    assert columns["ceql"].cell("extrap_mse", "E-9") == pytest.approx((9.7e-7, 19.4e-7))
+    assert columns["eql-div"].cell("node_count", "E-2") == pytest.approx((115.4, 38.1))
+    mean, sd = columns["sindy"].cell("interp_mse", "E-8")
+    assert mean == 71.0
+    assert math.isnan(sd)
+    for column in columns.values():
+        assert all(column.cell(m, f"E-{k}") for m in ("interp_mse", "extrap_mse", "node_count") for k in range(1, 11))
+    assert published("poles") == ()
+
+
+def test_the_papers_table_marks_the_best_cells():
+    interpolation, _, size, formulas = sheets(load_suite("paper"), PAPER)
+    assert interpolation.header[:3] == ["", "ceql", "operon"]
+    row = dict(zip(interpolation.header, interpolation.rows[0], strict=True))
+    # A tie at machine precision counts: SINDy's zero is not better than our rounding.
+    assert [name for name, cell in row.items() if cell.best] == ["ceql", "SINDy (paper)"]
+    sizes = dict(zip(size.header, size.rows[0], strict=True))
+    # Operon's three nodes do not fit.
+    assert [name for name, cell in sizes.items() if cell.best] == ["ceql", "CEQL (paper)", "SINDy (paper)"]
+    assert "PySR (paper)" in interpolation.note
+    assert best_cells([interpolation], "ceql")[0] == 1
+    assert formulas.rows[0][2].text == "`1.87*x1 + 2.01`"
+    assert formulas.rows[0][3].text == "1.0e-31"
+
+
+def test_latex_is_balanced_and_escaped():
+    text = as_latex_file(load_suite("paper"), PAPER)
+    assert text.count(r"\begin{") == text.count(r"\end{")
+    assert text.count("{") == text.count("}")
+    assert r"{\boldmath\bfseries $(1.0\pm0.0)\times10^{-28}$}" in text
+    assert escaped("50 % of a_b & c÷d") == r"50 \% of a\_b \& c$\div$d"
+
+
+@pytest.mark.parametrize(
+    ("values", "text", "tex"),
+    [
+        ((0.0, 0.0), "0.0e+00 ± 0.0e+00", r"$(0.0\pm0.0)$"),
+        ((71.0,), "7.1e+01", r"$7.1\times10^{1}$"),
+        ((math.inf, 1.0), "inf", r"$\infty$"),
+        ((math.nan,), "–", "--"),
+    ],
+)
+def test_numbers(values, text, tex):
+    assert number(*values) == Cell(text, tex)
+
+
+def test_markdown_keeps_bars_apart():
+    text = as_markdown(Sheet("T", ["a|b"], [[Cell("|x|", best=True)]], "note"))
+    assert "| **\\|x\\|** |" in text
+    assert as_latex(Sheet("T", ["a"], [[Cell("b")]])).startswith(r"\begin{table*}")
+
+
+def test_the_ablation_stands_beside_the_authors():
+    suite = load_suite("ablation")
+    runs = [record("ablation", "rational-3", m, s, exact=m == "recipe") for m in suite.methods for s in (0, 1)]
+    fitted, sheet = sheets(suite, runs)
+    assert {row[2].text for row in fitted.rows} == {"1.00"}
+    rows = {row[0].text: [cell.text for cell in row] for row in sheet.rows}
+    assert rows["recipe"][2:] == ["1.00", "1.00", "0.80"]
+    assert rows["recipe-unpenalised"][2:] == ["0.00", "0.00", "0.00"]
+    authors = {name: rows[name][-1] for name in ("recipe-real", "recipe-no-skips", "recipe-log", "ceql")}
+    assert authors == {"recipe-real": "0.00", "recipe-no-skips": "0.80", "recipe-log": "0.20", "ceql": "–"}
+
+
+def test_growth_has_its_slope():
+    suite = load_suite("scalability")
+    runs = [
+        Record(
+            "scalability",
+            p.name,
+            p.family,
+            "ceql",
+            0,
+            exact=True,
+            rows=p.n_train,
+            columns=len(p.names),
+            seconds=0.1 * p.n_train**0.5,
+            grown_mb=p.n_train / 1000,
+            peak_mb=200.0,
+        )
+        for p in suite.problems
+    ]
+    by_columns, by_rows = sheets(suite, runs)
+    assert [cell.text for cell in by_rows.rows[-1]] == ["ceql", "slope", "", "", "0.50", "", "1.00"]
+    assert by_columns.header[2:] == ["2", "3", "10", "11", "32", "33", "64", "65"]
+    assert math.isnan(slope([1, 2], [0.0, math.nan]))
+
+
+def test_the_page_says_what_it_was_made_on(tmp_path):
+    page = results_page([*PAPER, record("elsewhere", "p", "m", 0)])
+    assert "- machine: a machine" in page
+    assert "ceql bench paper --problems E-1,E-7 --methods ceql --seeds 0-1 --time-limit 9" in page
+    assert "## elsewhere" in page
+    assert commands([record("s", "p", "m", seed) for seed in (0, 2)]) == [
+        "ceql bench s --methods m --seeds 0,2 --time-limit 9"
+    ]
+    source, out = tmp_path / "r.jsonl", tmp_path / "results.md"
+    for row in PAPER:
+        append_record(source, row)
+    result = CliRunner().invoke(bench_report, [str(source), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert out.read_text().startswith("# Results\n")
+    missing = CliRunner().invoke(bench_report, [str(tmp_path / "none.jsonl"), "--out", str(out)])
+    assert missing.exit_code == 1
+    assert "cannot be read" in missing.stderr
