@@ -312,6 +312,8 @@ nb::dict levenberg(const Tape &tape, const Data &data, const Array<uint8_t, 2> &
 } // namespace
 
 NB_MODULE(_core, m) {
+    // Tapes are cached for as long as the process lives; that is no leak worth a word when it ends.
+    nb::set_leak_warnings(false);
     m.doc() = "Fits batches of small differentiable programs. Use it through ceql.engine.";
     nb::class_<Tape>(m, "Tape").def(
         nb::init<int32_t, const Array<int32_t, 2> &, const Array<int32_t, 2> &, const Array<double, 1> &,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pytest
 
-from ceql import progress
+from ceql import Dataset, Settings, discover, progress
 from ceql.pipeline import Progress
 
 
@@ -26,6 +27,39 @@ def test_shows_starts_loss_and_time_left_and_leaves_nothing(monkeypatch):
         show(Progress(seconds=4.0, time_limit=10, starts=2048, best_loss=0.125))
     assert "2,048 starts, loss 0.12, 6 s left" in screen.getvalue()
     assert screen.getvalue().rsplit("\r", 2)[-2].strip() == ""
+
+
+def test_the_formula_comes_last_trimmed_and_not_too_often(monkeypatch):
+    screen = io.StringIO()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setattr(progress, "_LOOK_EVERY", 60.0)
+    monkeypatch.setattr(progress, "_LOOK_SELDOM", 60.0)
+    asked = []
+
+    def formula() -> str:
+        asked.append(1)
+        return "1.23*x1 + " * 20
+
+    with progress.live_display(True) as show:
+        assert show is not None
+        for seconds in (2.0, 3.0, 4.0):
+            show(Progress(seconds, time_limit=10, starts=2048, best_loss=0.125, formula=formula))
+    assert "6 s left: 1.23*x1 + …" in screen.getvalue()
+    assert max(map(len, screen.getvalue().split("\r"))) <= 70
+    assert len(asked) == 1
+
+
+def test_the_search_tells_its_best_formula_in_the_users_units():
+    texts = []
+
+    def look(report: Progress) -> None:
+        assert report.formula is not None
+        texts.append(report.formula())
+
+    x = np.linspace(1e6, 3e6, 50)[:, None]
+    discover(Dataset.of(x, 2.5e-6 * x[:, 0] + 40), Settings(operators=("mul",)), look)
+    assert texts[-1] in {"2.5e-6*x1 + 40", "2.5e-6*x1 + 40.0"}
 
 
 @pytest.mark.parametrize(("fraction", "words"), [(0.25, "25%"), (1.0, "100%")])

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ceql.pipeline import Progress
 
 _SHOW_AFTER = 1.0  # seconds; what ends sooner needs no bar
+_LOOK_EVERY, _LOOK_SELDOM = 1.0, 5.0  # seconds between two formulas; the latter where writing one takes long
+_LOOK_SHARE = 0.01  # of the time may go into writing them
+_NOTEBOOK_WIDTH = 120
 
 
 def is_interactive() -> bool:
@@ -21,26 +28,64 @@ def live_display(verbose: bool | None = None) -> Iterator[Callable[[Progress], N
     if verbose is False or (verbose is None and not is_interactive()):
         yield None
         return
-    from tqdm.auto import tqdm
+    line = _Line()
+    try:
+        yield line.show
+    finally:
+        line.close()
 
-    bar = None
 
-    def show(progress: Progress) -> None:
-        nonlocal bar
+class _Line:
+    """A bar that fills with the time, then the words. It appears late, so that quick fits leave no trace."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._formula, self._next_look = "", 0.0
+
+    def show(self, progress: Progress) -> None:
         if progress.seconds < _SHOW_AFTER:
             return
-        if bar is None:
-            bar = tqdm(total=1.0, bar_format="|{bar:20}| {desc}", leave=False, dynamic_ncols=True)
-        done, left = _done_and_left(progress)
-        bar.n = min(1.0, done)
-        parts = [f"{progress.starts:,} starts", f"loss {progress.best_loss:.2g}", progress.message, left]
-        bar.set_description_str(", ".join(part for part in parts if part))
+        if self._bar is None:
+            self._bar, self._width = _new_bar()
+        begin = time.monotonic()
+        if progress.formula is not None and begin >= self._next_look:
+            self._formula = progress.formula()
+            pause = (time.monotonic() - begin) / _LOOK_SHARE
+            self._next_look = begin + min(max(pause, _LOOK_EVERY), _LOOK_SELDOM)
+        done, _ = _done_and_left(progress)
+        self._bar.n = min(1.0, done)
+        self._bar.set_description_str(_trimmed(describe(progress, self._formula), self._width()))
 
-    try:
-        yield show
-    finally:
-        if bar is not None:
-            bar.close()
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def describe(progress: Progress, formula: str = "") -> str:
+    """Everything but the bar; the formula comes last because it may not fit."""
+    parts = [f"{progress.starts:,} starts", f"loss {progress.best_loss:.2g}", progress.message]
+    words = ", ".join(part for part in [*parts, _done_and_left(progress)[1]] if part)
+    return f"{words}: {formula}" if formula else words
+
+
+def _new_bar() -> tuple[Any, Callable[[], int]]:
+    """The bar that suits the place, and how many characters fit beside it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # in a notebook without ipywidgets tqdm says so, and draws a line of text
+        from tqdm.auto import tqdm
+    options: dict[str, Any] = {"total": 1.0, "leave": False}
+    if _draws_widgets(tqdm):
+        return tqdm(bar_format="{bar} {desc}", **options), lambda: _NOTEBOOK_WIDTH
+    bar = tqdm(bar_format="|{bar:20}| {desc}", dynamic_ncols=True, **options)
+    return bar, lambda: shutil.get_terminal_size((_NOTEBOOK_WIDTH, 24)).columns - 24
+
+
+def _draws_widgets(bar: type) -> bool:
+    return any(base.__module__ == "tqdm.notebook" for base in bar.__mro__)
+
+
+def _trimmed(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
 def _done_and_left(progress: Progress) -> tuple[float, str]:

@@ -69,6 +69,10 @@ class Samples:
         core = _core.Data(x=arrays[0], y=arrays[1], weight=arrays[2], single_precision=self.single_precision)
         object.__setattr__(self, "core", core)
 
+    def __reduce__(self) -> tuple:
+        """Travels as arrays; the core's copy is made anew where it arrives."""
+        return Samples, (self.x, self.y, self.weight, self.single_precision)
+
     @classmethod
     def of(cls, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None, **options: bool) -> Samples:
         return cls(x, y, np.ones(len(y)) if weight is None else weight, **options)

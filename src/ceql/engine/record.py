@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
 
 from ceql.engine.tape import Tape, TapeBuilder
 from ceql.network.network import OUTPUT, Network
+from ceql.network.structure import Searchable
 from ceql.operators import Argument
 
 
@@ -19,27 +21,48 @@ class DomainPenalty(Enum):
 
 @lru_cache(maxsize=64)
 def network_tape(
-    network: Network, penalty: DomainPenalty = DomainPenalty.SHORTFALL, passes_complex: bool = False
+    network: Searchable, penalty: DomainPenalty = DomainPenalty.SHORTFALL, passes_complex: bool = False
 ) -> Tape:
-    """Records the network. ``passes_complex`` lets log and sqrt hand on a complex value, as the paper's text has it."""
-    return _Recorder(network, penalty, passes_complex).tape()
+    """Records the network, or asks another structure to record itself. ``passes_complex`` lets log and sqrt hand on a complex value, as the paper's text has it."""
+    if not isinstance(network, Network):
+        return network.tape()
+    builder = TapeBuilder(network.n_inputs)
+    for _ in range(network.n_params):
+        builder.parameter()
+    for edge, imaginary in enumerate(network.imaginary):
+        if imaginary >= 0:
+            builder.pair(edge, int(imaginary))
+    recorder = _Recorder(network, penalty, passes_complex, builder, range(network.n_inputs))
+    return builder.finish(recorder.readout())
+
+
+def embed(network: Network, builder: TapeBuilder, inputs: Sequence[int], first: int, imaginary: int) -> int:
+    """Writes the network into a larger tape, over these slots; its edges are parameters from `first` on and its
+    imaginary parts from `imaginary` on, both declared before. Gives the slot of its value."""
+    recorder = _Recorder(network, DomainPenalty.SHORTFALL, False, builder, inputs)
+    recorder.first, recorder.first_imaginary = first, imaginary
+    return recorder.readout()
 
 
 class _Recorder:
-    def __init__(self, network: Network, penalty: DomainPenalty, passes_complex: bool) -> None:
+    def __init__(
+        self,
+        network: Network,
+        penalty: DomainPenalty,
+        passes_complex: bool,
+        builder: TapeBuilder,
+        inputs: Sequence[int],
+    ) -> None:
         self.network = network
         self.penalty = penalty
         self.passes_complex = passes_complex
-        self.builder = TapeBuilder(network.n_inputs)
-        for _ in range(network.n_params):
-            self.builder.parameter()
-        for edge, imaginary in enumerate(network.imaginary):
-            if imaginary >= 0:
-                self.builder.pair(edge, int(imaginary))
+        self.builder = builder
+        self.first, self.first_imaginary = 0, network.n_edges
         # Per node the slots of its value: real part, and imaginary part where one is passed on.
-        self.slots: dict[int, tuple[int, int | None]] = {k: (k, None) for k in range(network.n_inputs + 1)}
+        slots = enumerate([*inputs, builder.one])
+        self.slots: dict[int, tuple[int, int | None]] = {node: (slot, None) for node, slot in slots}
 
-    def tape(self) -> Tape:
+    def readout(self) -> int:
         arguments: dict[int, list[tuple[int, int | None]]] = {}
         for unit, operator in enumerate(self.network.units):
             if operator.arity == 0:
@@ -47,7 +70,7 @@ class _Recorder:
         for s in self.network.sums:
             pair = self._sum(s)
             if s.unit == OUTPUT:
-                return self.builder.finish(pair[0])
+                return pair[0]
             collected = arguments.setdefault(s.unit, [])
             collected.append(pair)
             if len(collected) == self.network.units[s.unit].arity:
@@ -58,14 +81,16 @@ class _Recorder:
         real, imaginary = [], []
         for edge in range(s.first, s.last):
             re, im = self.slots[int(self.network.edge_source[edge])]
-            im_param = int(self.network.imaginary[edge])
-            real.append((re, edge, 1.0))
-            if im is not None and im_param >= 0:
+            re_param, im_param = self.first + edge, int(self.network.imaginary[edge])
+            has_imaginary = im_param >= 0
+            im_param += self.first_imaginary - self.network.n_edges
+            real.append((re, re_param, 1.0))
+            if im is not None and has_imaginary:
                 real.append((im, im_param, -1.0))
             if s.kind is Argument.COMPLEX:
                 imaginary.append((re, im_param, 1.0))
                 if im is not None:
-                    imaginary.append((im, edge, 1.0))
+                    imaginary.append((im, re_param, 1.0))
         slot = self.builder.linear(real)
         return slot, self.builder.linear(imaginary) if s.kind is Argument.COMPLEX else None
 

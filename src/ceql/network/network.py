@@ -63,6 +63,11 @@ class Network:
             for name in layer:
                 operators.get(name)
 
+    def __reduce__(self) -> tuple:
+        """Travels as names; operators of the user's own go along as formulas and are registered on arrival."""
+        own = {unit.name: unit.definition for unit in self.units if unit.definition}
+        return _arrived, (self.n_inputs, self.layers, self.skip, self.bias, own)
+
     @property
     def one(self) -> int:
         return self.n_inputs
@@ -176,3 +181,10 @@ class Network:
         extra = in_use & used[..., raw] & (self.edge_source <= self.n_inputs)
         wanted = self.imaginary >= 0
         return np.concatenate([edges, (edges | extra)[..., wanted]], axis=-1)
+
+
+def _arrived(n_inputs: int, layers: tuple, skip: Skip, bias: bool, own: dict[str, tuple]) -> Network:
+    for name, definition in own.items():
+        if name not in operators.names():
+            operators.register(name, *definition)
+    return Network(n_inputs, layers, skip, bias)

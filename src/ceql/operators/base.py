@@ -41,6 +41,7 @@ class Operator:
     complexity: int = 1
     positive_argument: bool = False  # its first argument must be positive where the formula is used
     zero_at_zero: bool = True  # an empty argument makes the value zero, so the unit can go without a change
+    definition: tuple[tuple[sympy.Symbol, ...], sympy.Expr] | None = None  # of a user's own: arguments and formula
 
     def __str__(self) -> str:
         return str(self.symbolic(*sympy.symbols("x y")[: self.arity]))

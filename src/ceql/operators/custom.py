@@ -33,6 +33,7 @@ def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, form
     """
     symbols = (arguments,) if isinstance(arguments, sympy.Symbol) else tuple(arguments)
     _check(name, symbols, formula)
+    definition = (symbols, formula)
     # Real symbols, so that derivatives of |x| and the like stay real.
     real_symbols = tuple(sympy.Dummy(s.name, real=True) for s in symbols)
     renamed: Any = formula.xreplace(dict(zip(symbols, real_symbols, strict=True)))
@@ -59,6 +60,7 @@ def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, form
         record,
         complexity=max(1, sum(1 for _ in sympy.preorder_traversal(formula)) - len(symbols)),
         zero_at_zero=bool(at_zero == 0),
+        definition=definition,
     )
     _probe(operator, formula, symbols)
     _compile_once(operator)

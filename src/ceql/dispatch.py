@@ -1,0 +1,134 @@
+"""Who fits the chunks of a round: threads of this process, other processes or a cluster, through joblib's backends.
+
+A chunk travels with everything its fit depends on. So the result does not depend on who fitted it, and a chunk whose
+worker died is simply fitted again by another.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+from joblib.parallel import BACKENDS, get_active_backend
+
+from ceql.engine import fit
+from ceql.errors import InputError, WorkersLostError
+from ceql.network import Network
+from ceql.schedule import Chunk, Schedule, fit_chunk
+
+_ATTEMPTS = 4  # a round is sent so many times before its workers count as lost
+_GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A chunk of starts and all that is needed to fit it, anywhere."""
+
+    network: Network
+    samples: fit.Samples
+    schedule: Schedule
+    edges: np.ndarray
+    params: np.ndarray
+
+
+def fit_work(work: Work, threads: int, seconds: float) -> Chunk:
+    """Fits a chunk. The time comes as seconds left, because clocks of different machines do not agree."""
+    deadline = time.monotonic() + seconds
+    return fit_chunk(work.network, work.samples, work.edges, work.params, work.schedule, threads, deadline)
+
+
+@dataclass(frozen=True)
+class Workforce:
+    """How many joblib workers fit the chunks, and with how many threads of the core each. No workers: this process."""
+
+    workers: int
+    threads: int
+
+
+def workforce(n_jobs: int | None, threads: int | None) -> Workforce:
+    """Reads `n_jobs` and an active `joblib.parallel_config`.
+
+    All cores are in use by threads anyway, so other processes come in only when they are asked for: by more than one
+    job, or by a backend that somebody else provides, such as Dask's or Ray's.
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise InputError(f"n_jobs must be None, -1 or another integer that is not 0, not {n_jobs!r}.")
+    if threads is not None and (not isinstance(threads, int | np.integer) or threads < 1):
+        raise InputError(f"threads must be a positive integer or None, not {threads!r}.")
+    backend, jobs_of_context = get_active_backend()
+    own_backends = {BACKENDS[name] for name in ("loky", "multiprocessing", "threading", "sequential")}
+    if type(backend) not in own_backends:
+        everybody = jobs_of_context is None and n_jobs is None
+        return Workforce(_effective(-1 if everybody else n_jobs), threads or 1)
+    wanted = jobs_of_context if n_jobs is None else n_jobs
+    workers = 1 if wanted == -1 and jobs_of_context is None else _effective(n_jobs)
+    if workers == 1:
+        return Workforce(0, threads or fit.default_threads())
+    return Workforce(workers, threads or max(1, fit.default_threads() // workers))
+
+
+def _effective(n_jobs: Any) -> int:
+    try:
+        return int(joblib.effective_n_jobs(n_jobs))
+    except TimeoutError as error:
+        raise WorkersLostError("The cluster has no workers. Start some, or wait until they have joined it.") from error
+
+
+class Workers:
+    """Fits chunks for the length of a `with` block, so that processes are started once and not every round."""
+
+    def __init__(self, n_jobs: int | None = None, threads: int | None = None, time_limit: float = np.inf) -> None:
+        self.force = workforce(n_jobs, threads)
+        # What a process does between the rounds is done here, with the threads that the rounds leave idle.
+        self.threads_here = threads or fit.default_threads()
+        self._patience = None if time_limit == np.inf else time_limit + _GRACE
+        self._pool: Any = None
+
+    def __enter__(self) -> Workers:
+        self._open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def fit(self, chunks: list[Work], deadline: float = np.inf) -> list[Chunk]:
+        """The fitted chunks, in the order given. `deadline` is by this machine's time.monotonic."""
+        if self._pool is None:
+            return [fit_work(work, self.force.threads, deadline - time.monotonic()) for work in chunks]
+        for attempt in range(_ATTEMPTS):
+            seconds = max(deadline - time.monotonic(), 0.0)
+            try:
+                return self._pool(joblib.delayed(fit_work)(work, self.force.threads, seconds) for work in chunks)
+            except Exception as error:
+                if not _is_loss(error):
+                    raise
+                if attempt == _ATTEMPTS - 1:
+                    raise WorkersLostError(
+                        f"Workers died or fell silent {_ATTEMPTS} times in a row ({type(error).__name__}). Look into "
+                        "their logs: they may run out of memory or lack this version of ceql. Without n_jobs and "
+                        "without a cluster the search runs in this process."
+                    ) from error
+            self._close()
+            self._open()
+        raise AssertionError("the last attempt returns or raises")
+
+    def _open(self) -> None:
+        if self.force.workers:
+            # One chunk at a time to whoever is free. Chunks are small, so no files are mapped into memory for them.
+            options = {"batch_size": 1, "pre_dispatch": "all", "max_nbytes": None, "timeout": self._patience}
+            self._pool = joblib.Parallel(n_jobs=self.force.workers, **options).__enter__()
+
+    def _close(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.__exit__(None, None, None)
+
+
+def _is_loss(error: Exception) -> bool:
+    """Whether the worker was lost, rather than the chunk at fault. Dask and Ray have errors of their own for it."""
+    lost = isinstance(error, BrokenExecutor | ConnectionError | TimeoutError)
+    return lost or type(error).__module__.partition(".")[0] in ("distributed", "ray")

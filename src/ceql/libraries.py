@@ -1,0 +1,45 @@
+"""The library a search draws on: by name, or made of the operators that the user lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ceql.errors import InputError, unknown_name
+from ceql.network import Network
+from ceql.network.network import expand
+from ceql.training.recipes import paper
+
+Layers = tuple[tuple[str, ...], ...]
+
+DEFAULT_OPERATORS = ("square", "mul", "div", "log", "sqrt", "exp", "sin", "cos")
+_TWICE = {"square", "mul", "div", "pow"}  # units that a formula often needs more than one of in a layer
+_ALWAYS_THERE = {"id", "const"}  # a sum of the search sees all earlier layers and has a bias
+
+
+def three_layers(names: Sequence[str]) -> Layers:
+    """Three equal layers of these operators."""
+    layer = expand({name: 2 if name in _TWICE else 1 for name in names if name not in _ALWAYS_THERE})
+    if not layer:
+        raise InputError("operators is empty: name at least one, for example ['mul', 'div'].")
+    return (layer, layer, layer)
+
+
+def papers_layers() -> Layers:
+    """The two layers of the paper: products first, then logarithms, roots and quotients."""
+    return tuple(tuple(name for name in expand(layer) if name not in _ALWAYS_THERE) for layer in paper().layers)
+
+
+LIBRARIES: dict[str, Layers] = {"default": three_layers(DEFAULT_OPERATORS), "paper": papers_layers()}
+
+
+def search_network(n_inputs: int, operators: str | Sequence[str] | None = None) -> Network:
+    """The library as a network in which every sum has a bias and sees all before it."""
+    if operators is None:
+        operators = "default"
+    if isinstance(operators, str):
+        if operators not in LIBRARIES:
+            raise unknown_name("library (several operators go into a list)", operators, LIBRARIES)
+        layers = LIBRARIES[operators]
+    else:
+        layers = three_layers(operators)
+    return Network(n_inputs, layers, skip="all", bias=True)
