@@ -21,7 +21,7 @@ def front_of(losses):
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.floats(1e-20, 1e3), min_size=1, max_size=6))
 def test_nothing_on_the_front_is_dominated(losses):
-    front = pareto_front(front_of(losses))
+    front = pareto_front(front_of(losses), 100)
     assert front
     for a in front:
         for b in front:
@@ -30,27 +30,43 @@ def test_nothing_on_the_front_is_dominated(losses):
 
 
 def test_infinite_losses_never_reach_the_front():
-    assert [f.loss for f in pareto_front(front_of([np.inf, 1.0, np.nan]))] == [1.0]
+    assert [f.loss for f in pareto_front(front_of([np.inf, 1.0, np.nan]), 100)] == [1.0]
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_an_exact_formula_is_chosen_by_every_rule(rule):
-    front = pareto_front(front_of([2.0, 0.5, 1e-30, 1e-31]))
+    front = pareto_front(front_of([2.0, 0.5, 1e-30, 1e-31]), 100)
     assert front[choose(front, rule, 100, 1.0)].loss == 1e-30
 
 
 def test_a_gain_within_the_noise_does_not_buy_size():
-    front = pareto_front(front_of([5.0, 1.00, 0.99, 0.985]))
+    front = pareto_front(front_of([5.0, 1.00, 0.99, 0.985]), 100)
     assert front[choose(front, "best", 100, 1.0)].loss == 1.00
     assert front[choose(front, "accuracy", 100, 1.0)].loss == 0.985
     assert front[choose(front, "score", 100, 1.0)].loss == 1.00
 
 
 def test_gains_are_drops_of_the_log_loss_per_node():
-    front = pareto_front(front_of([np.e**2, 1.0]))
+    front = pareto_front(front_of([np.e**2, 1.0]), 100)
     assert gains(front)[1] == pytest.approx(2.0 / (front[1].complexity - front[0].complexity))
 
 
 def test_unknown_rule():
     with pytest.raises(UnknownNameError, match="accuracy"):
         choose(front_of([1.0]), "acuracy", 10, 1.0)
+
+
+def test_of_two_formulas_of_one_size_the_one_with_fewer_constants_wins_unless_it_fits_worse():
+    x = SYMBOLS[0]
+    decimal, whole = Formula(1.03 * x + 0.5, SYMBOLS, 1.000), Formula(2 * x + 0.5, SYMBOLS, 1.005)
+    assert decimal.complexity == whole.complexity
+    assert pareto_front([decimal, whole], 100) == [whole]
+    assert pareto_front([decimal, Formula(2 * x + 0.5, SYMBOLS, 1.2)], 100) == [decimal]
+
+
+def test_a_decimal_exponent_is_not_for_free():
+    x = SYMBOLS[0]
+    power, pole = Formula(1.6 / (x + 2.6) ** 1.004, SYMBOLS, 0.95), Formula(1.6 / (x + 2.6), SYMBOLS, 1.0)
+    assert power.complexity == pole.complexity
+    assert pareto_front([power, pole], 100) == [pole]
+    assert pareto_front([Formula(1.6 / (x + 2.6) ** 1.7, SYMBOLS, 0.5), pole], 100) != [pole]

@@ -10,10 +10,22 @@ import numpy as np
 import sympy
 
 from ceql.data import Dataset
-from ceql.expression import compile_numpy, node_count, parametrise, readable, refit, smallest, snap
+from ceql.expression import (
+    compile_numpy,
+    node_count,
+    parametrise,
+    readable,
+    refit,
+    round_to_errors,
+    smallest,
+    snap,
+)
+from ceql.expression.exponents import with_simple_exponents
+from ceql.expression.phases import with_small_phases
 
 _FITTED = 1e-9  # how well the engine's constants are known before they are refitted
 _CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original
+_CERTAIN = 1e-8  # relative standard error below which a constant is known exactly
 _PATIENCE, _GLANCE = 1.0, 0.05  # seconds for the search of a shorter form
 
 
@@ -22,7 +34,7 @@ class Formula:
     expression: sympy.Expr
     symbols: tuple[sympy.Symbol, ...]
     loss: float  # weighted mean squared error on the training data
-    constants: tuple[tuple[float, float], ...] = ()  # value and standard error, in the order they are printed
+    constants: tuple[tuple[float, float], ...] = ()  # value and standard error of each, in the order of `parametrise`
 
     @cached_property
     def complexity(self) -> int:
@@ -36,6 +48,11 @@ class Formula:
         """Values at the rows of x; NaN where the formula is undefined."""
         return np.broadcast_to(self._compiled(x), (len(x),)).astype(float)
 
+    @property
+    def uncertain_constants(self) -> tuple[tuple[float, float], ...]:
+        """The constants with their standard errors where noise blurs them; none where the fit is exact."""
+        return tuple((value, error) for value, error in self.constants if error > _CERTAIN * abs(value))
+
     def latex(self) -> str:
         return sympy.latex(self.expression)
 
@@ -44,7 +61,7 @@ class Formula:
         return replace(self, expression=expression)
 
     def __str__(self) -> str:
-        return str(self.expression)
+        return sympy.sstr(self.expression, full_prec=False)
 
 
 def make_symbols(names: tuple[str, ...]) -> tuple[sympy.Symbol, ...]:
@@ -68,24 +85,26 @@ def polish(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) ->
         # A constant that turned out to be 0, 1 or a fraction may allow a shorter form.
         shorter = smallest(snapped, symbols, data.thinned(_CHECKED_ROWS).x, time_limit=_PATIENCE)
         snapped = min(snapped, shorter, key=node_count)
-    return _judged(snapped, data, symbols)
+    return _judged(round_to_errors(snapped, symbols, data.x, data.y, data.weight), data, symbols)
 
 
 def sketch(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
-    """As `polish` in a fraction of the time, for the rows of a front that nobody chose: constants stay as fitted."""
+    """As `polish` in a fraction of the time, for the rows of a front that nobody chose: no constant is snapped."""
     rough = _shortened(raw, data, symbols, _GLANCE)
     if rough is None:
         return None
     few = data.thinned(_CHECKED_ROWS)
-    return _judged(refit(rough, symbols, few.x, few.y, few.weight).expr, data, symbols)
+    refined = refit(rough, symbols, few.x, few.y, few.weight).expr
+    return _judged(round_to_errors(refined, symbols, few.x, few.y, few.weight), data, symbols)
 
 
 def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], seconds: float) -> Any:
     """The shortest form found in that time, its constants as the engine left them; None where it is of no use."""
     if not _is_usable(raw, symbols, data):
         return None
+    raw = with_simple_exponents(raw, _FITTED)
     short = smallest(raw, symbols, data.thinned(_CHECKED_ROWS).x, accuracy=_FITTED, time_limit=seconds)
-    return _without_idle_abs(short, symbols, data)
+    return with_small_phases(_without_idle_abs(short, symbols, data))
 
 
 def _is_usable(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> bool:
@@ -116,9 +135,13 @@ def _judged(expression: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, 
 
 def constant_formula(data: Dataset) -> Formula:
     """The simplest formula of all, the mean; it opens every front."""
+    symbols = make_symbols(data.names)
     value = float(np.average(data.y, weights=data.weight))
-    expression = sympy.Integer(int(value)) if value.is_integer() and abs(value) < 1e15 else sympy.Float(value)
-    return Formula(expression, make_symbols(data.names), mean_square(data.y - value, data.weight))
+    if value.is_integer() and abs(value) < 1e15:
+        return Formula(sympy.Integer(int(value)), symbols, mean_square(data.y - value, data.weight))
+    expression = round_to_errors(sympy.Float(value), symbols, data.x, data.y, data.weight)
+    loss = mean_square(data.y - float(expression), data.weight)
+    return Formula(expression, symbols, loss, _constants(expression, symbols, data))
 
 
 def in_readable_form(formula: Formula, data: Dataset) -> Formula:

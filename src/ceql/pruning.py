@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,12 +44,21 @@ def drop_least_important(
 
 def removals(network: Network, edges: np.ndarray) -> np.ndarray:
     """Every mask that one removal and its clean-up lead to, (candidates, n_edges); equal ones are given once."""
-    live = np.flatnonzero(edges)
-    candidates = np.repeat(edges[None], len(live), axis=0)
-    candidates[np.arange(len(live)), live] = False
-    candidates = clean_up(network, candidates)
-    first = {row.tobytes(): k for k, row in reversed(list(enumerate(candidates)))}
-    return candidates[[k for k in sorted(first.values()) if candidates[k].any()]]
+    return removals_of_each(network, [edges])[0]
+
+
+def removals_of_each(network: Network, masks: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The removals of several masks; one clean-up of all of them costs hardly more than that of one."""
+    counts = [int(edges.sum()) for edges in masks]
+    candidates = np.repeat(np.array(masks), counts, axis=0)
+    candidates[np.arange(sum(counts)), np.concatenate([np.flatnonzero(edges) for edges in masks])] = False
+    parts = np.split(clean_up(network, candidates), np.cumsum(counts)[:-1])
+    return [_distinct(part) for part in parts]
+
+
+def _distinct(masks: np.ndarray) -> np.ndarray:
+    first = {row.tobytes(): k for k, row in reversed(list(enumerate(masks)))}
+    return masks[[k for k in sorted(first.values()) if masks[k].any()]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,11 @@ class Chunk:
         return Chunk(*(np.concatenate([getattr(c, name) for c in chunks]) for name in Chunk.__annotations__))
 
 
+def edge_price(n_samples: int) -> float:
+    """What an edge must lower the logarithm of the misfit by, as in the Bayesian information criterion."""
+    return float(np.log(n_samples)) / n_samples
+
+
 def fit_chunk(
     network: Network,
     samples: fit.Samples,
@@ -79,7 +84,9 @@ def fit_chunk(
     penalties = fit.Penalties(ridge=schedule.adam_imaginary * on_imaginary, aux=schedule.adam_argument)
     params = fit.adam(tape, samples, params, masks, adam, penalties, **run()).params
     fits = least_squares(params, masks, schedule.first_look, schedule.imaginary[0])
-    best = np.argsort(np.where(np.isfinite(fits.objective), fits.objective, np.inf), kind="stable")
+    # With noise the largest fit best, whatever their structure: an edge must earn its price here too.
+    handicap = np.exp(edges.sum(axis=1) * edge_price(len(samples.y)))
+    best = np.argsort(np.where(np.isfinite(fits.objective), fits.objective * handicap, np.inf), kind="stable")
     best = best[: max(1, int(schedule.survivors * len(best)))]
     edges, masks, params = edges[best], masks[best], fits.params[best]
     if schedule.complex_weights:

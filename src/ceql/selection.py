@@ -8,17 +8,27 @@ import numpy as np
 
 from ceql.errors import unknown_name
 from ceql.expression import parametrise
+from ceql.expression.complexity import structure_count
 from ceql.formula import Formula
 
 RULES = ("best", "accuracy", "score")
 
 
-def pareto_front(formulas: Sequence[Formula]) -> list[Formula]:
-    """The formulas that no other beats in both complexity and loss, simplest first."""
+def pareto_front(formulas: Sequence[Formula], n_samples: int) -> list[Formula]:
+    """The formulas that no other beats in both complexity and loss, simplest first.
+
+    Of several formulas of one size the best by the criterion stands for all: a decimal always fits noise a bit better
+    than the whole number it should be.
+    """
+    best: dict[int, Formula] = {}
+    for formula in formulas:
+        rival = best.get(formula.complexity)
+        if np.isfinite(formula.loss) and (rival is None or criterion(formula, n_samples) < criterion(rival, n_samples)):
+            best[formula.complexity] = formula
     front: list[Formula] = []
-    for formula in sorted(formulas, key=lambda f: (f.complexity, f.loss)):
-        if np.isfinite(formula.loss) and (not front or formula.loss < front[-1].loss):
-            front.append(formula)
+    for size in sorted(best):
+        if not front or best[size].loss < front[-1].loss:
+            front.append(best[size])
     return front
 
 
@@ -55,4 +65,5 @@ def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float) -
 def criterion(formula: Formula, n_samples: int) -> float:
     """The Bayesian information criterion with a price on structure: every node could have been another."""
     constants = len(parametrise(formula.expression).symbols)
-    return n_samples * np.log(floor(formula.loss)) + np.log(n_samples) * (constants + 1) + 2.0 * formula.complexity
+    nodes = structure_count(formula.expression)
+    return n_samples * np.log(floor(formula.loss)) + np.log(n_samples) * (constants + 1) + 2.0 * nodes

@@ -62,3 +62,11 @@ def test_values_decide_where_structure_cannot():
 
 def test_formulas_defined_nowhere():
     assert equivalence(read("log(-x1-9)"), read("log(-x1-8)"), SYMBOLS, X) is not Equivalence.EXACT_STRUCTURE
+
+
+def test_roots_of_one_sign_are_compared_by_their_squares():
+    positive = np.abs(X) + 0.5
+    wide = positive * np.array([1.0] + [4.0] * (X.shape[1] - 1))
+    found, truth = read("x2*sqrt(1/(x2**2 - x1**2))"), read("1/sqrt(1 - x1**2/x2**2)")
+    assert is_exact(found, truth, SYMBOLS, wide)
+    assert not is_exact(-found, truth, SYMBOLS, wide)

@@ -3,14 +3,15 @@
 Everything here works on SymPy expressions whose decimal constants are Float and whose columns are
 real symbols.  A formula from the engine usually passes through ``smallest`` (the equal form with the
 fewest nodes), ``refit`` (constants to rounding level), ``snap`` (constants to the short numbers they
-stand for) and ``readable`` (the free scales of fractions, logs and roots chosen so that all constants
-are short).  ``is_exact`` judges the result against a known truth.  No step ever changes what the
-formula computes beyond what its documentation states, and none evaluates text.
+stand for), ``round_to_errors`` (no more digits than the noise leaves) and ``readable`` (the free scales
+of fractions, logs and roots chosen so that all constants are short).  ``is_exact`` judges the result
+against a known truth.  No step ever changes what the formula computes beyond what its documentation
+states, and none evaluates text.
 """
 
 from ceql.expression.compile import CompiledFormula, UnsupportedExpression, compile_numpy
 from ceql.expression.complexity import node_count
-from ceql.expression.constants import Parametrised, Refit, parametrise, refit, snap
+from ceql.expression.constants import Parametrised, Refit, parametrise, refit, round_to_errors, snap
 from ceql.expression.equivalence import Equivalence, equivalence, is_exact
 from ceql.expression.jacobian import CompiledJacobian, value_and_jacobian
 from ceql.expression.parse import FormulaError, parse_formula
@@ -37,6 +38,7 @@ __all__ = [
     "parse_formula",
     "readable",
     "refit",
+    "round_to_errors",
     "smallest",
     "snap",
     "value_and_jacobian",

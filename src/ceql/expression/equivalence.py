@@ -40,7 +40,8 @@ def equivalence(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, t
     inside, beyond = fresh_points(np.asarray(x, dtype=np.float64))
     if not _values_agree(found, truth, symbols, inside, VALUE_TOLERANCE, AGREEING_SHARE):
         return Equivalence.DIFFERENT
-    if same_structure(found, truth, symbols, x, time_limit):
+    # c*sqrt(1/(c**2 - v**2)) is 1/sqrt(1 - v**2/c**2) where c > 0: their squares show it, their values settle the sign.
+    if any(same_structure(found**n, truth**n, symbols, x, time_limit) for n in (1, 2)):
         return Equivalence.EXACT_STRUCTURE
     everywhere = np.vstack([inside, beyond])
     if _values_agree(found, truth, symbols, everywhere, TIGHT_VALUE_TOLERANCE, 1.0):

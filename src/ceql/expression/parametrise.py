@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from sympy import Dummy, Float, Integer, Pow, Rational
@@ -63,8 +64,14 @@ def structural_exponent(value: float) -> Expr | None:
     return Integer(int(value)) if value == int(value) else Rational(int(doubled), 2)
 
 
+@lru_cache(maxsize=256)
 def parametrise(expr: Expr) -> Parametrised:
-    """Name every decimal constant; integers, fractions, pi and whole exponents stay as they are."""
+    """Name every decimal constant; integers, fractions, pi and whole exponents stay as they are.
+
+    Fitting, rounding, error bars and the criterion all ask for the same formula, hence the memory.
+    """
     collector = _Collector()
     replaced = collector.replace(expr)
-    return Parametrised(replaced, tuple(collector.symbols), np.array(collector.values, dtype=np.float64))
+    values = np.array(collector.values, dtype=np.float64)
+    values.flags.writeable = False
+    return Parametrised(replaced, tuple(collector.symbols), values)
