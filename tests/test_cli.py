@@ -32,11 +32,29 @@ def test_fit_prints_the_formula(table):
     assert result.stdout.strip() in {"0.5*area*speed**2", "area*speed**2/2"}
 
 
+def test_fit_with_processes_and_a_library_by_name(table):
+    result = ceql("fit", table, "--target", "drag", "--quiet", "--operators", "paper", "--jobs", "2")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() in {"0.5*area*speed**2", "area*speed**2/2"}
+
+
 def test_fit_json_pipes_cleanly(table):
     result = ceql("fit", table, "--target", "drag", "--operators", "mul,square", "--json", "-")
     report = json.loads(result.stdout)
     assert report["outcome"] == "exact"
     assert report["front"][-1]["loss"] < 1e-20
+
+
+def test_noisy_constants_come_with_their_errors(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"t": rng.uniform(-2, 2, 100)})
+    frame["y"] = 1.3 / (frame["t"] - 0.52) + 0.02 * rng.standard_normal(100)
+    frame.to_csv(tmp_path / "noisy.csv", index=False)
+    result = ceql("fit", tmp_path / "noisy.csv", "--target", "y", "--operators", "mul,div", "--time-limit", 20)
+    assert result.returncode == 0, result.stderr
+    errors = [line for line in result.stdout.splitlines() if line.startswith("constant:")]
+    assert len(errors) == 2
+    assert all(0 < float(line.split(" ± ")[1]) < 0.05 for line in errors)
 
 
 def test_demo_finds_the_pole_and_saves_a_plot(tmp_path):
@@ -60,6 +78,8 @@ def test_operators_are_listed():
         (("fit", "TABLE", "--target", "drag", "--operators", "sqr"), "There is no operator 'sqr'", 1),
         (("fit", "absent.csv", "--target", "y"), "There is no file absent.csv", 1),
         (("fit", "data.docx", "--target", "y"), ".docx", 1),
+        (("fit", "TABLE", "--target", "drag", "--jobs", "2", "--cluster", "dask://a:1"), "not both", 2),
+        (("fit", "TABLE", "--target", "drag", "--cluster", "spark://a:1"), "dask://host:port", 1),
         (("bench", "papre"), "paper", 1),
     ],
 )

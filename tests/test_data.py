@@ -134,8 +134,8 @@ sizes = st.floats(-200, 200)
 def test_scaling_is_exact_and_can_be_undone(rows):
     table = np.sign(rows) * 2.0 ** np.array(rows)
     data = Dataset(table[:, :2], table[:, 2], np.ones(len(table)), ("a", "b"))
-    scaling = Scaling.of(data)
-    x, y = scaling.apply(data)
+    scaling = Scaling.of(data.x, data.y)
+    x, y = scaling.apply(data.x, data.y)
     assert np.array_equal(x * scaling.x, data.x)
     assert np.array_equal(y * scaling.y, data.y)
     for size in (*scaling.x, scaling.y):
@@ -146,7 +146,7 @@ def test_scaling_is_exact_and_can_be_undone(rows):
 
 def test_a_column_of_zeros_is_left_alone():
     data = Dataset(np.zeros((3, 1)), np.zeros(3), np.ones(3), ("a",))
-    scaling = Scaling.of(data)
+    scaling = Scaling.of(data.x, data.y)
     assert scaling.x[0] == scaling.y == 1.0
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from ceql import __version__
-from ceql.bench.cli import bench
+from ceql.bench.cli import bench, bench_report
 from ceql.errors import CeqlError
+from ceql.figures.cli import figures
 
 
 class _Suggesting(click.Group):
@@ -40,6 +43,8 @@ def cli() -> None:
 
 
 cli.add_command(bench)
+cli.add_command(bench_report)
+cli.add_command(figures)
 
 
 @cli.command()
@@ -57,10 +62,12 @@ def demo(seed: int, out: Path, quiet: bool) -> None:
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--target", required=True, help="The column to explain.")
 @click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]")
-@click.option("--operators", default="", help="Operators, separated by commas; see `ceql operators`.")
+@click.option("--operators", default="", help="Operators, separated by commas (see `ceql operators`), or 'paper'.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
 @click.option("--max-complexity", type=click.IntRange(1))
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
+@click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
 @click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
 def fit(
@@ -71,6 +78,8 @@ def fit(
     time_limit: float,
     max_complexity: int | None,
     seed: int,
+    jobs: int | None,
+    address: str | None,
     json_out: Path | None,
     quiet: bool,
 ) -> None:
@@ -80,18 +89,26 @@ def fit(
     Examples:
       ceql fit data.csv --target y
       ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
+      ceql fit data.csv --target y --cluster dask://head-node:8786
     """
+    if jobs and address:
+        raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
+    from ceql.cluster import cluster
     from ceql.estimator import CEQLRegressor
+    from ceql.libraries import LIBRARIES
     from ceql.tables import read_table, split_target
 
     x, y = split_target(read_table(table), target, _names(features))
     model = CEQLRegressor(
-        operators=_names(operators) or None,
+        operators=operators if operators in LIBRARIES else _names(operators) or None,
         time_limit=time_limit,
         max_complexity=max_complexity,
         random_state=seed,
+        n_jobs=jobs,
         verbose=False if quiet else None,
-    ).fit(x, y)
+    )
+    with cluster(address) if address else nullcontext():
+        model.fit(x, y)
     if json_out is not None:
         text = json.dumps(_as_json(model), indent=2)
         if str(json_out) == "-":
@@ -105,6 +122,8 @@ def fit(
     click.echo(f"\n{model.equations_[['complexity', 'loss', 'equation']].to_string()}")
     for pole in model.poles_:
         click.echo(f"{pole.kind}: {pole}")
+    for value, error in model.discovery_.best.uncertain_constants:
+        click.echo(f"constant: {value:.15g} ± {error:.2g}")
     searched = model.discovery_.rows_searched
     if searched < len(y):
         click.echo(f"\nThe search looked at {searched:,} of {len(y):,} rows; the constants are fitted to all of them.")
@@ -124,6 +143,11 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def _finite(number: float) -> float | None:
+    """JSON has no infinity: an error without a bound is null."""
+    return number if math.isfinite(number) else None
+
+
 def _as_json(model) -> dict:
     front = model.discovery_.front
     return {
@@ -136,6 +160,7 @@ def _as_json(model) -> dict:
         "seconds": model.discovery_.seconds,
         "starts": model.discovery_.starts,
         "poles": [str(pole) for pole in model.poles_],
+        "constants": [{"value": v, "standard_error": _finite(e)} for v, e in model.discovery_.best.constants],
         "front": [{"complexity": f.complexity, "loss": f.loss, "expression": str(f)} for f in front],
     }
 

@@ -168,11 +168,11 @@ class Scaling:
     y: float
 
     @classmethod
-    def of(cls, data: Dataset) -> Scaling:
-        return cls(power_of_two(np.max(np.abs(data.x), axis=0)), float(power_of_two(robust_size(data.y))))
+    def of(cls, x: np.ndarray, y: np.ndarray) -> Scaling:
+        return cls(power_of_two(np.max(np.abs(x), axis=0)), float(power_of_two(robust_size(y))))
 
-    def apply(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-        return data.x / self.x, data.y / self.y
+    def apply(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return x / self.x, y / self.y
 
 
 def robust_size(y: np.ndarray) -> float:

@@ -22,6 +22,10 @@ class MissingExtraError(CeqlError, ImportError):
     """An optional dependency is not installed."""
 
 
+class WorkersLostError(CeqlError):
+    """The processes or machines that were to do the work are not there or keep dying."""
+
+
 class CeqlWarning(UserWarning):
     """Something the user should know about a result that was still produced."""
 

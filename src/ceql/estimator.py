@@ -28,9 +28,10 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
     recipe : "search", "paper" or a Recipe
         "search" fits thousands of small sub-networks and is right for almost everything. "paper" trains the one dense
         network of the Complex Equation Learner paper, for comparison.
-    operators : list of str, optional
+    operators : list of str, "default" or "paper", optional
         What formulas are made of, for example ["mul", "div", "sqrt"]; sums and constants are always there. Name fewer
-        to search faster, or others (see ``ceql.operators.names()``) when you know that they occur.
+        to search faster, or others (see ``ceql.operators.names()``) when you know that they occur. "paper" is the
+        library of the paper: two layers, without exponentials and sines.
     time_limit : float
         Seconds after which the best formula so far is returned. Easy problems end long before.
     max_complexity : int, optional
@@ -41,7 +42,11 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
     random_state : int
         The same number gives the same formula, whatever the number of workers, unless the clock ends the search.
     n_jobs : int, optional
-        Threads to use; all cores by default.
+        Processes that fit the starts. By default it is this one, with all cores as threads, which is the fastest on one
+        machine. A number above 1 starts as many processes through joblib. Inside ``joblib.parallel_config`` the backend
+        named there is used, such as a Dask or Ray cluster. The result is the same in each case.
+    threads : int, optional
+        Threads of each process; by default they share all cores.
     complex_weights : bool
         False trains on the real axis only. It exists to show what the complex domain is good for.
     verbose : bool, optional
@@ -57,6 +62,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         model_selection: str = "best",
         random_state: Any = 0,
         n_jobs: int | None = None,
+        threads: int | None = None,
         complex_weights: bool = True,
         verbose: bool | None = None,
     ) -> None:
@@ -67,6 +73,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         self.model_selection = model_selection
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.threads = threads
         self.complex_weights = complex_weights
         self.verbose = verbose
 
@@ -88,6 +95,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             del self.feature_names_in_
         self.discovery_: Discovery = discovery
         self.equations_ = equations_table(discovery)
+        self.constants_ = constants_table(discovery.best)
         self.poles_ = list(discovery.poles)
         self._data = data
 
@@ -152,12 +160,13 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             raise InputError(f"max_complexity must be at least 1, not {self.max_complexity!r}.")
         return Settings(
             recipe=self.recipe,
-            operators=None if self.operators is None else tuple(self.operators),
+            operators=self.operators if isinstance(self.operators, str | None) else tuple(self.operators),
             time_limit=float(self.time_limit),
             max_complexity=self.max_complexity,
             model_selection=self.model_selection,
             seed=_seed(self.random_state),
-            threads=_threads(self.n_jobs),
+            n_jobs=self.n_jobs,
+            threads=self.threads,
             complex_weights=bool(self.complex_weights),
         )
 
@@ -193,12 +202,9 @@ def _seed(random_state: Any) -> int:
     raise InputError(f"random_state must be a non-negative integer or None, not {random_state!r}.")
 
 
-def _threads(n_jobs: int | None) -> int | None:
-    if n_jobs is None or n_jobs == -1:
-        return None
-    if isinstance(n_jobs, int | np.integer) and n_jobs >= 1:
-        return int(n_jobs)
-    raise InputError(f"n_jobs must be a positive integer, -1 or None, not {n_jobs!r}.")
+def constants_table(formula: Formula) -> pd.DataFrame:
+    """The decimal constants of a formula as it shows them, each with its standard error."""
+    return pd.DataFrame(list(formula.constants), columns=["value", "standard_error"], dtype=float)
 
 
 def equations_table(discovery: Discovery) -> pd.DataFrame:

@@ -1,72 +1,89 @@
-"""The hunt for one target: rounds of the search, hits carried to exact formulas, the rest to an approximate front."""
+"""The hunt for one aim: rounds of the search, hits carried to exact formulas, the rest to an approximate front."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import replace
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from ceql import search as searching
+from ceql.aims import Aim
+from ceql.contenders import Contenders
 from ceql.data import Dataset, Scaling
+from ceql.dispatch import Workers
 from ceql.engine import fit
+from ceql.engine.record import network_tape
 from ceql.expression.extract import extract, upright
+from ceql.expression.glance import short_text
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
 from ceql.network import Network
 from ceql.pruning import Reduced, eliminate
+from ceql.residuals import look_like_noise, neighbours
 from ceql.search import SearchSettings
 from ceql.selection import criterion
-from ceql.targets import Target
 
 _HITS_TRIED = 6  # exact fits that are eliminated
 _NEAR, _MISSES_TRIED = 1e-9, 2  # fits below this misfit may hide an exact one; so many a round are eliminated
 _POLISHED = 2  # of these, the smallest become formulas
-_BRED = 6  # inexact fits that are eliminated into a front
-_ROWS = 16  # of a front
-_SEARCHED_ROWS = 2000
+_ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
+_CONTENDERS = 8  # reduced fits that are drawn as formulas
+_FINISHED = 3  # of these, the best by the criterion get the full effort
+_FEW_INPUTS = 12  # up to so many, linear formulas are drawn as well
+_FIRST_REDUCTION = 2  # rounds after which fits to noisy data are reduced; what is exact has mostly been found by then
+_QUIET, _QUIET_IN_DOUBT = 8, 16  # rounds without a better contender that end a search: the residuals are noise or not
+
+Finished = TypeVar("Finished")
 
 
 class Hunt:
-    """One target's search. `next_round` may be called as often as there is time."""
+    """One aim's search. `next_round` may be called as often as there is time."""
 
     def __init__(
         self,
         data: Dataset,
-        target: Target,
+        aim: Aim,
         network: Network,
         settings: SearchSettings,
         seed: int,
-        threads: int,
+        workers: Workers,
         deadline: float,
+        max_complexity: int | None = None,
     ) -> None:
-        self.data, self.target, self.network, self.threads = data, target, network, threads
-        # The structure shows in a few rows; the finished formula is fitted to and judged on all of them.
-        few = data.thinned(_SEARCHED_ROWS)
-        aim = replace(few, y=target.forward(few.y))
-        self.scaling = Scaling.of(aim)
-        x, y = self.scaling.apply(aim)
-        self.samples = fit.Samples.of(x, y, few.weight / (1.0 + y**2))
-        self.plain = fit.Samples.of(x, y, few.weight)
-        self.tolerance = searching.EXACT * mean_square(y, few.weight)
+        self.data, self.aim, self.network, self.threads = data, aim, network, workers.threads_here
+        self.scaling = Scaling.of(aim.x, aim.y)
+        x, y = self.scaling.apply(aim.x, aim.y)
+        self.samples = fit.Samples.of(x, y, aim.weight / (1.0 + y**2))
+        self.plain = fit.Samples.of(x, y, aim.weight)
+        self.tolerance = searching.EXACT * mean_square(y, aim.weight)
         self.symbols = make_symbols(data.names)
         self.archive = searching.empty_archive(network)
-        self._rounds = searching.search(network, self.samples, settings, seed, threads=threads, deadline=deadline)
+        self._rounds = searching.search(network, self.samples, settings, seed, workers, deadline)
         self._tried: set[bytes] = set()
+        self.contenders = Contenders(network, self.plain, self.threads)
+        self._glance = b"", ""
+        self._limit = np.inf if max_complexity is None else max_complexity
+        self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
 
     def next_round(self) -> list[Formula]:
         """Fits another round of starts; gives the exact formulas it led to."""
         self.archive = next(self._rounds)
-        return self._exact_formulas()
+        exact = self._exact_formulas()
+        if not exact and self.aim.is_direct and self.archive.rounds >= _FIRST_REDUCTION and self.sees_noise():
+            self.contenders.challenge(self.archive.chunk)
+        return exact
 
     @property
     def best_loss(self) -> float:
-        """The lowest misfit so far, in the units of the target."""
-        return float(self.archive.chunk.misfit.min(initial=np.inf)) * self.scaling.y**2
+        """The misfit of the best fit so far, in the units of the target."""
+        return float(self.archive.chunk.misfit[0]) * self.scaling.y**2
 
     @property
-    def score(self) -> float:
-        scores = searching.score(self.archive.chunk, len(self.samples.y))
-        return float(scores.min(initial=np.inf))
+    def exceeds_limit(self) -> bool:
+        """Whether a formula was exact, but larger than allowed."""
+        return bool(self._edges_too_many < np.inf)
 
     def sees_noise(self) -> bool:
         """Whether larger fits have stopped being better: without noise they would go on improving."""
@@ -76,12 +93,41 @@ class Hunt:
         reached = np.flatnonzero(best < 2.0 * best.min())
         return len(best) - 1 - reached[0] >= 6
 
-    def front(self) -> list[Formula]:
-        """Approximate formulas of all sizes; those that may be chosen get the full effort."""
-        drawn = [(formula, state) for state in self._states() if (formula := self._formula(state, sketch))]
-        drawn.sort(key=lambda pair: criterion(pair[0], len(self.data.y)))
-        polished = [self._formula(state, polish) for _, state in drawn[:2]]
-        return [formula for formula, _ in drawn] + [formula for formula in polished if formula]
+    def has_settled(self) -> bool:
+        """Whether more rounds would hardly change the formula: larger fits only follow the noise, and the best small
+        one has not changed for a while. If its residuals are not like noise, that while is longer."""
+        if not self.sees_noise() or self.contenders.quiet < _QUIET:
+            return False
+        return self.contenders.quiet >= _QUIET_IN_DOUBT or self._leaves_only_noise(self.contenders.ranked()[0])
+
+    def _leaves_only_noise(self, state: Reduced) -> bool:
+        mask = self.network.parameter_mask(state.edges[None], imaginary=False)
+        values = fit.values(network_tape(self.network), self.plain, state.params, mask)[0]
+        return look_like_noise(self.plain.y - values, values, self._neighbours)
+
+    @cached_property
+    def _neighbours(self) -> np.ndarray:
+        return neighbours(self.plain.x)
+
+    def front(self, deadline: float = np.inf) -> list[Formula]:
+        """Approximate formulas of all sizes; those that may be chosen get the full effort, within the time there is."""
+        drawn: list[tuple[Formula, Reduced]] = []
+        for state in self._states():
+            if (formula := self._formula(state, sketch)) is not None:
+                drawn.append((formula, state))
+            if drawn and time.monotonic() > deadline:
+                break
+        drawn = _without_twins(sorted(drawn, key=lambda pair: self._rank(pair[0])))
+        formulas = [formula for formula, _ in drawn]
+        for _, state in drawn[:_FINISHED]:
+            if len(formulas) > len(drawn) and time.monotonic() > deadline:
+                break
+            if (formula := self._formula(state, polish)) is not None:
+                formulas.append(formula)
+        return formulas
+
+    def _rank(self, formula: Formula) -> tuple[bool, float]:
+        return formula.complexity > self._limit, criterion(formula, len(self.data.y))
 
     def outline(self) -> list[Formula]:
         """A few approximate formulas, quickly, to stand beside an exact one."""
@@ -115,20 +161,45 @@ class Hunt:
             if exact:
                 survivors[exact[-1].edges.tobytes()] = exact[-1]
         smallest_first = sorted(survivors.values(), key=lambda step: int(step.edges.sum()))
-        formulas = [self._formula(step, polish) for step in smallest_first[:_POLISHED]]
         limit = searching.EXACT * mean_square(self.data.y, self.data.weight)
-        return [f for f in formulas if f is not None and f.loss <= limit]
+        formulas = []
+        for step in smallest_first[:_POLISHED]:
+            size = int(step.edges.sum())
+            formula = self._formula(step, polish) if size < self._edges_too_many else None
+            if formula is None or formula.loss > limit:
+                continue
+            if formula.complexity <= self._limit:
+                formulas.append(formula)
+            else:
+                self._edges_too_many = size
+        return formulas
 
     def _states(self) -> list[Reduced]:
-        """What a front is drawn from: the best fit of each size, and what elimination makes of the best of all."""
-        chunk = self.archive.chunk
-        reduced: dict[int, Reduced] = {}
-        for index in np.flatnonzero(chunk.in_domain)[:_BRED]:
-            for step in eliminate(self.network, self.plain, self._reduced(index), 0.0, self.threads):
+        """What a front is drawn from, the most promising first: reduced fits, what elimination makes of the best of
+        them on the way to a single edge, and the best fit of each size."""
+        self.contenders.challenge(self.archive.chunk)
+        contenders = _distinct(self.contenders.ranked())[:_CONTENDERS]
+        steps: dict[int, Reduced] = {}
+        for start in contenders[:2]:
+            for step in eliminate(self.network, self.plain, start, 0.0, self.threads)[1:]:
                 size = int(step.edges.sum())
-                if size not in reduced or step.misfit < reduced[size].misfit:
-                    reduced[size] = step
-        return [*_falling(reduced)[:_ROWS], *self._best_per_size()[: _ROWS // 2]]
+                if size not in steps or step.misfit < steps[size].misfit:
+                    steps[size] = step
+        small = [*_falling(steps)[:_ROWS], *self._best_per_size()[: _ROWS // 2], *self._linear_fits()]
+        # The time for drawing may run out: the best come first, and small ones before many alike.
+        return _distinct([*contenders[:_FINISHED], *small, *contenders[_FINISHED:]])
+
+    def _linear_fits(self) -> list[Reduced]:
+        """Weighted sums of the inputs: the smallest formulas there are, and no draw consists of nothing else."""
+        if self.network.n_inputs > _FEW_INPUTS:
+            return []
+        readout = self.network.sums[-1]
+        edges = np.zeros(self.network.n_edges, bool)
+        edges[readout.first : readout.last] = self.network.edge_source[readout.first : readout.last] <= self.network.one
+        mask = self.network.parameter_mask(edges[None], imaginary=False)
+        fits = fit.levenberg(network_tape(self.network), self.plain, np.zeros(mask.shape), mask, fit.Levenberg(30))
+        start = Reduced(edges, fits.params[0], float(fits.misfit[0]))
+        return eliminate(self.network, self.plain, start, 0.0, self.threads)
 
     def _best_per_size(self) -> list[Reduced]:
         chunk = self.archive.chunk
@@ -140,12 +211,20 @@ class Hunt:
                 best[int(size)] = self._reduced(rows[np.argmin(chunk.misfit[rows])])
         return _falling(best)
 
-    def _formula(self, state: Reduced, finish: Callable[..., Formula | None]) -> Formula | None:
+    def glance(self) -> str:
+        """The best fit so far as a short text: raw and unsimplified, but in the user's units."""
+        state = self._reduced(0)
+        key = state.params.tobytes()
+        if key != self._glance[0]:
+            self._glance = key, self._formula(state, lambda raw, *_: short_text(raw))
+        return self._glance[1]
+
+    def _formula(self, state: Reduced, finish: Callable[..., Finished]) -> Finished:
         """In the user's units: powers of two are put back into the symbols, so no digit is lost."""
         params = upright(self.network, state.edges, state.params, self.samples.x)
-        symbols = [s / float(k) for s, k in zip(self.symbols, self.scaling.x, strict=True)]
+        symbols = [s / float(k) for s, k in zip(self.aim.symbols, self.scaling.x, strict=True)]
         raw = self.scaling.y * extract(self.network, state.edges, params, symbols)
-        return finish(self.target.back(raw, self.data.y), self.data, self.symbols)
+        return finish(self.aim.back(raw), self.data, self.symbols)
 
 
 def _falling(best: dict[int, Reduced]) -> list[Reduced]:
@@ -155,3 +234,21 @@ def _falling(best: dict[int, Reduced]) -> list[Reduced]:
         if not kept or best[size].misfit < 0.999 * kept[-1].misfit:
             kept.append(best[size])
     return kept
+
+
+def _distinct(states: list[Reduced]) -> list[Reduced]:
+    """The smallest of each function: equal misfits to six digits mean the same function in different networks."""
+    kept: dict[str, Reduced] = {}
+    for state in states:
+        twin = kept.setdefault(f"{state.misfit:.5e}", state)
+        if state.edges.sum() < twin.edges.sum():
+            kept[f"{state.misfit:.5e}"] = state
+    return list(kept.values())
+
+
+def _without_twins(drawn: list[tuple[Formula, Reduced]]) -> list[tuple[Formula, Reduced]]:
+    """One of each function: equal losses to six digits mean the same function from different fits."""
+    kept: dict[str, tuple[Formula, Reduced]] = {}
+    for formula, state in drawn:
+        kept.setdefault(f"{formula.loss:.5e}", (formula, state))
+    return list(kept.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -10,21 +9,25 @@ from enum import Enum
 
 import numpy as np
 
+from ceql.aims import Aim, plain
 from ceql.data import Dataset
+from ceql.dispatch import Workers
 from ceql.engine import fit
-from ceql.errors import InputError, unknown_name
+from ceql.errors import WorkersLostError, unknown_name
 from ceql.expression.extract import extract, upright
 from ceql.expression.poles import Pole, find_poles
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.hunt import Hunt
-from ceql.network import Network
+from ceql.libraries import search_network
 from ceql.search import EXACT, SearchSettings
 from ceql.selection import choose, pareto_front
-from ceql.targets import usable_targets
 from ceql.training import Recipe, train
 from ceql.training.recipes import RECIPES
+from ceql.turns import Turns
 
-_QUIET_ROUNDS = 16  # rounds without progress after which a noisy search ends
+_ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so many rounds more for an approximation
+_SEARCHED_ROWS = 2000
+_FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
 
 
 class Outcome(Enum):
@@ -36,6 +39,7 @@ class Outcome(Enum):
         "more operators or a higher max_complexity; otherwise look at the whole front in equations_."
     )
     OUT_OF_TIME = "The time limit was reached. Raise time_limit if the fit is not good enough."
+    WORKERS_LOST = "The workers died one after the other and the search ended early; look into their logs."
     INTERRUPTED = "The search was interrupted; this is the best it had found."
     TOO_COMPLEX = (
         "An exact formula was found, but it has more nodes than max_complexity allows; this is the best within it."
@@ -54,6 +58,7 @@ class Progress:
     best_loss: float
     message: str = ""
     fraction: float | None = None  # of a schedule of known length
+    formula: Callable[[], str] | None = None  # the best so far; to write it takes milliseconds, so only on demand
 
 
 @dataclass(frozen=True)
@@ -61,12 +66,13 @@ class Settings:
     """What to try and when to stop."""
 
     recipe: str | Recipe = "search"
-    operators: tuple[str, ...] | None = None
+    operators: str | tuple[str, ...] | None = None  # a library by name, or operators; None: the default library
     time_limit: float = 60.0
     max_complexity: int | None = None
     model_selection: str = "best"
     seed: int = 0
-    threads: int | None = None
+    n_jobs: int | None = None  # joblib workers; None and 1: this process, unless a joblib.parallel_config says more
+    threads: int | None = None  # of the core in each of them; None: all cores
     complex_weights: bool = True
     search: SearchSettings = field(default_factory=SearchSettings)
 
@@ -98,11 +104,12 @@ def discover(
     if np.ptp(data.y) == 0:
         found = _Found([constant_formula(data)], Outcome.CONSTANT)
     elif settings.recipe == "search":
-        found = _searched(data, settings, report, begin)
+        with Workers(settings.n_jobs, settings.threads, settings.time_limit) as workers:
+            found = _searched(data, settings, report, begin, workers)
     else:
         found = _trained(data, settings, report, begin)
     formulas = [f for f in found.formulas if settings.max_complexity is None or f.complexity <= settings.max_complexity]
-    front = pareto_front([*formulas, constant_formula(data)])
+    front = pareto_front([*formulas, constant_formula(data)], len(data.y))
     chosen = choose(front, settings.model_selection, len(data.y), mean_square(data.y, data.weight))
     best = front[chosen]
     y_size = mean_square(data.y, data.weight)
@@ -166,59 +173,69 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
 
 # ---- many sub-networks --------------------------------------------------------------------------------------------
 
-DEFAULT_OPERATORS = ("square", "mul", "div", "log", "sqrt", "exp", "sin", "cos")
-_TWICE = {"square", "mul", "div", "pow"}  # units that a formula often needs more than one of in a layer
 
-
-def search_network(n_inputs: int, operators: tuple[str, ...] | None) -> Network:
-    """The library the search draws on: three equal layers in which every sum has a bias and sees all before it."""
-    names = DEFAULT_OPERATORS if operators is None else tuple(operators)
-    names = tuple(name for name in names if name not in ("id", "const"))
-    if not names:
-        raise InputError("operators is empty: name at least one, for example ['mul', 'div'].")
-    layer = {name: 2 if name in _TWICE else 1 for name in names}
-    return Network(n_inputs, (layer, layer, layer), skip="all", bias=True)
-
-
-def _searched(data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float) -> _Found:
+def _searched(
+    data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float, workers: Workers
+) -> _Found:
     """Rounds of the search until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
-    network = search_network(data.x.shape[1], settings.operators)
-    hunts = _hunts(data, settings, network, begin)
-    main, others = hunts[0], hunts[1:]
+    turns = _turns(data, settings, begin, workers)
+    main = turns.mains[0]
     outcome = Outcome.OUT_OF_TIME
-    best_score, quiet = np.inf, 0
+    rounds_beyond_limit = 0
+    reserve = _reserve(settings)
 
     def starts() -> int:
-        return sum(hunt.archive.starts for hunt in hunts)
+        return sum(hunt.archive.starts for hunt in turns.hunts)
 
     try:
-        for round_number in itertools.count():
-            aside = others and round_number % 2 == 1 and not main.sees_noise()
-            hunt = others[round_number // 2 % len(others)] if aside else main
-            exact = hunt.next_round()
+        while True:
+            exact = turns.next_hunt().next_round()
             seconds = time.perf_counter() - begin
-            report(Progress(seconds, settings.time_limit, starts(), main.best_loss))
+            report(Progress(seconds, settings.time_limit, starts(), main.best_loss, formula=main.glance))
             if exact:
                 return _Found(exact + main.outline(), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
-            if seconds > settings.time_limit:
+            if seconds > settings.time_limit - reserve:
                 break
-            quiet = 0 if main.score < best_score - 1e-2 else quiet + 1
-            best_score = min(main.score, best_score)
-            if quiet >= _QUIET_ROUNDS and main.sees_noise():
+            rounds_beyond_limit += any(hunt.exceeds_limit for hunt in turns.hunts)
+            if turns.have_settled() or rounds_beyond_limit > _ROUNDS_BEYOND_LIMIT:
                 outcome = Outcome.SETTLED
                 break
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
-    return _Found(main.front(), outcome, starts(), rows_searched=len(main.samples.y))
+    except WorkersLostError:
+        if not starts():
+            raise
+        outcome = Outcome.WORKERS_LOST
+    if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME):
+        outcome = Outcome.TOO_COMPLEX
+    left = settings.time_limit - (time.perf_counter() - begin)
+    front = [formula for hunt in turns.mains for formula in hunt.front(deadline=time.monotonic() + left)]
+    return _Found(front, outcome, starts(), rows_searched=len(main.samples.y))
 
 
-def _hunts(data: Dataset, settings: Settings, network: Network, begin: float) -> list[Hunt]:
+def edges_within(max_complexity: int) -> int:
+    """The most edges a sub-network needs for a formula of so many nodes, with some room to find it in."""
+    return max(6, int(0.75 * max_complexity) + 2)
+
+
+def _reserve(settings: Settings) -> float:
+    return min(_FINISHING * settings.time_limit, _LONGEST_FINISHING)
+
+
+def _turns(data: Dataset, settings: Settings, begin: float, workers: Workers) -> Turns:
     schedule = replace(settings.search.schedule, complex_weights=settings.complex_weights)
     search_settings = replace(settings.search, schedule=schedule)
-    deadline = time.monotonic() + settings.time_limit - (time.perf_counter() - begin)
-    threads = settings.threads or fit.default_threads()
-    names = tuple({operator.name for operator in network.units})
-    return [
-        Hunt(data, target, network, search_settings, settings.seed, threads, deadline)
-        for target in usable_targets(data.y, names)
-    ]
+    if settings.max_complexity is not None:
+        edges = min(search_settings.prior.maximum_edges, edges_within(settings.max_complexity))
+        search_settings = replace(search_settings, prior=replace(search_settings.prior, maximum_edges=edges))
+    deadline = time.monotonic() + settings.time_limit - _reserve(settings) - (time.perf_counter() - begin)
+
+    def hunt_for(aim: Aim) -> Hunt:
+        network = search_network(aim.x.shape[1], settings.operators)
+        seed, limit = settings.seed, settings.max_complexity
+        return Hunt(data, aim, network, search_settings, seed, workers, deadline, limit)
+
+    # The structure shows in a few rows; the finished formula is fitted to and judged on all of them.
+    few = data.thinned(_SEARCHED_ROWS)
+    operators = tuple({operator.name for operator in search_network(1, settings.operators).units})
+    return Turns(plain(few, make_symbols(data.names)), operators, hunt_for)

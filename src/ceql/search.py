@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ceql.dispatch import Work, Workers
 from ceql.engine import fit
 from ceql.network import Network
 from ceql.network.sampling import Prior, draw, mutate
-from ceql.schedule import Chunk, Schedule, fit_chunk
+from ceql.schedule import Chunk, Schedule
+from ceql.spectrum import peaks
 
 EXACT = 1e-18  # relative misfit below which a fit counts as the formula itself
 
@@ -25,6 +27,7 @@ class SearchSettings:
     kept_per_size: int = 24  # fits the archive holds of every number of edges
     oscillating: float = 0.5  # share of starts whose sines begin at frequencies spread over decades
     fastest: float = 30.0  # the highest of these, in radians per unit of scaled input
+    in_rhythm: float = 0.3  # share of starts whose sines begin at peaks of the periodogram
     prior: Prior = field(default_factory=Prior)
     schedule: Schedule = field(default_factory=Schedule)
 
@@ -70,8 +73,10 @@ def merge(archive: Archive, new: Chunk, starts: int, n_samples: int, kept_per_si
     )
 
 
-def propose(network: Network, settings: SearchSettings, archive: Archive, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The starts of the next round: live edges and initial parameters."""
+def propose(
+    network: Network, settings: SearchSettings, archive: Archive, seed: int, rhythms: Sequence[np.ndarray] = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """The starts of the next round: live edges and initial parameters. `rhythms` are frequencies seen per input."""
     rng = np.random.default_rng([seed, archive.rounds])
     count = settings.round_size
     n_mutants = int(settings.mutant_share * count) if archive.rounds else 0
@@ -80,6 +85,7 @@ def propose(network: Network, settings: SearchSettings, archive: Archive, seed: 
     spread = rng.random((count, 1)) < settings.oscillating
     decades = np.exp(rng.uniform(0.0, np.log(settings.fastest), (count, network.n_params)))
     params = np.where(spread & network.is_frequency, params * decades, params)
+    _follow_rhythms(network, params, np.flatnonzero(rng.random(count) < settings.in_rhythm), rhythms, rng)
     if n_mutants:
         parents = choose_parents(archive, n_mutants, rng)
         children = mutate(network, archive.chunk.edges[parents], rng, settings.prior)
@@ -90,6 +96,17 @@ def propose(network: Network, settings: SearchSettings, archive: Archive, seed: 
         known = inherited != 0.0
         params[rows] = np.where(known, inherited, params[rows] * np.where(network.is_imaginary, 0.5, 0.3))
     return edges, params
+
+
+def _follow_rhythms(
+    network: Network, params: np.ndarray, rows: np.ndarray, rhythms: Sequence[np.ndarray], rng: np.random.Generator
+) -> None:
+    """Sines of these rows begin at a frequency seen in the data, about as exactly as a periodogram gives it."""
+    for source, frequencies in enumerate(rhythms):
+        of_input = np.flatnonzero(network.is_frequency[: network.n_edges] & (network.edge_source == source))
+        if len(frequencies) and len(of_input):
+            shape = len(rows), len(of_input)
+            params[np.ix_(rows, of_input)] = rng.choice(frequencies, shape) * rng.normal(1.0, 0.02, shape)
 
 
 def choose_parents(archive: Archive, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -108,8 +125,9 @@ def run_round(
     archive: Archive,
     seed: int,
     fit_chunks: Callable[[list[tuple[np.ndarray, np.ndarray]]], list[Chunk]],
+    rhythms: Sequence[np.ndarray] = (),
 ) -> Archive:
-    edges, params = propose(network, settings, archive, seed)
+    edges, params = propose(network, settings, archive, seed, rhythms)
     step = settings.chunk_size
     chunks = fit_chunks([(edges[k : k + step], params[k : k + step]) for k in range(0, len(edges), step)])
     return merge(archive, Chunk.concatenate(chunks), len(edges), len(samples.y), settings.kept_per_size)
@@ -125,16 +143,16 @@ def search(
     samples: fit.Samples,
     settings: SearchSettings,
     seed: int,
-    *,
-    threads: int = 1,
+    workers: Workers,
     deadline: float = np.inf,
 ) -> Iterator[Archive]:
     """Yields the archive after every round, for as long as it is asked."""
     archive = empty_archive(network)
+    rhythms = peaks(samples.x, samples.y) if network.is_frequency.any() else ()
 
-    def fit_chunks(work: list[tuple[np.ndarray, np.ndarray]]) -> list[Chunk]:
-        return [fit_chunk(network, samples, e, p, settings.schedule, threads, deadline) for e, p in work]
+    def fit_chunks(starts: list[tuple[np.ndarray, np.ndarray]]) -> list[Chunk]:
+        return workers.fit([Work(network, samples, settings.schedule, e, p) for e, p in starts], deadline)
 
     while True:
-        archive = run_round(network, samples, settings, archive, seed, fit_chunks)
+        archive = run_round(network, samples, settings, archive, seed, fit_chunks, rhythms)
         yield archive

@@ -17,7 +17,7 @@ from ceql.operators import get
 @dataclass(frozen=True)
 class Target:
     name: str
-    needs: str | None  # the operator that undoes it, which must be allowed
+    needs: tuple[str, ...]  # the operators that undo it, which must be allowed
     applies: Callable[[np.ndarray], bool]
     forward: Callable[[np.ndarray], np.ndarray]
     back: Callable  # from the expression found for forward(y) to one for y, given y
@@ -32,23 +32,30 @@ def _sign(y: np.ndarray) -> int:
 
 
 TARGETS = (
-    Target("y", None, lambda y: True, lambda y: y, lambda expression, y: expression),
-    Target("y^2", "sqrt", _of_one_sign, np.square, lambda e, y: _sign(y) * get("sqrt").symbolic(e)),
+    Target("y", (), lambda y: True, lambda y: y, lambda expression, y: expression),
+    Target("y^2", ("sqrt",), _of_one_sign, np.square, lambda e, y: _sign(y) * get("sqrt").symbolic(e)),
     Target(
         "log y",
-        "exp",
+        ("exp",),
         lambda y: _of_one_sign(y) and bool((y != 0).all()),
         lambda y: np.log(np.abs(y)),
         lambda e, y: _sign(y) * get("exp").symbolic(e),
     ),
     Target(
         "exp y",
-        "log",
+        ("log",),
         lambda y: bool(np.ptp(y) < 50 and np.abs(y).max() < 500),
         np.exp,
         lambda e, y: get("log").symbolic(e),
     ),
-    Target("1/y", "div", lambda y: bool((y != 0).all()), lambda y: 1.0 / y, lambda e, y: 1 / e),
+    Target("1/y", ("div",), lambda y: bool((y != 0).all()), lambda y: 1.0 / y, lambda e, y: 1 / e),
+    Target(
+        "1/y^2",
+        ("div", "sqrt"),
+        lambda y: _of_one_sign(y) and bool((y != 0).all()),
+        lambda y: y**-2.0,
+        lambda e, y: _sign(y) / get("sqrt").symbolic(e),
+    ),
 )
 
 
@@ -56,7 +63,7 @@ def usable_targets(y: np.ndarray, operators: tuple[str, ...]) -> list[Target]:
     """The aims that make sense for these values, y itself first."""
     usable = []
     for target in TARGETS:
-        if (target.needs is None or target.needs in operators) and target.applies(y):
+        if set(target.needs) <= set(operators) and target.applies(y):
             with np.errstate(all="ignore"):
                 image = target.forward(y)
             if np.isfinite(image).all() and np.ptp(image) > 0:

@@ -1,0 +1,60 @@
+"""How well a smooth function of some columns can explain y: the error of predicting each row from all the others.
+
+Poles are no obstacle. The values are put on a circle, on which plus and minus infinity are the same point, so that a
+function with a pole is as smooth there as anywhere else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+_NUGGET = 1e-7
+_LENGTHS = (1.0, 2.0, 4.0)  # of the kernel, in standard deviations of a column
+_WIDE = 4.0  # a positive column that spans more than this factor is looked at on a logarithmic scale
+
+
+def on_circle(y: np.ndarray) -> np.ndarray:
+    """Two coordinates, centred and of unit size: the stereographic projection of y in units of its median."""
+    size = float(np.median(np.abs(y)))
+    with np.errstate(over="ignore"):
+        z = np.clip(y / (size if size > 0 else 1.0), -1e150, 1e150)
+    square = z * z
+    points = np.column_stack([2.0 * z / (1.0 + square), (1.0 - square) / (1.0 + square)])
+    points -= points.mean(axis=0)
+    spread = float(np.sqrt(np.mean(np.sum(points**2, axis=1))))
+    return points / (spread if spread > 0 else 1.0)
+
+
+def distances(column: np.ndarray) -> np.ndarray:
+    """Squared distances between the rows in one column, in units of its variance."""
+    if (column > 0).all() or (column < 0).all():
+        size = np.abs(column)
+        if size.max() > _WIDE * size.min():
+            column = np.log(size)
+    spread = column.std()
+    z = (column - column.mean()) / (spread if spread > 0 else 1.0)
+    return (z[:, None] - z) ** 2
+
+
+def unexplained(squared: np.ndarray, points: np.ndarray) -> float:
+    """The mean squared leave-one-out error of kernel interpolation, as a share of the variance; the best length's."""
+    return min(_left_out(np.exp(squared / (-2.0 * length**2)), points) for length in _LENGTHS)
+
+
+def _left_out(kernel: np.ndarray, points: np.ndarray) -> float:
+    kernel[np.diag_indices_from(kernel)] += _NUGGET
+    try:
+        inverse = cho_solve(cho_factor(kernel, check_finite=False), np.eye(len(kernel)), check_finite=False)
+    except np.linalg.LinAlgError:
+        return np.inf
+    error = (inverse @ points) / np.diag(inverse)[:, None]
+    # A lone row far out must not decide; no error on a circle is larger than its diameter.
+    return float(np.mean(np.minimum(np.sum(error**2, axis=1), 4.0)))
+
+
+def unexplained_by_neighbour(squared: np.ndarray, points: np.ndarray) -> float:
+    """The same for the nearest neighbour: rougher, and cheap enough for thousands of sets of columns."""
+    squared = squared.copy()
+    np.fill_diagonal(squared, np.inf)
+    return float(np.mean(np.sum((points - points[squared.argmin(axis=1)]) ** 2, axis=1)))

@@ -1,0 +1,86 @@
+"""Whose turn it is: y as it stands every other round, and in between the other aims that may be easier to hit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, cycle
+
+import numpy as np
+
+from ceql.aims import Aim, only, reduced, relevant, smooth_error, towards, usable_targets, with_logs
+from ceql.hunt import Hunt
+
+_MANY_COLUMNS = 8  # above this, a search among the columns that seem to matter runs beside the one among all
+_LOG_TARGETS = ("y", "log y")
+_SELDOM = 4  # another aim every so many rounds where the data seem to be noisy: a hard formula may look like noise
+
+
+class Turns:
+    """The hunts of a search. Those that are not needed for an easy formula are only made when it was not found."""
+
+    def __init__(self, aim: Aim, operators: tuple[str, ...], hunt_for: Callable[[Aim], Hunt]) -> None:
+        self._operators, self._hunt_for = operators, hunt_for
+        few = _few_columns(aim)
+        self.mains = [hunt_for(few), hunt_for(aim)] if few is not aim else [hunt_for(aim)]
+        self.hunts = list(self.mains)
+        self._direct = cycle(self.mains)
+        self._aside: Iterator[Hunt] | None = None
+        self._rounds = 0
+        self._noise_at_most = smooth_error(few)
+
+    @property
+    def sees_noise(self) -> bool:
+        """Whether larger fits have stopped being better, and no smooth function is better than they are."""
+        best = min(float(main.archive.chunk.misfit.min(initial=np.inf)) for main in self.mains)
+        return best <= self._noise_at_most and any(main.sees_noise() for main in self.mains)
+
+    def have_settled(self) -> bool:
+        return self.sees_noise and all(main.has_settled() for main in self.mains)
+
+    def next_hunt(self) -> Hunt:
+        """Noisy data mostly get y itself: the other aims distort the noise and serve to find exact formulas."""
+        self._rounds += 1
+        if self._rounds <= len(self.mains):
+            return next(self._direct)
+        period = _SELDOM if self.sees_noise else 2
+        if self._rounds % period:
+            return next(self._direct)
+        if self._aside is None:
+            self._aside = self._hunts_aside(self.mains[0].aim)
+        return next(self._aside, None) or next(self._direct)
+
+    def _hunts_aside(self, aim: Aim) -> Iterator[Hunt]:
+        shorter = reduced(aim) if aim.x.shape[1] <= _MANY_COLUMNS else None
+        if shorter is None:
+            return cycle(self._made(_variants(aim, self._operators)))
+        self._noise_at_most = min(self._noise_at_most, smooth_error(shorter))
+        first = self._made([shorter])
+        rest = self._made(chain(_variants(shorter, self._operators), _variants(aim, self._operators)))
+        return _alternating(cycle(first), cycle(rest))
+
+    def _made(self, aims: Iterator[Aim] | list[Aim]) -> Iterator[Hunt]:
+        for aim in aims:
+            hunt = self._hunt_for(aim)
+            self.hunts.append(hunt)
+            yield hunt
+
+
+def _few_columns(aim: Aim) -> Aim:
+    n = aim.x.shape[1]
+    columns = relevant(aim.x, aim.y, _MANY_COLUMNS) if n > _MANY_COLUMNS else range(n)
+    return only(aim, columns) if 0 < len(columns) < n else aim
+
+
+def _variants(aim: Aim, operators: tuple[str, ...]) -> Iterator[Aim]:
+    """The same in shallower forms: with logarithms as inputs, with the outermost operator undone."""
+    targets = usable_targets(aim.y, operators)
+    logs = with_logs(aim) if "log" in operators else None
+    if logs is not None:
+        yield from (towards(logs, target) for target in targets if target.name in _LOG_TARGETS)
+    yield from (towards(aim, target) for target in targets if target.needs)
+
+
+def _alternating(first: Iterator[Hunt], second: Iterator[Hunt]) -> Iterator[Hunt]:
+    while True:
+        yield next(first)
+        yield next(second)

@@ -1,0 +1,75 @@
+"""Whose turn it is, and what the other aims bring."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ceql.aims import plain
+from ceql.data import Dataset
+from ceql.dispatch import Workers
+from ceql.formula import make_symbols
+from ceql.hunt import Hunt
+from ceql.libraries import DEFAULT_OPERATORS, search_network
+from ceql.pipeline import Outcome, Settings, discover
+from ceql.search import SearchSettings
+from ceql.turns import Turns
+
+QUICK = SearchSettings(round_size=32, chunk_size=32)
+
+
+def turns_for(x: np.ndarray, y: np.ndarray) -> Turns:
+    data = Dataset.of(x, y)
+
+    def hunt_for(aim):
+        return Hunt(data, aim, search_network(aim.x.shape[1]), QUICK, 0, Workers(None, 1), np.inf)
+
+    return Turns(plain(data, make_symbols(data.names)), DEFAULT_OPERATORS, hunt_for)
+
+
+def test_y_itself_comes_first_and_every_other_round():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.5, 3, (100, 2))
+    turns = turns_for(x, x[:, 0] * np.exp(np.sin(5 * x[:, 1])) + np.cos(7 * x[:, 0] * x[:, 1]))
+    assert len(turns.hunts) == 1  # the others wait until they are needed
+    order = []
+    for _ in range(6):
+        hunt = turns.next_hunt()
+        hunt.next_round()
+        order.append(hunt)
+    assert order[0] is turns.mains[0]
+    assert sum(hunt is turns.mains[0] for hunt in order) >= 3
+    assert len(turns.hunts) > 1
+
+
+def test_many_columns_are_searched_in_part_and_as_a_whole():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, (128, 20))
+    turns = turns_for(x, x[:, 4] / (x[:, 11] - 0.5))
+    assert [hunt.aim.x.shape[1] for hunt in turns.mains] == [2, 20]
+    assert [str(s) for s in turns.mains[0].aim.symbols] == ["x5", "x12"]
+    assert turns.next_hunt() is turns.mains[0]
+    assert turns.next_hunt() is turns.mains[1]
+
+
+@pytest.mark.parametrize(
+    ("formula", "columns", "nodes"),
+    [
+        (lambda a, b, c, d: a * np.exp(-b * c / d), 4, 12),
+        (lambda a, b, c: 2.5 * a * np.log(b / c), 3, 10),
+        (lambda a, b, c, d: a**2 * b / (c * np.sqrt(d)), 4, 14),
+    ],
+)
+def test_formulas_in_several_variables_come_through_other_aims(formula, columns, nodes):
+    x = np.random.default_rng(0).uniform(0.5, 3, (200, columns))
+    found = discover(Dataset.of(x, formula(*x.T)), Settings(time_limit=60.0))
+    assert found.outcome is Outcome.EXACT
+    assert found.best.complexity <= nodes
+
+
+def test_a_formula_among_many_columns():
+    x = np.random.default_rng(1).uniform(-2, 2, (128, 25))
+    y = (1.2 * x[:, 3] - 0.7) / (x[:, 17] + 0.4 * x[:, 3] - 0.5)
+    found = discover(Dataset.of(x, y), Settings(time_limit=60.0))
+    assert found.outcome is Outcome.EXACT
+    assert {str(s) for s in found.best.expression.free_symbols} == {"x4", "x18"}
