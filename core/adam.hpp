@@ -4,30 +4,12 @@
 
 namespace ceql::CEQL_ISA {
 
-struct AdamState {
-    double count, rate, best, bad;
-};
-
-inline void follow_plateau(AdamState &state, const AdamOptions &options, double loss) {
-    if (options.patience <= 0)
-        return;
-    if (loss < state.best * (1.0 - options.threshold)) {
-        state.best = loss;
-        state.bad = 0;
-    } else if (++state.bad > double(options.patience)) {
-        state.rate = larger(state.rate * options.factor, options.minimum_rate);
-        state.bad = 0;
-    }
-}
-
 inline void take_step(const AdamOptions &options, double size, double root, int n,
                       const double *__restrict gradient, const double *__restrict lower,
                       const double *__restrict upper, double *__restrict first, double *__restrict second,
                       double *__restrict params) {
     for (int k = 0; k < n; ++k) {
-        first[k] = options.beta1 * first[k] + (1 - options.beta1) * gradient[k];
-        second[k] = options.beta2 * second[k] + (1 - options.beta2) * gradient[k] * gradient[k];
-        const double moved = params[k] - size * first[k] / (std::sqrt(second[k]) * root + options.epsilon);
+        const double moved = moved_by_adam(options, size, root, gradient[k], params[k], first[k], second[k]);
         params[k] = smaller(larger(moved, lower[k]), upper[k]);
     }
 }

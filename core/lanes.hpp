@@ -1,11 +1,15 @@
 // A handful of numbers that the machine computes at once, and the elementary functions on them. Written with
 // the vector extensions that GCC and Clang share, so one source serves SSE2, AVX2, AVX-512 and NEON. The
 // functions trade the last bit and the extreme ranges (denormals, |x| > 1e6 in a sine) for speed; the tests
-// hold them to libm.
+// hold them to libm. On a GPU a lane is one number and the threads of a warp are its neighbours.
 #pragma once
+#ifdef __CUDACC_RTC__
+#include "gpu/prelude.cuh"
+#else
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#endif
 
 #ifndef CEQL_ISA
 #define CEQL_ISA baseline
@@ -47,18 +51,35 @@ template <> struct Layout<float> {
     static constexpr float sin_limit = 1e5f;
 };
 
+#ifdef __CUDACC_RTC__
+template <class T> struct LaneType {
+    using type = T;
+    using int_type = typename Layout<T>::Int;
+    static constexpr int count = 1;
+};
+#else
 template <class T> struct LaneType {
     typedef T type __attribute__((vector_size(CEQL_LANE_BYTES)));
     typedef typename Layout<T>::Int int_type __attribute__((vector_size(CEQL_LANE_BYTES)));
     static constexpr int count = CEQL_LANE_BYTES / sizeof(T);
 };
+#endif
 template <class T> using Lane = typename LaneType<T>::type;
 template <class T> using IntLane = typename LaneType<T>::int_type;
 template <class T> constexpr int lane_count = LaneType<T>::count;
 
-template <class T> inline Lane<T> splat(T x) { return Lane<T>{} + x; }
-template <class T> inline Lane<T> load(const T *p) { return *reinterpret_cast<const Lane<T> *>(p); }
-template <class T> inline void store(T *p, Lane<T> v) { *reinterpret_cast<Lane<T> *>(p) = v; }
+#ifdef __CUDACC_RTC__
+
+inline int64_t same_bits(double x) { return __double_as_longlong(x); }
+inline int32_t same_bits(float x) { return __float_as_int(x); }
+inline double same_bits(int64_t x) { return __longlong_as_double(x); }
+inline float same_bits(int32_t x) { return __int_as_float(x); }
+template <class T> inline IntLane<T> bits(Lane<T> x) { return same_bits(x); }
+template <class T> inline Lane<T> from_bits(IntLane<T> x) { return same_bits(x); }
+template <class T> inline Lane<T> lane_sqrt(Lane<T> x) { return sqrt(x); }
+inline double square_root(double x) { return sqrt(x); }
+
+#else
 
 template <class T> inline IntLane<T> bits(Lane<T> x) { return (IntLane<T>)x; }
 template <class T> inline Lane<T> from_bits(IntLane<T> x) { return (Lane<T>)x; }
@@ -76,6 +97,20 @@ template <class T> inline T sum(Lane<T> v) {
     return total;
 }
 
+template <class T> inline Lane<T> lane_sqrt(Lane<T> x) {
+    Lane<T> r;
+    for (int i = 0; i < lane_count<T>; ++i)
+        r[i] = std::sqrt(x[i]);
+    return r;
+}
+inline double square_root(double x) { return std::sqrt(x); }
+
+#endif
+
+template <class T> inline Lane<T> splat(T x) { return Lane<T>{} + x; }
+template <class T> inline Lane<T> load(const T *p) { return *reinterpret_cast<const Lane<T> *>(p); }
+template <class T> inline void store(T *p, Lane<T> v) { *reinterpret_cast<Lane<T> *>(p) = v; }
+
 template <class T> inline Lane<T> lane_abs(Lane<T> x) {
     using Int = typename Layout<T>::Int;
     return from_bits<T>(bits<T>(x) & ~(Int(1) << (sizeof(T) * 8 - 1)));
@@ -88,13 +123,6 @@ template <class T> inline Lane<T> with_sign(Lane<T> magnitude, Lane<T> sign) {
 // Bounds on x that let a NaN through: a start that met one must not look finite.
 template <class T> inline Lane<T> at_least(Lane<T> x, Lane<T> bound) { return x < bound ? bound : x; }
 template <class T> inline Lane<T> at_most(Lane<T> x, Lane<T> bound) { return x > bound ? bound : x; }
-
-template <class T> inline Lane<T> lane_sqrt(Lane<T> x) {
-    Lane<T> r;
-    for (int i = 0; i < lane_count<T>; ++i)
-        r[i] = std::sqrt(x[i]);
-    return r;
-}
 
 template <class T> inline Lane<T> lane_exp(Lane<T> x) {
     using L = Layout<T>;

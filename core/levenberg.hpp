@@ -121,7 +121,7 @@ inline bool solve(const Normal &normal, double damping, const double *diagonal, 
     for (int k = 0; k < n; ++k) {
         const double *pivot_row = copy + size_t(k) * pitch;
         const double pivot = pivot_row[k];
-        if (!(pivot > 1e-15 * (normal.row(k)[k] + 1e-290)))
+        if (is_singular(pivot, normal.row(k)[k]))
             return false;
         const double inverse = 1.0 / pivot;
         for (int i = k + 1; i < n; ++i) {
@@ -164,9 +164,8 @@ void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penaltie
 
     Loss loss = evaluate<T>(fit, fit.params);
     fit.stop = &stop;
-    double damping = options.damping, growth = 2.0;
+    Damping rule = {options.damping, 2.0, 0};
     bool fresh = false;
-    int stalls = 0;
     int64_t iteration = 0;
     start.status = is_finite(loss.total) ? RAN_OUT : NOT_FINITE;
     for (; iteration < options.iterations && start.status == RAN_OUT && n > 0; ++iteration) {
@@ -174,7 +173,7 @@ void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penaltie
             start.status = STOPPED;
             break;
         }
-        if (loss.misfit <= options.target || damping > 1e14 || stalls >= 3) {
+        if (is_done(rule, options, loss)) {
             start.status = CONVERGED;
             break;
         }
@@ -187,37 +186,28 @@ void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penaltie
             for (int k = 0; k < n; ++k)
                 largest = larger(largest, normal.row(k)[k]);
             for (int k = 0; k < n; ++k) {
-                diagonal[k] = larger(normal.row(k)[k], 1e-12 * largest + 1e-290);
-                const double slope = normal.row(k)[n];
-                held[k] = (fit.params[k] <= fit.lower[k] && slope > 0) ||
-                          (fit.params[k] >= fit.upper[k] && slope < 0);
+                diagonal[k] = scale_of(normal.row(k)[k], largest);
+                held[k] = is_held(fit.params[k], fit.lower[k], fit.upper[k], normal.row(k)[n]);
             }
             fresh = true;
         }
-        if (!solve(normal, damping, diagonal, held, copy, step)) {
-            damping = larger(damping * 10.0, 1e-12);
+        if (!solve(normal, rule.damping, diagonal, held, copy, step)) {
+            after_failure(rule);
             continue;
         }
         double promised = 0.0;
         for (int k = 0; k < n; ++k) {
             trial[k] = smaller(larger(fit.params[k] + step[k], fit.lower[k]), fit.upper[k]);
-            promised += held[k] ? 0.0 : step[k] * (damping * diagonal[k] * step[k] - normal.row(k)[n]);
+            promised += held[k] ? 0.0 : step[k] * (rule.damping * diagonal[k] * step[k] - normal.row(k)[n]);
         }
         const Loss next = evaluate<T>(fit, trial);
         if (is_finite(next.total) && next.total < loss.total) {
-            const double gain = (loss.total - next.total) / larger(promised, 1e-300);
-            const double t = 2.0 * smaller(gain, 1.0) - 1.0;
-            damping = larger(damping * larger(1.0 / 3.0, 1.0 - t * t * t), 1e-15);
-            if (gain > 0.75)
-                damping = larger(damping * 0.3, 1e-15);
-            growth = 2.0;
-            stalls = loss.total - next.total < options.least_reduction * loss.total ? stalls + 1 : 0;
+            after_success(rule, options, loss, next, promised);
             loss = next;
             std::memcpy(fit.params, trial, n * sizeof(double));
             fresh = false;
         } else {
-            damping *= growth;
-            growth *= 2.0;
+            after_refusal(rule);
         }
     }
     start.objective = loss.total;

@@ -2,18 +2,9 @@
 // square of the auxiliary slots.
 #pragma once
 #include "program.hpp"
+#include "rules.hpp"
 
 namespace ceql::CEQL_ISA {
-
-struct Loss {
-    double misfit, total;
-};
-
-// The library's fmin and fmax are calls that keep loops from being vectorised.
-// A NaN in the first argument stays.
-inline double smaller(double a, double b) { return a > b ? b : a; }
-inline double larger(double a, double b) { return a < b ? b : a; }
-inline bool is_finite(double x) { return x - x == 0.0; }
 
 template <class T> struct Fit {
     Program<T> program;

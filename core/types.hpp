@@ -2,9 +2,13 @@
 // compiled once per instruction set, and an inline function emitted by one of them must never be called by
 // another.
 #pragma once
+#ifdef __CUDACC_RTC__
+#include "gpu/prelude.cuh"
+#else
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#endif
 
 namespace ceql {
 
@@ -103,6 +107,8 @@ struct Start {
     int32_t status;
 };
 
+#ifndef __CUDACC_RTC__ // a GPU has its own memory, its own threads and one entry point
+
 // Memory that is handed out during one start and taken back as a whole.
 class Arena {
 public:
@@ -133,5 +139,7 @@ template <class T> struct Kernel {
     void (*levenberg)(const TapeView &, const DataView<T> &, const Penalties &, const LevenbergOptions &,
                       Start &, StopSignal, Arena &);
 };
+
+#endif
 
 } // namespace ceql

@@ -1,0 +1,134 @@
+// Levenberg-Marquardt on a warp.
+#pragma once
+#include "adam.cuh"
+
+namespace ceql::CEQL_ISA {
+
+// Fills the normal equations at f.params. Returns false when a value is not finite.
+template <class T, int K> inline bool linearise(const Fit<T, K> &f, const Normal &normal) {
+    sweep<T, K>(NORMAL, f.params, -1, normal.matrix);
+    bool finite = true;
+    for (int k = lane_id(); k < f.n; k += warp) {
+        const double ridge = shared_at<double>(f.ridge)[k];
+        normal.at(k, k) += ridge;
+        normal.at(k, f.n) += ridge * shared_at<double>(f.params)[k];
+        finite = finite && is_finite(normal.at(k, k)) && is_finite(normal.at(k, f.n));
+    }
+    __syncwarp();
+    return __all_sync(everyone, finite);
+}
+
+// Solves (J'J + damping * diagonal) step = -J'r for the parameters that are not
+// held, by elimination on a copy in the place of columns and cells: a thread
+// looks after a column.
+template <class T, int K>
+inline bool solve(const Fit<T, K> &f, const Normal &normal, double damping, int curvature, int diagonal,
+                  int held, int step) {
+    const int n = f.n, pitch = n + 1;
+    double *copy = shared_at<double>(f.columns), *x = shared_at<double>(step);
+    const double *hold = shared_at<double>(held);
+    __syncwarp();
+#pragma unroll 4
+    for (int i = 0; i < n; ++i)
+        for (int j = i + lane_id(); j <= n; j += warp) {
+            const bool out = hold[i] != 0.0 || (j < n && hold[j] != 0.0);
+            const double value = normal.at(i, j) + (i == j ? damping * shared_at<double>(diagonal)[i] : 0.0);
+            copy[i * pitch + j] = out ? (i == j ? 1.0 : 0.0) : value;
+        }
+    __syncwarp();
+    for (int k = 0; k < n; ++k) {
+        const double *pivot_row = copy + k * pitch;
+        const double pivot = pivot_row[k];
+        if (is_singular(pivot, shared_at<double>(curvature)[k]))
+            return false;
+        const double inverse = 1.0 / pivot;
+        for (int j = k + 1 + lane_id(); j <= n; j += warp) {
+            const double above = pivot_row[j];
+            const int last = j < n ? j : n - 1;
+#pragma unroll 4
+            for (int i = k + 1; i <= last; ++i)
+                copy[i * pitch + j] -= pivot_row[i] * inverse * above;
+        }
+        if (lane_id() == 0)
+            x[k] = inverse;
+        __syncwarp();
+    }
+    // Backwards: when a parameter is known, it is taken out of all equations
+    // above.
+    for (int k = n - 1; k >= 0; --k) {
+        const double known = -copy[k * pitch + n] * x[k];
+        __syncwarp();
+        if (lane_id() == 0)
+            x[k] = known;
+        for (int i = lane_id(); i < k; i += warp)
+            copy[i * pitch + n] += copy[i * pitch + k] * known;
+        __syncwarp();
+    }
+    return true;
+}
+
+template <class T, int K>
+Ending run_levenberg(const Problem<T> &problem, const LevenbergOptions &options, double *scratch) {
+    const Fit<T, K> f = own_fit<T, K>();
+    const int diagonal = f.a, held = f.b, step = f.c, trial = f.d, curvature = f.e;
+    const int n = f.n;
+    const Normal normal = {n, in_whole_units(n + 1, 8), scratch};
+    Ending end = {sweep<T, K>(LOSS, f.params, -1, nullptr), 0, RAN_OUT};
+    Damping rule = {options.damping, 2.0, 0};
+    bool fresh = false;
+    if (!is_finite(end.loss.total))
+        end.status = NOT_FINITE;
+    for (; end.iterations < options.iterations && end.status == RAN_OUT && n > 0; ++end.iterations) {
+        if (is_stopped(problem)) {
+            end.status = STOPPED;
+            break;
+        }
+        if (is_done(rule, options, end.loss)) {
+            end.status = CONVERGED;
+            break;
+        }
+        if (!fresh) {
+            if (!linearise(f, normal)) {
+                end.status = NOT_FINITE;
+                break;
+            }
+            double largest = 0.0;
+            for (int k = lane_id(); k < n; k += warp)
+                largest = larger(largest, normal.at(k, k));
+            largest = warp_maximum(largest);
+            for (int k = lane_id(); k < n; k += warp) {
+                shared_at<double>(curvature)[k] = normal.at(k, k);
+                shared_at<double>(diagonal)[k] = scale_of(normal.at(k, k), largest);
+                shared_at<double>(held)[k] =
+                    is_held(shared_at<double>(f.params)[k], shared_at<double>(f.lower)[k],
+                            shared_at<double>(f.upper)[k], normal.at(k, n));
+            }
+            fresh = true;
+        }
+        if (!solve(f, normal, rule.damping, curvature, diagonal, held, step)) {
+            after_failure(rule);
+            continue;
+        }
+        double promised = 0.0;
+        for (int k = lane_id(); k < n; k += warp) {
+            const double s = shared_at<double>(step)[k], moved = shared_at<double>(f.params)[k] + s;
+            shared_at<double>(trial)[k] =
+                smaller(larger(moved, shared_at<double>(f.lower)[k]), shared_at<double>(f.upper)[k]);
+            if (shared_at<double>(held)[k] == 0.0)
+                promised += s * (rule.damping * shared_at<double>(diagonal)[k] * s - normal.at(k, n));
+        }
+        promised = warp_sum(promised);
+        const Loss next = sweep<T, K>(LOSS, trial, -1, nullptr);
+        if (is_finite(next.total) && next.total < end.loss.total) {
+            after_success(rule, options, end.loss, next, promised);
+            end.loss = next;
+            copy_vector(f.params, trial, n);
+            fresh = false;
+        } else {
+            after_refusal(rule);
+        }
+    }
+    return end;
+}
+
+} // namespace ceql::CEQL_ISA

@@ -1,0 +1,92 @@
+// One walk over all samples, for the loss alone, with its gradient, or with the normal equations.
+#pragma once
+#include "normal.cuh"
+
+namespace ceql::CEQL_ISA {
+
+enum Purpose { LOSS, GRADIENT, NORMAL };
+
+// What the adjoint of output k begins with, and for the normal equations the residual that belongs to it.
+template <class T, int K>
+inline void seed_outputs(const Fit<T, K> &f, Purpose purpose, int64_t start, int only, T *residual) {
+    const T root_aux = T(sqrt(f.aux_weight));
+    for (int k = purpose == NORMAL ? only : 0; k < (purpose == NORMAL ? only + 1 : f.n_outputs); ++k) {
+        const Output out = shared_at<Output>(f.outputs)[k];
+        if (out.adjoint == none) // a bare input column has nothing to fit
+            continue;
+        for (int u = 0; u < K; ++u) {
+            const int i = u * warp + lane_id();
+            const bool counts = k == 0 || (f.uses_aux && start + i < f.n_samples); // padding repeats a sample
+            const T value = cell(f, out.value)[i], gap = k == 0 ? value - f.y[start + i] : value;
+            T seed = T(0);
+            if (purpose == NORMAL) {
+                seed = k == 0 ? sqrt(f.weight[start + i]) : counts ? root_aux : T(0);
+                residual[u] = seed * gap;
+            } else if (counts) {
+                seed = (k == 0 ? T(2) * f.weight[start + i] : T(2 * f.aux_weight)) * gap;
+            }
+            T &adjoint = cell(f, out.adjoint)[i];
+            adjoint = k == 0 || out.adjoint == out.value || purpose == NORMAL ? seed : adjoint + seed;
+        }
+    }
+}
+
+// Outputs that have something to say about this tile: the model, and the few penalties that are not zero.
+template <class T, int K> inline uint64_t outputs_with_residuals(const Fit<T, K> &f, int64_t start) {
+    uint64_t found = shared_at<Output>(f.outputs)[0].adjoint != none;
+    for (int k = 1; k < f.n_outputs && f.uses_aux; ++k) {
+        const T *value = cell(f, shared_at<Output>(f.outputs)[k].value) + lane_id();
+        bool nonzero = false;
+        for (int u = 0; u < K; ++u)
+            nonzero = nonzero || (start + u * warp + lane_id() < f.n_samples && value[u * warp] != T(0));
+        if (__any_sync(everyone, nonzero))
+            found |= uint64_t(1) << k;
+    }
+    return found;
+}
+
+// `gradient` is the vector for GRADIENT, `matrix` the memory for NORMAL, whose loss is not computed.
+template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, int gradient, double *matrix) {
+    const Fit<T, K> f = own_fit<T, K>();
+    const Normal normal = {f.n, in_whole_units(f.n + 1, 8), matrix};
+    set_parameters(f, params);
+    if (purpose == GRADIENT)
+        for (int k = lane_id(); k < f.n; k += warp)
+            shared_at<double>(gradient)[k] = 2 * shared_at<double>(f.ridge)[k] * shared_at<double>(params)[k];
+    if (purpose == NORMAL)
+        clear_normal(f, normal);
+    double misfit = 0, aux = 0;
+    for (int64_t start = 0; start < f.n_samples; start += K * warp) {
+        uint64_t waiting = 1;
+        for (bool again = false; waiting; again = true) {
+            // The way back takes the partial derivatives with it, so every output has its way forward.
+            enter_tile(f, start);
+            forward<T, K>(purpose != LOSS);
+            if (purpose != NORMAL)
+                add_losses(f, start, misfit, aux);
+            else if (!again)
+                waiting = outputs_with_residuals(f, start);
+            if (purpose == LOSS || !waiting)
+                break;
+            const int k = __ffsll(waiting) - 1;
+            waiting &= waiting - 1;
+            clear_adjoints(f);
+            T residual[K] = {};
+            seed_outputs(f, purpose, start, k, residual);
+            backward<T, K>(purpose == NORMAL ? uint64_t(1) << k : ~uint64_t(0));
+            if (purpose == GRADIENT)
+                add_gradient(f, gradient);
+            else
+                add_normal(f, normal, uint64_t(1) << k, residual);
+        }
+    }
+    __syncwarp();
+    if (purpose == NORMAL)
+        return {0, 0};
+    const double lasso = lasso_penalty(f, params, purpose == GRADIENT ? gradient : -1);
+    const Loss loss = total_of(f, misfit, aux, ridge_penalty(f, params) + lasso);
+    __syncwarp();
+    return loss;
+}
+
+} // namespace ceql::CEQL_ISA

@@ -1,0 +1,89 @@
+// The rules by which Adam and Levenberg-Marquardt go on, number by number. One
+// source for the CPU and the GPU, which differ only in who adds up what.
+#pragma once
+#include "lanes.hpp"
+#include "types.hpp"
+
+namespace ceql::CEQL_ISA {
+
+struct Loss {
+    double misfit, total;
+};
+
+// The library's fmin and fmax are calls that keep loops from being vectorised.
+// A NaN in the first argument stays.
+inline double smaller(double a, double b) { return a > b ? b : a; }
+inline double larger(double a, double b) { return a < b ? b : a; }
+inline bool is_finite(double x) { return x - x == 0.0; }
+
+// ---- Adam
+// ---------------------------------------------------------------------------------------------------------
+
+struct AdamState {
+    double count, rate, best, bad;
+};
+
+inline void follow_plateau(AdamState &state, const AdamOptions &options, double loss) {
+    if (options.patience <= 0)
+        return;
+    if (loss < state.best * (1.0 - options.threshold)) {
+        state.best = loss;
+        state.bad = 0;
+    } else if (++state.bad > double(options.patience)) {
+        state.rate = larger(state.rate * options.factor, options.minimum_rate);
+        state.bad = 0;
+    }
+}
+
+// Where a parameter goes before its bounds are looked at; `size` and `root`
+// carry the corrected bias.
+inline double moved_by_adam(const AdamOptions &options, double size, double root, double gradient,
+                            double param, double &first, double &second) {
+    first = options.beta1 * first + (1 - options.beta1) * gradient;
+    second = options.beta2 * second + (1 - options.beta2) * gradient * gradient;
+    return param - size * first / (square_root(second) * root + options.epsilon);
+}
+
+// ---- Levenberg-Marquardt
+// ------------------------------------------------------------------------------------------
+
+struct Damping {
+    double damping, growth;
+    int stalls; // accepted steps in a row that hardly helped
+};
+
+inline bool is_done(const Damping &rule, const LevenbergOptions &options, const Loss &loss) {
+    return loss.misfit <= options.target || rule.damping > 1e14 || rule.stalls >= 3;
+}
+
+inline void after_success(Damping &rule, const LevenbergOptions &options, const Loss &loss, const Loss &next,
+                          double promised) {
+    const double gain = (loss.total - next.total) / larger(promised, 1e-300);
+    const double t = 2.0 * smaller(gain, 1.0) - 1.0;
+    rule.damping = larger(rule.damping * larger(1.0 / 3.0, 1.0 - t * t * t), 1e-15);
+    if (gain > 0.75)
+        rule.damping = larger(rule.damping * 0.3, 1e-15);
+    rule.growth = 2.0;
+    rule.stalls = loss.total - next.total < options.least_reduction * loss.total ? rule.stalls + 1 : 0;
+}
+
+inline void after_refusal(Damping &rule) {
+    rule.damping *= rule.growth;
+    rule.growth *= 2.0;
+}
+
+inline void after_failure(Damping &rule) { rule.damping = larger(rule.damping * 10.0, 1e-12); }
+
+// What a parameter is damped by: its curvature, and a little where it has none.
+inline double scale_of(double curvature, double largest) {
+    return larger(curvature, 1e-12 * largest + 1e-290);
+}
+
+// A parameter at a bound stays there while the slope pushes it against it.
+inline bool is_held(double param, double lower, double upper, double slope) {
+    return (param <= lower && slope > 0) || (param >= upper && slope < 0);
+}
+
+inline bool is_singular(double pivot, double curvature) { return !(pivot > 1e-15 * (curvature + 1e-290)); }
+
+} // namespace ceql::CEQL_ISA
