@@ -34,8 +34,8 @@ SMALL = SearchSettings(round_size=96, chunk_size=24)
 
 
 def data() -> Dataset:
-    x = np.random.default_rng(0).uniform(-2, 2, (96, 3))
-    return Dataset.of(x, x[:, 0] * x[:, 1] / (x[:, 2] * (x[:, 1] - 1.2)))
+    x = np.random.default_rng(0).uniform(-2, 2, (96, 2))
+    return Dataset.of(x, 1.4 * np.log(1.2 * x[:, 0] ** 2 + 0.9 * x[:, 0] + 1) + 0.8 * x[:, 1])
 
 
 def found(progress=None, **settings) -> list[tuple[str, str]]:

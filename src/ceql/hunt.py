@@ -11,15 +11,16 @@ import numpy as np
 
 from ceql import search as searching
 from ceql.aims import Aim
+from ceql.closed_form import fraction
 from ceql.contenders import Contenders
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
 from ceql.engine.record import network_tape
-from ceql.expression.extract import extract, upright
+from ceql.expression.extract import in_units, upright
 from ceql.expression.glance import short_text
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
-from ceql.network import Network
+from ceql.network import Network, Searchable
 from ceql.pruning import Reduced, eliminate
 from ceql.residuals import look_like_noise, neighbours
 from ceql.search import SearchSettings
@@ -27,8 +28,11 @@ from ceql.selection import criterion
 
 _HITS_TRIED = 6  # exact fits that are eliminated
 _NEAR, _MISSES_TRIED = 1e-9, 2  # fits below this misfit may hide an exact one; so many a round are eliminated
+_FRACTIONS_NEED = {"mul", "div"}
+_SHORT_FRACTION = 14  # terms, above and below the line together
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
+_DRAWN_ANYWAY = 8  # formulas that a front gets however late it is
 _CONTENDERS = 8  # reduced fits that are drawn as formulas
 _FINISHED = 3  # of these, the best by the criterion get the full effort
 _FEW_INPUTS = 12  # up to so many, linear formulas are drawn as well
@@ -45,7 +49,7 @@ class Hunt:
         self,
         data: Dataset,
         aim: Aim,
-        network: Network,
+        network: Searchable,
         settings: SearchSettings,
         seed: int,
         workers: Workers,
@@ -62,18 +66,42 @@ class Hunt:
         self.archive = searching.empty_archive(network)
         self._rounds = searching.search(network, self.samples, settings, seed, workers, deadline)
         self._tried: set[bytes] = set()
+        self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
         self.contenders = Contenders(network, self.plain, self.threads)
         self._glance = b"", ""
         self._limit = np.inf if max_complexity is None else max_complexity
         self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
 
     def next_round(self) -> list[Formula]:
-        """Fits another round of starts; gives the exact formulas it led to."""
+        """Fits another round of starts; gives the exact formulas it led to. What needs no search comes first."""
+        if self.archive.rounds == 0 and (closed := self._closed_form()):
+            return closed
         self.archive = next(self._rounds)
         exact = self._exact_formulas()
         if not exact and self.aim.is_direct and self.archive.rounds >= _FIRST_REDUCTION and self.sees_noise():
             self.contenders.challenge(self.archive.chunk)
         return exact
+
+    def _closed_form(self) -> list[Formula]:
+        if not isinstance(self.network, Network) or not _FRACTIONS_NEED.issubset(op.name for op in self.network.units):
+            return []
+        symbols = [s / float(k) for s, k in zip(self.aim.symbols, self.scaling.x, strict=True)]
+        counted = self.aim.weight > 0.0
+        found = fraction(self.plain.x[counted], self.plain.y[counted], symbols)
+        if found is None:
+            return []
+        formula = polish(self.aim.back(self.scaling.y * found.expression), self.data, self.symbols)
+        if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
+            return []
+        if found.is_linear or found.terms <= _SHORT_FRACTION:
+            return [formula]
+        # Several separate poles make one long fraction. The search may find them apart, which is shorter.
+        self.spare = formula
+        return []
+
+    @property
+    def _exact_loss(self) -> float:
+        return searching.EXACT * mean_square(self.data.y, self.data.weight)
 
     @property
     def best_loss(self) -> float:
@@ -115,7 +143,7 @@ class Hunt:
         for state in self._states():
             if (formula := self._formula(state, sketch)) is not None:
                 drawn.append((formula, state))
-            if drawn and time.monotonic() > deadline:
+            if len(drawn) >= _DRAWN_ANYWAY and time.monotonic() > deadline:
                 break
         drawn = _without_twins(sorted(drawn, key=lambda pair: self._rank(pair[0])))
         formulas = [formula for formula, _ in drawn]
@@ -161,12 +189,11 @@ class Hunt:
             if exact:
                 survivors[exact[-1].edges.tobytes()] = exact[-1]
         smallest_first = sorted(survivors.values(), key=lambda step: int(step.edges.sum()))
-        limit = searching.EXACT * mean_square(self.data.y, self.data.weight)
         formulas = []
         for step in smallest_first[:_POLISHED]:
             size = int(step.edges.sum())
             formula = self._formula(step, polish) if size < self._edges_too_many else None
-            if formula is None or formula.loss > limit:
+            if formula is None or formula.loss > self._exact_loss:
                 continue
             if formula.complexity <= self._limit:
                 formulas.append(formula)
@@ -191,7 +218,7 @@ class Hunt:
 
     def _linear_fits(self) -> list[Reduced]:
         """Weighted sums of the inputs: the smallest formulas there are, and no draw consists of nothing else."""
-        if self.network.n_inputs > _FEW_INPUTS:
+        if not isinstance(self.network, Network) or self.network.n_inputs > _FEW_INPUTS:
             return []
         readout = self.network.sums[-1]
         edges = np.zeros(self.network.n_edges, bool)
@@ -220,10 +247,8 @@ class Hunt:
         return self._glance[1]
 
     def _formula(self, state: Reduced, finish: Callable[..., Finished]) -> Finished:
-        """In the user's units: powers of two are put back into the symbols, so no digit is lost."""
         params = upright(self.network, state.edges, state.params, self.samples.x)
-        symbols = [s / float(k) for s, k in zip(self.aim.symbols, self.scaling.x, strict=True)]
-        raw = self.scaling.y * extract(self.network, state.edges, params, symbols)
+        raw = in_units(self.network, state.edges, params, self.aim.symbols, self.scaling)
         return finish(self.aim.back(raw), self.data, self.symbols)
 
 

@@ -10,7 +10,7 @@ from enum import Enum
 import numpy as np
 
 from ceql.aims import Aim, plain
-from ceql.data import Dataset
+from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
 from ceql.errors import WorkersLostError, unknown_name
@@ -19,13 +19,17 @@ from ceql.expression.poles import Pole, find_poles
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.hunt import Hunt
 from ceql.libraries import search_network
+from ceql.network import Searchable
 from ceql.search import EXACT, SearchSettings
 from ceql.selection import choose, pareto_front
+from ceql.templates import Template
+from ceql.templates.assembly import Assembly
 from ceql.training import Recipe, train
 from ceql.training.recipes import RECIPES
 from ceql.turns import Turns
 
 _ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so many rounds more for an approximation
+_ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
 _SEARCHED_ROWS = 2000
 _FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
 
@@ -73,7 +77,9 @@ class Settings:
     seed: int = 0
     n_jobs: int | None = None  # joblib workers; None and 1: this process, unless a joblib.parallel_config says more
     threads: int | None = None  # of the core in each of them; None: all cores
+    device: str = "auto"  # "cpu", "gpu", or the GPU if there is one
     complex_weights: bool = True
+    template: Template | None = None  # what is known of the formula; then nothing but its unknown parts is searched
     search: SearchSettings = field(default_factory=SearchSettings)
 
 
@@ -104,7 +110,7 @@ def discover(
     if np.ptp(data.y) == 0:
         found = _Found([constant_formula(data)], Outcome.CONSTANT)
     elif settings.recipe == "search":
-        with Workers(settings.n_jobs, settings.threads, settings.time_limit) as workers:
+        with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
             found = _searched(data, settings, report, begin, workers)
     else:
         found = _trained(data, settings, report, begin)
@@ -181,7 +187,7 @@ def _searched(
     turns = _turns(data, settings, begin, workers)
     main = turns.mains[0]
     outcome = Outcome.OUT_OF_TIME
-    rounds_beyond_limit = 0
+    rounds_beyond_limit = rounds_with_spare = 0
     reserve = _reserve(settings)
 
     def starts() -> int:
@@ -191,14 +197,18 @@ def _searched(
         while True:
             exact = turns.next_hunt().next_round()
             seconds = time.perf_counter() - begin
-            report(Progress(seconds, settings.time_limit, starts(), main.best_loss, formula=main.glance))
+            if starts():
+                report(Progress(seconds, settings.time_limit, starts(), main.best_loss, formula=main.glance))
             if exact:
                 return _Found(exact + main.outline(), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
             if seconds > settings.time_limit - reserve:
                 break
             rounds_beyond_limit += any(hunt.exceeds_limit for hunt in turns.hunts)
+            rounds_with_spare += bool(turns.spares)
             if turns.have_settled() or rounds_beyond_limit > _ROUNDS_BEYOND_LIMIT:
                 outcome = Outcome.SETTLED
+                break
+            if rounds_with_spare > _ROUNDS_WITH_SPARE:
                 break
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
@@ -206,6 +216,9 @@ def _searched(
         if not starts():
             raise
         outcome = Outcome.WORKERS_LOST
+    if turns.spares:
+        outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
+        return _Found(turns.spares + main.outline(), outcome, starts(), rows_searched=len(main.samples.y))
     if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME):
         outcome = Outcome.TOO_COMPLEX
     left = settings.time_limit - (time.perf_counter() - begin)
@@ -224,18 +237,25 @@ def _reserve(settings: Settings) -> float:
 
 def _turns(data: Dataset, settings: Settings, begin: float, workers: Workers) -> Turns:
     schedule = replace(settings.search.schedule, complex_weights=settings.complex_weights)
-    search_settings = replace(settings.search, schedule=schedule)
+    size = max(settings.search.round_size, workers.least_round)
+    search_settings = replace(settings.search, schedule=schedule, round_size=size)
     if settings.max_complexity is not None:
         edges = min(search_settings.prior.maximum_edges, edges_within(settings.max_complexity))
         search_settings = replace(search_settings, prior=replace(search_settings.prior, maximum_edges=edges))
     deadline = time.monotonic() + settings.time_limit - _reserve(settings) - (time.perf_counter() - begin)
 
     def hunt_for(aim: Aim) -> Hunt:
-        network = search_network(aim.x.shape[1], settings.operators)
+        network = _searchable(data, aim, settings)
         seed, limit = settings.seed, settings.max_complexity
         return Hunt(data, aim, network, search_settings, seed, workers, deadline, limit)
 
     # The structure shows in a few rows; the finished formula is fitted to and judged on all of them.
     few = data.thinned(_SEARCHED_ROWS)
     operators = tuple({operator.name for operator in search_network(1, settings.operators).units})
-    return Turns(plain(few, make_symbols(data.names)), operators, hunt_for)
+    return Turns(plain(few, make_symbols(data.names)), operators, hunt_for, aside=settings.template is None)
+
+
+def _searchable(data: Dataset, aim: Aim, settings: Settings) -> Searchable:
+    if settings.template is None:
+        return search_network(aim.x.shape[1], settings.operators)
+    return Assembly(settings.template, data.names, Scaling.of(aim.x, aim.y))

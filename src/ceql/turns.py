@@ -8,6 +8,7 @@ from itertools import chain, cycle
 import numpy as np
 
 from ceql.aims import Aim, only, reduced, relevant, smooth_error, towards, usable_targets, with_logs
+from ceql.formula import Formula
 from ceql.hunt import Hunt
 
 _MANY_COLUMNS = 8  # above this, a search among the columns that seem to matter runs beside the one among all
@@ -18,14 +19,17 @@ _SELDOM = 4  # another aim every so many rounds where the data seem to be noisy:
 class Turns:
     """The hunts of a search. Those that are not needed for an easy formula are only made when it was not found."""
 
-    def __init__(self, aim: Aim, operators: tuple[str, ...], hunt_for: Callable[[Aim], Hunt]) -> None:
+    def __init__(
+        self, aim: Aim, operators: tuple[str, ...], hunt_for: Callable[[Aim], Hunt], aside: bool = True
+    ) -> None:
         self._operators, self._hunt_for = operators, hunt_for
-        few = _few_columns(aim)
+        few = _few_columns(aim) if aside else aim
         self.mains = [hunt_for(few), hunt_for(aim)] if few is not aim else [hunt_for(aim)]
         self.hunts = list(self.mains)
         self._direct = cycle(self.mains)
         self._aside: Iterator[Hunt] | None = None
         self._rounds = 0
+        self._has_asides = aside
         self._noise_at_most = smooth_error(few)
 
     @property
@@ -34,13 +38,18 @@ class Turns:
         best = min(float(main.archive.chunk.misfit.min(initial=np.inf)) for main in self.mains)
         return best <= self._noise_at_most and any(main.sees_noise() for main in self.mains)
 
+    @property
+    def spares(self) -> list[Formula]:
+        """Exact formulas for which there may be a shorter way to say it."""
+        return [hunt.spare for hunt in self.hunts if hunt.spare is not None]
+
     def have_settled(self) -> bool:
         return self.sees_noise and all(main.has_settled() for main in self.mains)
 
     def next_hunt(self) -> Hunt:
         """Noisy data mostly get y itself: the other aims distort the noise and serve to find exact formulas."""
         self._rounds += 1
-        if self._rounds <= len(self.mains):
+        if not self._has_asides or self._rounds <= len(self.mains):
             return next(self._direct)
         period = _SELDOM if self.sees_noise else 2
         if self._rounds % period:

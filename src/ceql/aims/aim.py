@@ -64,4 +64,4 @@ def with_logs(aim: Aim) -> Aim | None:
 
 
 def keep_their_sign(x: np.ndarray) -> np.ndarray:
-    return (x > 0).all(axis=0) | (x < 0).all(axis=0)
+    return np.asarray((x > 0).all(axis=0) | (x < 0).all(axis=0))

@@ -40,7 +40,7 @@ def _extended(
     chosen: list[int], apart: list[np.ndarray], points: np.ndarray, varying: list[int], most: int
 ) -> tuple[list[int], float]:
     """Columns are added one by one as long as each of them helps."""
-    squared = sum(apart[k] for k in chosen)
+    squared = np.sum([apart[k] for k in chosen], axis=0)
     error = unexplained_by_neighbour(squared, points)
     while len(chosen) < most:
         trials = {k: unexplained_by_neighbour(squared + apart[k], points) for k in varying if k not in chosen}

@@ -1,0 +1,116 @@
+"""Fractions of polynomials without a search: y·Q(x) = P(x) is linear in the coefficients of both.
+
+Without noise the coefficients are the one direction in which the matrix of this system vanishes. That takes
+milliseconds, whatever the number of poles. It finds nothing else and nothing in noise; that is what the search is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from math import comb
+from typing import Any
+
+import numpy as np
+
+Exponents = tuple[int, ...]
+
+_MOST_COLUMNS = 60
+_ROWS_PER_COLUMN = 3  # with fewer rows a fraction could meet the data by chance
+_ABOVE, _BELOW = 6, 4  # highest total degree of numerator and denominator
+_VANISHES, _CLEARLY_NOT = 1e-13, 1e-5  # smallest singular value, as a share of the largest
+_IDLE = 1e-9  # a coefficient below this share of the largest, all columns being of equal size, is rounding
+
+
+@dataclass(frozen=True)
+class Fraction:
+    """Numerator and denominator together have so many `terms`."""
+
+    expression: Any
+    terms: int
+    is_linear: bool  # above and below: then there is no shorter way to say it
+
+
+def fraction(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Fraction | None:
+    """The fraction of polynomials that y is, over these symbols; None where it is none of a low degree."""
+    remainders: dict[tuple[int, int], float] = {}
+    for above, below in _degrees(x.shape[1], len(y)):
+        terms = [*_monomials(x.shape[1], above), *_monomials(x.shape[1], below)]
+        split = len(_monomials(x.shape[1], above))
+        columns = np.column_stack([_values(x, terms[:split]), -y[:, None] * _values(x, terms[split:])])
+        # Rows near a pole would count for nothing but themselves.
+        columns /= np.sqrt(1.0 + y**2)[:, None]
+        size = np.linalg.norm(columns, axis=0)
+        if not np.isfinite(size).all() or (size == 0.0).any():
+            continue
+        remainders[above, below] = remainder = _remainder(columns / size)
+        before = min(remainders.get(smaller, np.inf) for smaller in ((above - 1, below), (above, below - 1)))
+        if remainder > _VANISHES:
+            continue
+        if before < _CLEARLY_NOT:
+            # A smooth function comes closer with every degree. It is met at last, but it is no fraction.
+            return None
+        direction = _vanishing(columns / size)
+        if direction is None:
+            return None
+        weights = direction / size
+        denominator = _polynomial(weights[split:], terms[split:], symbols)
+        if denominator == 0:
+            return None
+        numerator = _polynomial(weights[:split], terms[:split], symbols)
+        return Fraction(numerator / denominator, int(np.count_nonzero(weights)), max(above, below) <= 1)
+    return None
+
+
+def _remainder(columns: np.ndarray) -> float:
+    """How far the columns are from having a combination that vanishes."""
+    sizes = np.linalg.svd(columns, compute_uv=False)
+    return float(sizes[-1] / sizes[0])
+
+
+def _vanishing(columns: np.ndarray) -> np.ndarray | None:
+    """The combination of these columns that vanishes, with as few of them as possible."""
+    alive = np.ones(columns.shape[1], bool)
+    while alive.sum() > 1:
+        _, sizes, directions = np.linalg.svd(columns[:, alive], full_matrices=False)
+        if sizes[-1] > _VANISHES * sizes[0]:
+            return None
+        direction = np.zeros(columns.shape[1])
+        direction[alive] = directions[-1]
+        idle = alive & (np.abs(direction) < _IDLE * np.max(np.abs(direction)))
+        if not idle.any():
+            return direction
+        alive &= ~idle
+    return None
+
+
+def _degrees(n_inputs: int, n_rows: int) -> list[tuple[int, int]]:
+    """Degrees above and below the line, by growing number of columns."""
+    room = min(_MOST_COLUMNS, n_rows // _ROWS_PER_COLUMN)
+    columns = {
+        (p, q): comb(n_inputs + p, p) + comb(n_inputs + q, q) for p in range(_ABOVE + 1) for q in range(_BELOW + 1)
+    }
+    return sorted((shape for shape, count in columns.items() if 2 < count <= room), key=lambda shape: columns[shape])
+
+
+@lru_cache(maxsize=64)
+def _monomials(n_inputs: int, degree: int) -> list[Exponents]:
+    chosen = [c for total in range(degree + 1) for c in combinations_with_replacement(range(n_inputs), total)]
+    return [tuple(c.count(k) for k in range(n_inputs)) for c in chosen]
+
+
+def _values(x: np.ndarray, terms: Sequence[Exponents]) -> np.ndarray:
+    return np.stack([np.prod(x ** np.array(exponents), axis=1) for exponents in terms], axis=1)
+
+
+def _polynomial(weights: np.ndarray, terms: Sequence[Exponents], symbols: Sequence[Any]) -> Any:
+    total: Any = 0
+    for weight, exponents in zip(weights, terms, strict=True):
+        if weight != 0.0:
+            term: Any = float(weight)
+            for symbol, power in zip(symbols, exponents, strict=True):
+                term = term * symbol**power
+            total = total + term
+    return total
