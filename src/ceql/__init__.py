@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ceql.formula import Formula
     from ceql.network import Network
     from ceql.pipeline import Discovery, Settings, discover
+    from ceql.templates import Parameter, Template, Terms, Unknown
     from ceql.training import Recipe, recipes
 
 try:
@@ -30,8 +31,12 @@ __all__ = [
     "Formula",
     "InputError",
     "Network",
+    "Parameter",
     "Recipe",
     "Settings",
+    "Template",
+    "Terms",
+    "Unknown",
     "__version__",
     "discover",
     "load",
@@ -51,8 +56,12 @@ _HOMES = {
     "Formula": "ceql.formula",
     "InputError": "ceql.errors",
     "Network": "ceql.network",
+    "Parameter": "ceql.templates",
     "Recipe": "ceql.training",
     "Settings": "ceql.pipeline",
+    "Template": "ceql.templates",
+    "Terms": "ceql.templates",
+    "Unknown": "ceql.templates",
     "discover": "ceql.pipeline",
     "load": "ceql.estimator",
     "node_count": "ceql.expression",

@@ -14,7 +14,7 @@ import numpy as np
 
 from ceql.engine import fit
 from ceql.engine.record import network_tape
-from ceql.network import Network
+from ceql.network import Searchable
 from ceql.pruning import Reduced, removals_of_each
 from ceql.schedule import Chunk
 
@@ -40,7 +40,7 @@ def criterion_of(misfit: np.ndarray, edges: np.ndarray, n_samples: int) -> np.nd
 class Contenders:
     """The best reduced fits so far."""
 
-    def __init__(self, network: Network, samples: fit.Samples, threads: int) -> None:
+    def __init__(self, network: Searchable, samples: fit.Samples, threads: int) -> None:
         self._network, self._samples, self._threads = network, samples, threads
         self._known: dict[bytes, Reduced] = {}
         self._tried: set[bytes] = set()
@@ -79,7 +79,7 @@ class Contenders:
 
 
 def reduce_all(
-    network: Network, samples: fit.Samples, edges: np.ndarray, params: np.ndarray, threads: int
+    network: Searchable, samples: fit.Samples, edges: np.ndarray, params: np.ndarray, threads: int
 ) -> list[list[Reduced]]:
     """One path of ever smaller fits for each start, all of them in step so that every thread has work."""
     paths = [[start] for start in _fitted(network, samples, edges, params, _FIRST, threads)]
@@ -100,7 +100,7 @@ def reduce_all(
 
 
 def _fitted(
-    network: Network,
+    network: Searchable,
     samples: fit.Samples,
     edges: np.ndarray,
     params: np.ndarray,

@@ -18,6 +18,7 @@ from ceql.persistence import read_model, write_model
 from ceql.pipeline import Discovery, Settings, discover, resolve_recipe
 from ceql.progress import live_display
 from ceql.selection import gains
+from ceql.templates import Template
 
 
 class CEQLRegressor(RegressorMixin, BaseEstimator):
@@ -47,8 +48,14 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         named there is used, such as a Dask or Ray cluster. The result is the same in each case.
     threads : int, optional
         Threads of each process; by default they share all cores.
+    device : "auto", "cpu" or "gpu"
+        Where starts are fitted. "auto" takes an NVIDIA GPU if there is one and CuPy is installed (``ceql[gpu]``). "gpu"
+        insists on it and also fits more starts a round, as many as it holds.
     complex_weights : bool
         False trains on the real axis only. It exists to show what the complex domain is good for.
+    template : Template, optional
+        What is known of the formula, with the parameters, functions and sums to be found in it. The search then
+        fills in these alone, and `operators` is not used: each unknown function has its own.
     verbose : bool, optional
         Show a live display. By default it is shown in a terminal or notebook and not when output is piped.
     """
@@ -63,7 +70,9 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         random_state: Any = 0,
         n_jobs: int | None = None,
         threads: int | None = None,
+        device: str = "auto",
         complex_weights: bool = True,
+        template: Template | None = None,
         verbose: bool | None = None,
     ) -> None:
         self.recipe = recipe
@@ -74,7 +83,9 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.threads = threads
+        self.device = device
         self.complex_weights = complex_weights
+        self.template = template
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CEQLRegressor:
@@ -102,7 +113,11 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
         check_is_fitted(self)
-        write_model(path, self.get_params(), self.discovery_, self._data, hasattr(self, "feature_names_in_"))
+        write_model(path, self._parameters(), self.discovery_, self._data, hasattr(self, "feature_names_in_"))
+
+    def _parameters(self) -> dict[str, Any]:
+        template = None if self.template is None else self.template.as_dict()
+        return {**self.get_params(), "template": template}
 
     def predict(self, X: Any, row: int | None = None) -> np.ndarray:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined."""
@@ -158,6 +173,10 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}.")
         if self.max_complexity is not None and self.max_complexity < 1:
             raise InputError(f"max_complexity must be at least 1, not {self.max_complexity!r}.")
+        if self.template is not None and not isinstance(self.template, Template):
+            raise InputError(f"template must be a ceql.templates.Template, not {type(self.template).__name__}.")
+        if self.template is not None and self.recipe != "search":
+            raise InputError("A template needs recipe='search': the other recipes train one dense network.")
         return Settings(
             recipe=self.recipe,
             operators=self.operators if isinstance(self.operators, str | None) else tuple(self.operators),
@@ -167,7 +186,9 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             seed=_seed(self.random_state),
             n_jobs=self.n_jobs,
             threads=self.threads,
+            device=self.device,
             complex_weights=bool(self.complex_weights),
+            template=self.template,
         )
 
     def _advise(self, data: Dataset) -> None:
@@ -185,6 +206,8 @@ def load(path: str | Path) -> CEQLRegressor:
     """A model as it was saved. Nothing in the file is run as code, so it may come from a stranger."""
     parameters, discovery, data, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
+    if parameters.get("template") is not None:
+        parameters = {**parameters, "template": Template.from_dict(parameters["template"])}
     model = CEQLRegressor(**{name: value for name, value in parameters.items() if name in known})
     model._take(discovery, data, from_frame)
     return model

@@ -9,17 +9,17 @@ import numpy as np
 
 from ceql.engine import fit
 from ceql.engine.record import network_tape
-from ceql.network import Network, clean_up
+from ceql.network import Searchable, clean_up
 
 
-def drop_small(network: Network, edges: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
+def drop_small(network: Searchable, edges: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
     """Removes edges whose complex weight is smaller than `threshold`, unless nothing would be left."""
     kept = clean_up(network, edges & (np.abs(weights) >= threshold))
     return kept if kept.any() else edges
 
 
 def drop_least_important(
-    network: Network,
+    network: Searchable,
     edges: np.ndarray,
     loss_without: Callable[[np.ndarray], np.ndarray],
     fraction: float,
@@ -42,12 +42,12 @@ def drop_least_important(
     return edges
 
 
-def removals(network: Network, edges: np.ndarray) -> np.ndarray:
+def removals(network: Searchable, edges: np.ndarray) -> np.ndarray:
     """Every mask that one removal and its clean-up lead to, (candidates, n_edges); equal ones are given once."""
     return removals_of_each(network, [edges])[0]
 
 
-def removals_of_each(network: Network, masks: Sequence[np.ndarray]) -> list[np.ndarray]:
+def removals_of_each(network: Searchable, masks: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The removals of several masks; one clean-up of all of them costs hardly more than that of one."""
     counts = [int(edges.sum()) for edges in masks]
     candidates = np.repeat(np.array(masks), counts, axis=0)
@@ -71,7 +71,7 @@ class Reduced:
 
 
 def eliminate(
-    network: Network,
+    network: Searchable,
     samples: fit.Samples,
     start: Reduced,
     tolerance: float,

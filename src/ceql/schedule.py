@@ -9,7 +9,7 @@ import numpy as np
 
 from ceql.engine import fit
 from ceql.engine.record import network_tape
-from ceql.network import Network
+from ceql.network import Searchable
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def edge_price(n_samples: int) -> float:
 
 
 def fit_chunk(
-    network: Network,
+    network: Searchable,
     samples: fit.Samples,
     edges: np.ndarray,
     params: np.ndarray,
@@ -84,15 +84,27 @@ def fit_chunk(
     penalties = fit.Penalties(ridge=schedule.adam_imaginary * on_imaginary, aux=schedule.adam_argument)
     params = fit.adam(tape, samples, params, masks, adam, penalties, **run()).params
     fits = least_squares(params, masks, schedule.first_look, schedule.imaginary[0])
-    # With noise the largest fit best, whatever their structure: an edge must earn its price here too.
-    handicap = np.exp(edges.sum(axis=1) * edge_price(len(samples.y)))
-    best = np.argsort(np.where(np.isfinite(fits.objective), fits.objective * handicap, np.inf), kind="stable")
-    best = best[: max(1, int(schedule.survivors * len(best)))]
+    best = survivors(edges, fits.objective, len(samples.y), schedule)
     edges, masks, params = edges[best], masks[best], fits.params[best]
     if schedule.complex_weights:
         for imaginary in schedule.imaginary:
             params = least_squares(params, masks, schedule.descent, imaginary).params
     masks = network.parameter_mask(edges, imaginary=False)
     fits = least_squares(params, masks, schedule.finish, 0.0)
-    misfit = np.where(np.isfinite(fits.misfit), fits.misfit, np.inf)
-    return Chunk(edges, np.where(masks, fits.params, 0.0), misfit, fits.objective <= fits.misfit)
+    return finished(edges, masks, fits.params, fits.objective, fits.misfit)
+
+
+def survivors(edges: np.ndarray, objective: np.ndarray, n_samples: int, schedule: Schedule) -> np.ndarray:
+    """The starts of a chunk that go on after the first look, the best first."""
+    # With noise the largest fit best, whatever their structure: an edge must earn its price here too.
+    handicap = np.exp(edges.sum(axis=1) * edge_price(n_samples))
+    best = np.argsort(np.where(np.isfinite(objective), objective * handicap, np.inf), kind="stable")
+    return best[: max(1, int(schedule.survivors * len(best)))]
+
+
+def finished(
+    edges: np.ndarray, masks: np.ndarray, params: np.ndarray, objective: np.ndarray, misfit: np.ndarray
+) -> Chunk:
+    """The chunk that the last stage left: fits on the real axis whose penalties are zero respect every domain."""
+    within = np.where(np.isfinite(misfit), misfit, np.inf)
+    return Chunk(edges, np.where(masks, params, 0.0), within, objective <= misfit)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ceql.dispatch import Work, Workers
 from ceql.engine import fit
-from ceql.network import Network
+from ceql.network import Network, Searchable
 from ceql.network.sampling import Prior, draw, mutate
 from ceql.schedule import Chunk, Schedule
 from ceql.spectrum import peaks
@@ -74,7 +74,7 @@ def merge(archive: Archive, new: Chunk, starts: int, n_samples: int, kept_per_si
 
 
 def propose(
-    network: Network, settings: SearchSettings, archive: Archive, seed: int, rhythms: Sequence[np.ndarray] = ()
+    network: Searchable, settings: SearchSettings, archive: Archive, seed: int, rhythms: Sequence[np.ndarray] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
     """The starts of the next round: live edges and initial parameters. `rhythms` are frequencies seen per input."""
     rng = np.random.default_rng([seed, archive.rounds])
@@ -86,6 +86,8 @@ def propose(
     decades = np.exp(rng.uniform(0.0, np.log(settings.fastest), (count, network.n_params)))
     params = np.where(spread & network.is_frequency, params * decades, params)
     _follow_rhythms(network, params, np.flatnonzero(rng.random(count) < settings.in_rhythm), rhythms, rng)
+    if not isinstance(network, Network):
+        params = network.started(params, rng)
     if n_mutants:
         parents = choose_parents(archive, n_mutants, rng)
         children = mutate(network, archive.chunk.edges[parents], rng, settings.prior)
@@ -99,7 +101,7 @@ def propose(
 
 
 def _follow_rhythms(
-    network: Network, params: np.ndarray, rows: np.ndarray, rhythms: Sequence[np.ndarray], rng: np.random.Generator
+    network: Searchable, params: np.ndarray, rows: np.ndarray, rhythms: Sequence[np.ndarray], rng: np.random.Generator
 ) -> None:
     """Sines of these rows begin at a frequency seen in the data, about as exactly as a periodogram gives it."""
     for source, frequencies in enumerate(rhythms):
@@ -119,7 +121,7 @@ def choose_parents(archive: Archive, count: int, rng: np.random.Generator) -> np
 
 
 def run_round(
-    network: Network,
+    network: Searchable,
     samples: fit.Samples,
     settings: SearchSettings,
     archive: Archive,
@@ -133,13 +135,13 @@ def run_round(
     return merge(archive, Chunk.concatenate(chunks), len(edges), len(samples.y), settings.kept_per_size)
 
 
-def empty_archive(network: Network) -> Archive:
+def empty_archive(network: Searchable) -> Archive:
     none = Chunk(np.zeros((0, network.n_edges), bool), np.zeros((0, network.n_params)), np.zeros(0), np.zeros(0, bool))
     return Archive(none)
 
 
 def search(
-    network: Network,
+    network: Searchable,
     samples: fit.Samples,
     settings: SearchSettings,
     seed: int,

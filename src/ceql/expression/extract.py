@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
 
+from ceql.network import Searchable
 from ceql.network.network import OUTPUT, Network
+
+if TYPE_CHECKING:
+    from ceql.data import Scaling
+
+
+def in_units(
+    network: Searchable, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling
+) -> Any:
+    """The formula in the user's units: powers of two are put back into the symbols, so no digit is lost."""
+    if not isinstance(network, Network):
+        return network.in_units(edges, params, symbols, scaling)
+    scaled = [s / float(k) for s, k in zip(symbols, scaling.x, strict=True)]
+    return scaling.y * extract(network, edges, params, scaled)
 
 
 def extract(network: Network, edges: np.ndarray, params: np.ndarray, symbols: Sequence[sympy.Expr]) -> sympy.Expr:
@@ -38,8 +53,10 @@ def extract(network: Network, edges: np.ndarray, params: np.ndarray, symbols: Se
     raise AssertionError("a network ends in its readout")
 
 
-def upright(network: Network, edges: np.ndarray, params: np.ndarray, x: np.ndarray) -> np.ndarray:
+def upright(network: Searchable, edges: np.ndarray, params: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The same parameters with the argument of every log negated that is negative at all rows of `x`."""
+    if not isinstance(network, Network):
+        return network.upright(edges, params, x)
     params = params.copy()
     nodes = np.zeros((network.n_nodes, len(x)))
     nodes[: network.n_inputs] = x.T

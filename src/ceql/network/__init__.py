@@ -2,5 +2,6 @@
 
 from ceql.network.masks import clean_up
 from ceql.network.network import Network
+from ceql.network.structure import Searchable, Structure
 
-__all__ = ["Network", "clean_up"]
+__all__ = ["Network", "Searchable", "Structure", "clean_up"]

@@ -13,6 +13,7 @@ import numpy as np
 
 from ceql.network.masks import clean_up
 from ceql.network.network import OUTPUT, Network
+from ceql.network.structure import Searchable
 from ceql.operators import Argument
 
 
@@ -80,8 +81,10 @@ def _wires(network: Network) -> _Wires:
     )
 
 
-def draw(network: Network, count: int, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+def draw(network: Searchable, count: int, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
     """`count` clean sub-networks, (count, n_edges)."""
+    if not isinstance(network, Network):
+        return network.drawn(count, rng, prior)
     wires = _wires(network)
     kept: list[np.ndarray] = []
     missing = count
@@ -158,8 +161,10 @@ def _connect_upwards(network, wires, alive, edges, possible, rng) -> np.ndarray:
     return edges
 
 
-def mutate(network: Network, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+def mutate(network: Searchable, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
     """One child per parent: edges added, dropped or moved, units swapped for others of their layer."""
+    if not isinstance(network, Network):
+        return network.mutated(parents, rng, prior)
     children = parents.copy()
     wires = _wires(network)
     for row in range(len(children)):

@@ -78,9 +78,7 @@ class Structure(Protocol):
         """The same parameters with the argument of every log negated that is negative at all rows of `x`."""
         ...
 
-    def in_units(
-        self, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling
-    ) -> Any:
+    def in_units(self, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling) -> Any:
         """The formula in the user's units, as a SymPy expression."""
         ...
 

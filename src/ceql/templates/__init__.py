@@ -1,0 +1,5 @@
+"""Structured models: what is known of a formula is written down, the search finds the rest."""
+
+from ceql.templates.base import Parameter, Template, Terms, Unknown
+
+__all__ = ["Parameter", "Template", "Terms", "Unknown"]

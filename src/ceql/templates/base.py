@@ -1,0 +1,186 @@
+"""A template: the part of a formula that is known, as text, and what is to be found in it.
+
+    Template(
+        "k * exp(-E/T) * f",
+        parameters={"k": Parameter(), "E": Parameter(low=0, about=1000)},
+        functions={"f": Unknown(["c"])},
+    )
+
+Names in the text are columns of the data, parameters (numbers), unknown functions (each a small symbolic network over
+some columns) or sums over terms, of which the data say how many there are. A template is plain data: it is compared,
+copied, pickled and saved as such. `templates.assembly` makes a model of it once the columns are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ceql import operators as library
+from ceql.errors import InputError
+
+_LIMIT = float("inf")
+DEFAULT_OPERATORS = ("square", "mul", "div", "sqrt")
+MOST_TERMS = 60
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number to be found. `about` is its size where that is known; the search then starts there.
+
+    `low` and `high` may be reached. `sign` "+" or "-" keeps the number strictly on its side of zero.
+    """
+
+    low: float = -_LIMIT
+    high: float = _LIMIT
+    sign: str | None = None
+    about: float | None = None
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.low) or np.isnan(self.high) or not self.low < self.high:
+            raise InputError(f"A parameter needs low < high, not low={self.low:g} and high={self.high:g}.")
+        if self.sign not in (None, "+", "-"):
+            raise InputError(f"The sign of a parameter is '+', '-' or None, not {self.sign!r}.")
+        if self.sign is not None and (np.isfinite(self.low) or np.isfinite(self.high)):
+            raise InputError("Give a parameter either a sign or bounds: sign='+' already means above zero.")
+        if self.about is not None and not (np.isfinite(self.about) and self.about > 0):
+            raise InputError(f"about is the size of a parameter, a positive number, not {self.about!r}.")
+
+    @property
+    def may_vanish(self) -> bool:
+        """Whether it can be left out, that is, be zero."""
+        return self.sign is None and self.low <= 0.0 <= self.high
+
+    @property
+    def size(self) -> float:
+        return 1.0 if self.about is None else float(self.about)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A function to be found: a small symbolic network over these columns.
+
+    Without operators it is a weighted sum of the columns and a constant. `layers` of operators may be stacked.
+    `about` is the size of its values where that is known.
+    """
+
+    inputs: Sequence[str]
+    operators: Sequence[str] = DEFAULT_OPERATORS
+    layers: int = 2
+    about: float = 1.0
+    constant: bool = True  # whether a constant may be part of its sums
+
+    def __post_init__(self) -> None:
+        if isinstance(self.inputs, str) or isinstance(self.operators, str):
+            raise InputError("inputs and operators are lists of names, such as ['c'] and ['mul', 'sqrt'].")
+        object.__setattr__(self, "inputs", tuple(map(str, self.inputs)))
+        object.__setattr__(self, "operators", tuple(self.operators))
+        if not self.inputs or len(set(self.inputs)) < len(self.inputs):
+            raise InputError("An unknown function needs at least one column as input, and each only once.")
+        for name in self.operators:
+            library.get(name)
+        if self.layers < 1:
+            raise InputError(f"An unknown function has at least one layer, not {self.layers}.")
+        if not (np.isfinite(self.about) and self.about > 0):
+            raise InputError(f"about is the size of a function's values, a positive number, not {self.about!r}.")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A sum of at most `most` terms of the same form, each with parameters and functions of its own.
+
+    `also` names further sums over the same terms, such as the imaginary part beside the real part of a resonance.
+    """
+
+    formula: str
+    most: int = 6
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    functions: Mapping[str, Unknown] = field(default_factory=dict)
+    also: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.most <= MOST_TERMS:
+            raise InputError(f"A sum has 1 to {MOST_TERMS} terms at most, not {self.most!r}.")
+        _check_names(self.parameters, self.functions)
+
+
+@dataclass(frozen=True)
+class Template:
+    """How known and unknown parts make up the formula; see the head of this module."""
+
+    formula: str
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    functions: Mapping[str, Unknown] = field(default_factory=dict)
+    sums: Mapping[str, Terms] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.formula, str):
+            raise InputError("The formula of a template is text, such as 'a*x + f'.")
+        _check_kinds(self)
+        _check_names(self.parameters, self.functions, self.sums, *(terms.also for terms in self.sums.values()))
+        for terms in self.sums.values():
+            _check_names(self.parameters, self.functions, self.sums, terms.parameters, terms.functions, terms.also)
+        if not (self.parameters or self.functions or self.sums):
+            raise InputError("The template has nothing to be found: declare a parameter, a function or a sum.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain text and numbers, for a file; `from_dict` reads it back."""
+        return _in_words(asdict(self))
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Template:
+        try:
+            return _restored(content)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"This is no template: {error}.") from error
+
+
+def _check_kinds(template: Template) -> None:
+    """A number or a text in place of a Parameter is an easy slip; it should not surface deep in a fit."""
+    groups = [(template.parameters, Parameter), (template.functions, Unknown), (template.sums, Terms)]
+    groups += [(t.parameters, Parameter) for t in template.sums.values() if isinstance(t, Terms)]
+    groups += [(t.functions, Unknown) for t in template.sums.values() if isinstance(t, Terms)]
+    for group, kind in groups:
+        for name, part in group.items():
+            if not isinstance(part, kind):
+                raise InputError(f"{name!r} in the template must be a {kind.__name__}(...), not {part!r}.")
+
+
+def _check_names(*groups: Mapping[str, Any]) -> None:
+    seen: set[str] = set()
+    for group in groups:
+        for name in group:
+            if not isinstance(name, str) or not name.isidentifier():
+                raise InputError(f"A name in a template must be a plain word such as 'k', not {name!r}.")
+            if name in seen:
+                raise InputError(f"{name!r} is declared twice in the template.")
+            seen.add(name)
+
+
+def _in_words(value: Any) -> Any:
+    """JSON knows no infinity: an open bound is written as nothing."""
+    if isinstance(value, Mapping):
+        return {key: _in_words(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_in_words(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _restored(content: Mapping[str, Any]) -> Template:
+    sums = {name: Terms(**{**terms, **_parts(terms)}) for name, terms in content["sums"].items()}
+    return Template(str(content["formula"]), **_parts(content), sums=sums)
+
+
+def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "parameters": {name: _parameter(given) for name, given in content["parameters"].items()},
+        "functions": {name: Unknown(**given) for name, given in content["functions"].items()},
+    }
+
+
+def _parameter(given: Mapping[str, Any]) -> Parameter:
+    """Bounds that are nothing are open, which is what they are without being named."""
+    return Parameter(**{name: value for name, value in given.items() if value is not None})

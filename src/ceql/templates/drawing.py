@@ -1,0 +1,152 @@
+"""Random masks of a template: how many terms, what is left out, and a sub-network for every function."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ceql.network import sampling
+
+if TYPE_CHECKING:
+    from ceql.network.sampling import Prior
+    from ceql.templates.assembly import Assembly, Block
+
+_IN_USE = 0.85  # chance of a parameter that may be left out
+_ALL_IN_USE = 0.5  # share of draws that leave none out
+_BARE = 0.35  # chance that a function is a weighted sum only
+_EDGES_IN_FUNCTION = 10  # functions of a template are small
+_FADING = 0.75  # of two numbers of terms the larger is so much rarer
+_SPREAD, _DECADES = 0.5, 3.0  # share of starts whose parameters of unknown size span so many decades up and down
+
+
+def draw(assembly: Assembly, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+    edges = np.zeros((count, assembly.n_edges), bool)
+    for number in assembly.numbers:
+        if number.index < assembly.n_edges:
+            edges[:, number.index] = rng.random(count) < _IN_USE
+    numbers = [number.index for number in assembly.numbers if number.index < assembly.n_edges]
+    edges[:, numbers] |= rng.random((count, 1)) < _ALL_IN_USE
+    for block in assembly.blocks:
+        edges[:, block.edges] = _drawn_function(block, count, rng, prior)
+    _choose_terms(assembly, edges, rng)
+    cleaned = assembly.cleaned(edges)
+    # A draw of which nothing is left takes all parameters and one term after all.
+    lost = ~cleaned.any(axis=1)
+    cleaned[lost] = assembly.cleaned(np.ones((int(lost.sum()), assembly.n_edges), bool))
+    return cleaned
+
+
+def _drawn_function(block: Block, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+    small = replace(prior, maximum_edges=min(prior.maximum_edges, _EDGES_IN_FUNCTION))
+    bare = _bare(block, count, rng)
+    if not block.function.operators:
+        return bare
+    rich = sampling.draw(block.network, count, rng, small)
+    return np.where(rng.random((count, 1)) < _BARE, bare, rich)
+
+
+def _bare(block: Block, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Weighted sums of inputs and constant."""
+    network = block.network
+    readout = network.sums[-1]
+    edges = np.zeros((count, network.n_edges), bool)
+    direct = [e for e in range(readout.first, readout.last) if network.edge_source[e] <= network.one]
+    edges[:, direct] = rng.random((count, len(direct))) < _IN_USE
+    edges[np.arange(count), rng.choice(direct, count)] = True
+    return edges
+
+
+def _choose_terms(assembly: Assembly, edges: np.ndarray, rng: np.random.Generator) -> None:
+    """The first so many terms of each sum: which ones does not matter, they are all alike."""
+    for name, terms in assembly.template.sums.items():
+        gates = [term.gate for term in assembly.terms if term.sum == name]
+        chances = _FADING ** np.arange(terms.most)
+        wanted = 1 + rng.choice(terms.most, len(edges), p=chances / chances.sum())
+        edges[:, gates] = np.arange(terms.most) < wanted[:, None]
+
+
+def start(assembly: Assembly, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Sizes where they are known, decades where they are not, uniform between two bounds."""
+    params = params.copy()
+    spread = rng.random(len(params)) < _SPREAD
+    for number in assembly.numbers:
+        column, parameter = params[:, number.index], number.parameter
+        low, high = number.bounds
+        if parameter.about is None:
+            decades = 10.0 ** rng.uniform(-_DECADES, _DECADES, len(params))
+            column[spread] *= decades[spread]
+        else:
+            column *= np.where(rng.random(len(params)) < 0.5, 1.0, 0.2)
+            column += np.where(rng.random(len(params)) < 0.5, 1.0, 0.0) * np.sign(column)
+        if np.isfinite(low) and np.isfinite(high):
+            column[:] = rng.uniform(low, high, len(params))
+        elif np.isfinite(low):
+            column[:] = low + np.abs(column)
+        elif np.isfinite(high):
+            column[:] = high - np.abs(column)
+    for term in assembly.terms:
+        if term.held:
+            params[:, term.gate] = 1.0
+    return params
+
+
+def mutate(assembly: Assembly, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+    children = parents.copy()
+    fresh = draw(assembly, len(parents), rng, prior)
+    for row in range(len(children)):
+        for _ in range(1 + rng.poisson(0.5)):
+            _change(assembly, children[row], fresh[row], rng, prior)
+    children = assembly.cleaned(children)
+    lost = ~children.any(axis=1)
+    children[lost] = parents[lost]
+    return children
+
+
+def _change(assembly: Assembly, child: np.ndarray, fresh: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
+    """One of: a parameter in or out, a term in or out, a function varied."""
+    optional = [n for n in assembly.numbers if n.index < assembly.n_edges]
+    numbers = [n.index for n in optional if n.term < 0 or _is_on(assembly, child, n.term)]
+    gates = {term.gate for term in assembly.terms}
+    numbers = [index for index in numbers if index not in gates]
+    blocks = [b for b in assembly.blocks if b.term < 0 or _is_on(assembly, child, b.term)]
+    kinds = [name for name, there in (("number", numbers), ("term", assembly.terms), ("block", blocks)) if there]
+    match rng.choice(kinds):
+        case "number":
+            index = rng.choice(numbers)
+            child[index] = not child[index]
+        case "term":
+            term = assembly.terms[rng.integers(len(assembly.terms))]
+            on = child[term.gate]
+            child[term.edges] = False if on else fresh[term.edges]
+            child[term.gate] = not on
+            if not on:
+                _fill_functions(assembly, term, child, rng, prior)
+        case _:
+            block = blocks[rng.integers(len(blocks))]
+            child[block.edges] = _varied(block, child[block.edges], rng, prior)
+
+
+def _varied(block: Block, own: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+    """Another sub-network near this one, or any other where there is none."""
+    if own.any() and block.function.operators:
+        varied = sampling.mutate(block.network, own[None], rng, replace(prior, maximum_edges=_EDGES_IN_FUNCTION))[0]
+        if varied.any() and (varied != own).any():
+            return varied
+    return _drawn_function(block, 1, rng, prior)[0]
+
+
+def _is_on(assembly: Assembly, child: np.ndarray, term: int) -> bool:
+    return bool(child[assembly.terms[term].gate])
+
+
+def _fill_functions(assembly, term, child: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
+    """A term that comes in brings a draw of its functions and all its parameters."""
+    number = assembly.terms.index(term)
+    for n in assembly.numbers:
+        if n.term == number and n.index < assembly.n_edges:
+            child[n.index] = True
+    for block in assembly.blocks:
+        if block.term == number:
+            child[block.edges] = _drawn_function(block, 1, rng, prior)[0]

@@ -1,0 +1,89 @@
+"""The text of a template, read: expressions over symbols, with every name accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy
+
+from ceql.errors import InputError
+from ceql.expression import FormulaError, parse_formula
+from ceql.templates.base import Template, Terms, Unknown
+
+
+def symbol(name: str) -> sympy.Symbol:
+    return sympy.Symbol(name, real=True)
+
+
+def read_frame(template: Template, columns: Sequence[str]) -> sympy.Expr:
+    """The formula of the whole, in columns, parameters, functions and sums."""
+    sums = [name for key, terms in template.sums.items() for name in (key, *terms.also)]
+    declared = [*template.parameters, *template.functions, *sums]
+    _check_functions(template.functions, columns)
+    _check_against(declared, columns)
+    return _read(template.formula, columns, declared, declared, "The template")
+
+
+def read_terms(template: Template, name: str, columns: Sequence[str]) -> dict[str, sympy.Expr]:
+    """Per sum over these terms, the formula of one term."""
+    terms = template.sums[name]
+    own = [*terms.parameters, *terms.functions]
+    shared = [*template.parameters, *template.functions]
+    _check_functions(terms.functions, columns)
+    _check_against(own, columns)
+    texts = {name: terms.formula, **terms.also}
+    read = {key: _read(text, columns, [*own, *shared], (), f"The sum {key!r}") for key, text in texts.items()}
+    used = {str(s) for expression in read.values() for s in expression.free_symbols}
+    _require_used(own, used, f"The sum {name!r}")
+    return read
+
+
+def gate_of(terms: Terms, expressions: Mapping[str, Any]) -> str | None:
+    """The parameter whose absence removes a term: a plain factor of it, such as an amplitude."""
+    if len(expressions) != 1:
+        return None
+    (expression,) = expressions.values()
+    for name, parameter in terms.parameters.items():
+        factor = symbol(name)
+        rest = expression / factor
+        if parameter.may_vanish and factor in expression.as_ordered_factors() and not rest.has(factor):
+            return name
+    return None
+
+
+def _read(text: str, columns: Sequence[str], declared: Sequence[str], needed: Sequence[str], what: str) -> Any:
+    try:
+        expression: Any = parse_formula(text, [*columns, *declared])
+    except FormulaError as error:
+        raise InputError(
+            f"{what} cannot be read: {error}. Its names are columns ({', '.join(columns)}) or declared as parameters, "
+            f"functions or sums ({', '.join(declared) or 'none'})."
+        ) from error
+    _require_used(needed, {str(s) for s in expression.free_symbols}, what)
+    # What the user wrote is known: as fractions these numbers stay as they are when constants are fitted.
+    return expression.xreplace(
+        {number: sympy.Rational(repr(float(number))) for number in expression.atoms(sympy.Float)}
+    )
+
+
+def _require_used(needed: Sequence[str], used: set[str], what: str) -> None:
+    idle = [name for name in needed if name not in used]
+    if idle:
+        raise InputError(f"{what} declares {', '.join(idle)} but does not use it: add it to the formula or remove it.")
+
+
+def _check_functions(functions: Mapping[str, Unknown], columns: Sequence[str]) -> None:
+    for name, function in functions.items():
+        strangers = [column for column in function.inputs if column not in columns]
+        if strangers:
+            raise InputError(
+                f"The function {name!r} of the template takes {', '.join(strangers)}, which is no column of the data. "
+                f"There are: {', '.join(columns)}."
+            )
+
+
+def _check_against(declared: Sequence[str], columns: Sequence[str]) -> None:
+    both = [name for name in declared if name in columns]
+    if both:
+        raise InputError(f"{', '.join(both)} is declared in the template and also a column of the data: rename one.")

@@ -1,0 +1,209 @@
+"""A template as one tape: the frame, its terms and the networks of its functions, in the order they need each other.
+
+A denominator, and the argument of a log or a root, gets an imaginary part of its own where something in it is to be
+found: with it a pole can pass over data points during the search. These are the last parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from ceql.engine.record import embed
+from ceql.engine.tape import Tape, TapeBuilder
+from ceql.errors import InputError
+from ceql.templates.reading import symbol
+
+if TYPE_CHECKING:
+    from ceql.templates.assembly import Assembly, Block, Number
+
+_PLAIN = {sympy.exp: "exp", sympy.tanh: "tanh", sympy.Abs: "abs"}
+_SMOOTHED = {sympy.log: "log", sympy.sin: "sin", sympy.cos: "cos"}
+_WHOLE = -1
+_ALWAYS = -1  # in place of a parameter: a fixed coefficient
+
+Edge = tuple[int, int, float]  # source slot, parameter, coefficient
+
+
+def record(assembly: Assembly) -> tuple[Tape, int]:
+    """The tape, and how many imaginary parts of the frame stand at the end of its parameters."""
+    return _Recorder(assembly).finish()
+
+
+class _Recorder:
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        self.tape = TapeBuilder(assembly.n_inputs)
+        self._declare_parameters()
+        self.n_smoothing = 0
+        self.unknown = {symbol(number.name) for number in assembly.numbers}
+        self.unknown |= {symbol(block.name) for block in assembly.blocks}
+
+    def _declare_parameters(self) -> None:
+        assembly = self.assembly
+        last = assembly.n_real + sum(b.network.n_params - b.network.n_edges for b in assembly.blocks)
+        bounds = {number.index: number.bounds for number in assembly.numbers}
+        bounds |= {term.gate: (1.0, 1.0) for term in assembly.terms if term.held}
+        for index in range(last):
+            self.tape.parameter(*bounds.get(index, ()))
+
+    def finish(self) -> tuple[Tape, int]:
+        assembly = self.assembly
+        whole = _Scope(self, _WHOLE)
+        sums: dict[str, list[Edge]] = {}
+        for number, term in enumerate(assembly.terms):
+            scope = _Scope(self, number, whole)
+            for name, form in assembly.term_forms[term.sum].items():
+                slot, parameter, coefficient = scope.edge(form)
+                if term.held:
+                    slot, parameter, coefficient = scope.slot(form), term.gate, 1.0
+                sums.setdefault(name, []).append((slot, parameter, coefficient))
+        for name, edges in sums.items():
+            whole.known[symbol(name)] = self.tape.linear(edges)
+            self.unknown.add(symbol(name))
+        slot, parameter, coefficient = whole.edge(assembly.frame)
+        output = self.tape.linear([(slot, parameter, coefficient / assembly.scaling.y)])
+        return self.tape.finish(output), self.n_smoothing
+
+    def smoothing(self, argument: Any) -> int | None:
+        """An imaginary part for this argument, unless everything in it is known."""
+        if not argument.free_symbols & self.unknown:
+            return None
+        self.n_smoothing += 1
+        return self.tape.linear([(self.tape.one, self.tape.parameter(), 1.0)])
+
+
+class _Scope:
+    """The names of one term, or of the whole, and what was written for them already."""
+
+    def __init__(self, recorder: _Recorder, term: int, outer: _Scope | None = None) -> None:
+        self.recorder, self.tape = recorder, recorder.tape
+        assembly = recorder.assembly
+        self.known: dict[Any, int] = {}
+        self.outer = outer
+        self.plain: dict[Any, Number] = {}
+        self.lonely: dict[Any, Number] = {}
+        for number in assembly.numbers:
+            if number.term == term:
+                (self.plain if number.parameter.sign is None else self.lonely)[symbol(number.name)] = number
+        self.blocks: dict[Any, Block] = {symbol(b.name): b for b in assembly.blocks if b.term == term}
+        self.columns: Mapping[Any, int] = {symbol(name): k for k, name in enumerate(assembly.names)}
+
+    def _owner(self, name: Any) -> _Scope:
+        """Names of the whole are written once, for all terms."""
+        own = name in self.plain or name in self.lonely or name in self.blocks or name in self.known
+        return self if own or self.outer is None else self.outer
+
+    def _split(self, expression: Any) -> tuple[float, Number | None, Any]:
+        """A number, a parameter and the rest, of which the expression is the product."""
+        coefficient, rest = expression.as_coeff_Mul()
+        for factor in sympy.Mul.make_args(rest):
+            number = self._owner(factor).plain.get(factor)
+            if number is not None:
+                return float(coefficient), number, rest / factor
+        return float(coefficient), None, rest
+
+    def edge(self, expression: Any) -> Edge:
+        """The expression as slot times parameter times coefficient, so that sums need no node for a product."""
+        coefficient, number, rest = self._split(expression)
+        parameter = _ALWAYS if number is None else number.index
+        coefficient *= 1.0 if number is None else number.parameter.size
+        if rest == 1:
+            return self.tape.one, parameter, coefficient
+        if rest in self.columns:
+            column = self.columns[rest]
+            return column, parameter, coefficient * float(self.recorder.assembly.scaling.x[column])
+        return self.slot(rest), parameter, coefficient
+
+    def slot(self, expression: Any) -> int:
+        owner = self._owner(expression) if expression.is_Symbol else self
+        if expression not in owner.known:
+            owner.known[expression] = owner._written(expression)
+        return owner.known[expression]
+
+    def _written(self, expression: Any) -> int:
+        if expression in self.blocks:
+            return self._function(self.blocks[expression])
+        if expression in self.lonely:
+            return self._with_sign(self.lonely[expression])
+        if expression.is_Symbol or expression.is_number:
+            return self._alone(self.edge(expression))
+        if expression.is_Add:
+            return self.tape.linear([self.edge(term) for term in expression.args])
+        if expression.is_Mul:
+            return self._product(expression)
+        if expression.is_Pow and expression.base is not sympy.E:
+            return self._power(expression.base, expression.exp)
+        return self._call(expression)
+
+    def _alone(self, edge: Edge) -> int:
+        slot, parameter, coefficient = edge
+        return slot if parameter == _ALWAYS and coefficient == 1.0 else self.tape.linear([edge])
+
+    def _with_sign(self, number: Number) -> int:
+        root = self.tape.linear([(self.tape.one, number.index, 1.0)])
+        sign = 1.0 if number.parameter.sign == "+" else -1.0
+        size = sign * number.parameter.size
+        square = self.tape.operator("square", root)
+        return square if size == 1.0 else self.tape.linear([(square, _ALWAYS, size)])
+
+    def _function(self, block: Block) -> int:
+        slot = embed(block.network, self.tape, block.columns, block.first, block.imaginary)
+        about = block.function.about
+        return slot if about == 1.0 else self.tape.linear([(slot, _ALWAYS, float(about))])
+
+    def _product(self, expression: Any) -> int:
+        coefficient, number, _ = self._split(expression)
+        if coefficient != 1.0 or number is not None:
+            return self.tape.linear([self.edge(expression)])
+        above, below = [], []
+        for factor in expression.args:
+            base, exponent = factor.as_base_exp()
+            is_divisor = base is not sympy.E and exponent.is_number and exponent.is_negative
+            (below if is_divisor else above).append(base**-exponent if is_divisor else factor)
+        if not below:
+            return self._times(above)
+        return self._quotient(self._times(above) if above else self.tape.one, sympy.Mul(*below))
+
+    def _times(self, factors: list[Any]) -> int:
+        slot = self.slot(factors[0])
+        for factor in factors[1:]:
+            slot = self.tape.operator("mul", slot, self.slot(factor))
+        return slot
+
+    def _quotient(self, numerator: int, denominator: Any) -> int:
+        return self.tape.operator("div", numerator, self.slot(denominator), self.recorder.smoothing(denominator))
+
+    def _power(self, base: Any, exponent: Any) -> int:
+        if exponent.is_number and exponent.is_negative:
+            return self._quotient(self.tape.one, base**-exponent)
+        if exponent in (2, 3):
+            return self.tape.operator("square" if exponent == 2 else "cube", self.slot(base))
+        if exponent == sympy.Rational(1, 2):
+            return self._sqrt(base)
+        if exponent.is_Integer and exponent > 3:
+            half = self.slot(base ** (exponent // 2))
+            square = self.tape.operator("square", half)
+            return square if exponent % 2 == 0 else self.tape.operator("mul", square, self.slot(base))
+        argument = self.slot(base)
+        self.tape.penalise(self.tape.operator("shortfall", argument))
+        return self.tape.operator("pow", argument, self.recorder.smoothing(base), self.slot(exponent))
+
+    def _sqrt(self, base: Any) -> int:
+        argument = self.slot(base)
+        self.tape.penalise(self.tape.operator("shortfall", argument))
+        return self.tape.operator("sqrt", argument, self.recorder.smoothing(base))
+
+    def _call(self, expression: Any) -> int:
+        argument = expression.exp if expression.is_Pow else expression.args[0]
+        kind = sympy.exp if expression.is_Pow else expression.func
+        if kind in _PLAIN:
+            return self.tape.operator(_PLAIN[kind], self.slot(argument))
+        if kind in _SMOOTHED:
+            if kind is sympy.log:
+                self.tape.penalise(self.tape.operator("shortfall", self.slot(argument)))
+            return self.tape.operator(_SMOOTHED[kind], self.slot(argument), self.recorder.smoothing(argument))
+        known = ", ".join(sorted(f.__name__ for f in (*_PLAIN, *_SMOOTHED)))
+        raise InputError(f"A template cannot contain {kind.__name__}. Use +, -, *, /, powers, sqrt, {known}.")

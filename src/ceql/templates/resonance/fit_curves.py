@@ -1,0 +1,147 @@
+"""The door to the fit of resonances: checks what is given, chooses a model and reports what was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ceql.engine import fit
+from ceql.errors import InputError, unknown_name
+from ceql.templates.resonance import laws
+from ceql.templates.resonance.fitting import Curves, Options, fit_model
+from ceql.templates.resonance.forms import FORMS
+from ceql.templates.resonance.model import ResonanceModel
+from ceql.templates.resonance.result import ResonanceFit, formula_of, make_terms
+
+WEIGHTINGS = ("linear", "db")
+_FLOOR = 0.03  # of the median magnitude: below it relative errors count no more
+_STARTS = 40
+_MOST_SAMPLES = 60_000  # for standard errors
+_SHARE = 0.9  # of the time limit after which stages are cut short
+
+
+def fit_resonances(
+    frequency: Any,
+    curves: Any,
+    conditions: Any,
+    *,
+    names: Sequence[str] = ("d",),
+    form: str = "paper",
+    max_terms: int = 6,
+    max_parameters: int | None = None,
+    weighting: str = "linear",
+    seed: int = 0,
+    time_limit: float = 60.0,
+    complex_weights: bool = True,
+    threads: int | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> ResonanceFit:
+    """Fits one formula to curves over a frequency, measured under several conditions.
+
+    `curves` is (n_conditions, n): magnitudes, or complex values for form="modal". `conditions` is (n_conditions, k),
+    with the k `names` that become symbols of the formula. No peak positions are needed. weighting="db" counts relative
+    errors, so that small peaks matter as much as large ones. `progress` is told a stage and a fraction.
+    """
+    begin = time.perf_counter()
+    names = tuple(names)
+    data = _checked(frequency, curves, conditions, names, weighting)
+    if form not in FORMS:
+        raise unknown_name("form of resonances", form, FORMS)
+    if not 1 <= max_terms <= 60:
+        raise InputError(f"max_terms must be 1 to 60, not {max_terms!r}.")
+    if not time_limit > 0:
+        raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}.")
+    functions = laws.basis(data.conditions)
+    model = _model(data, form, max_terms, functions)
+    options = Options(
+        _STARTS,
+        seed,
+        time.monotonic() + _SHARE * time_limit,
+        complex_weights,
+        threads or fit.default_threads(),
+        max_parameters,
+        progress,
+    )
+    found = fit_model(model, data, options)
+    few = data.thinned(max(200, _MOST_SAMPLES // len(data.values)))
+    samples = model.samples(few.frequency, few.values, few.conditions, few.weight)
+    errors = model.standard_errors(found.state, samples, found.state.misfit, found.n_independent)
+    return ResonanceFit(
+        form=form,
+        expression=formula_of(model, found.state, names),
+        terms=make_terms(model, found.state, names, errors, found.clear, data.conditions),
+        background=model.background_of(found.state),
+        n_parameters=model.n_parameters(found.state),
+        r2=r_squared(data.values, model.values(found.state, data.frequency, data.conditions)),
+        poles_over_starts=found.centres_of_starts,
+        seconds=time.perf_counter() - begin,
+        starts=found.n_starts,
+        names=names,
+        message=_message(data, found),
+        model=model,
+        state=found.state,
+    )
+
+
+def r_squared(measured: np.ndarray, predicted: np.ndarray) -> float:
+    """Share of the variance explained; of complex values real and imaginary part together."""
+    spread = np.sum(np.abs(measured - measured.mean()) ** 2)
+    return float(1.0 - np.sum(np.abs(measured - predicted) ** 2) / spread) if spread > 0 else float("nan")
+
+
+def _model(data: Curves, form: str, max_terms: int, functions: tuple[laws.Function, ...]) -> ResonanceModel:
+    sizes = np.array([np.max(np.abs(function.values(data.conditions))) for function in functions])
+    magnitude = float(np.sqrt(np.mean(data.magnitudes**2)))
+    complex_values = bool(np.iscomplexobj(data.values))
+    return ResonanceModel(form, max_terms, functions, float(data.frequency.max()), magnitude, sizes, complex_values)
+
+
+def _message(data: Curves, found: Any) -> str:
+    parts = []
+    if len(data.conditions) == 1 or not np.ptp(data.conditions, axis=0).any():
+        parts.append("There is a single condition, so every centre is a constant.")
+    if not found.clear:
+        parts.append("No clear resonance was found: no peak stands 10 dB above its surroundings.")
+    return " ".join(parts)
+
+
+def _checked(frequency: Any, curves: Any, conditions: Any, names: tuple[str, ...], weighting: str) -> Curves:
+    frequency = np.asarray(frequency, float)
+    values = np.asarray(curves)
+    conditions = np.asarray(conditions, float)
+    conditions = conditions.reshape(-1, 1) if conditions.ndim == 1 else conditions
+    if frequency.ndim != 1 or len(frequency) < 20:
+        raise InputError("frequency must be one row of at least 20 numbers.")
+    if not (np.diff(frequency) > 0).all():
+        raise InputError("frequency must rise from one point to the next: sort the points and remove repeated ones.")
+    if values.ndim != 2 or values.shape[1] != len(frequency):
+        raise InputError(f"curves must have the shape (conditions, {len(frequency)}), not {values.shape}.")
+    if conditions.shape != (len(values), len(names)):
+        raise InputError(
+            f"conditions must have one row per curve and one column per name, ({len(values)}, {len(names)}), "
+            f"not {conditions.shape}."
+        )
+    if "w" in names or len(set(names)) < len(names):
+        raise InputError("names of the conditions must differ from each other and from w, the frequency.")
+    if not (np.isfinite(frequency).all() and np.isfinite(values).all() and np.isfinite(conditions).all()):
+        raise InputError("frequency, curves and conditions must be finite numbers: drop the points that are not.")
+    if not np.iscomplexobj(values):
+        values = values.astype(float)
+        if (values < 0).any():
+            raise InputError("curves has negative values: give magnitudes on a linear scale, not decibels.")
+    if np.abs(values).max() == 0:
+        raise InputError("curves is zero everywhere: there is nothing to fit.")
+    if weighting not in WEIGHTINGS:
+        raise unknown_name("weighting", weighting, WEIGHTINGS)
+    return Curves(frequency, values, conditions, _weights(np.abs(values), weighting))
+
+
+def _weights(magnitude: np.ndarray, weighting: str) -> np.ndarray:
+    """Mean one. A small error in dB is a relative error, so that is what is weighed."""
+    if weighting == "linear":
+        return np.ones(magnitude.shape)
+    weight = 1.0 / (magnitude**2 + (_FLOOR * np.median(magnitude)) ** 2)
+    return weight / weight.mean()

@@ -1,0 +1,382 @@
+"""Fits of resonances: many starts in the engine at once, laws chosen by prediction, terms dropped that do not pay.
+
+Stage 1 fits all starts on thinned curves, first with imaginary parts in the denominators, which shrink while a penalty
+on them grows. Stage 2 looks at the centres curve by curve and chooses the law of each term anew. Stage 3 fits
+everything jointly. Stage 4 removes terms as long as an information criterion falls, and fits to all points.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ceql.engine import fit
+from ceql.templates.resonance import laws, starts
+from ceql.templates.resonance.model import Mode, ResonanceModel, State
+from ceql.templates.resonance.peaks import Track, find_tracks
+
+_POINTS = 1600  # of a curve in the early stages
+_COARSE = 200  # of a curve away from its peaks, where there are many curves
+_REFINED = 6  # starts that get laws of their own
+_IMAGINARY = (1e-3, 1e-1, 1e1)  # the penalty on imaginary parts, relative to their size at the start
+_CANCELLING = 1.5  # terms that are together so many times larger than their sum work against each other
+_PRICE = 2.0  # of a parameter, in the criterion
+_SHIFT = 4.0  # half widths by which a centre of a single curve may differ from the joint one
+_REACH = 6.0  # half widths around a peak that are looked at closely when points must be saved
+_TRUSTED = 0.7  # share of curves that must show a centre of their own for a law to be fitted to these
+_MANY, _REPRESENTATIVES = 12, 4  # from so many curves on, so few of them are used to find the terms
+_EXACT = 1e-12  # relative misfit that is good enough: beyond it no term is needed
+_KEPT = 3.0  # half widths of a clear peak within which a term must stay to count as standing for it
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Measured curves on one frequency grid, with the weight of every point."""
+
+    frequency: np.ndarray
+    values: np.ndarray  # (n_conditions, n)
+    conditions: np.ndarray  # (n_conditions, k)
+    weight: np.ndarray
+
+    @property
+    def magnitudes(self) -> np.ndarray:
+        return np.abs(self.values)
+
+    def thinned(self, points: int) -> Curves:
+        every = max(1, -(-len(self.frequency) // points))
+        return replace(
+            self, frequency=self.frequency[::every], values=self.values[:, ::every], weight=self.weight[:, ::every]
+        )
+
+    def focused(self, tracks: Sequence[Track], points: int, per_width: float) -> Curves:
+        """About so many points, and more where these peaks are; each weighs as much as the points it stands for."""
+        step = float(np.median(np.diff(self.frequency)))
+        spacing = np.full(len(self.frequency), max(1, len(self.frequency) // points))
+        for track in tracks:
+            reach = _REACH * track.half_width
+            low, high = np.nanmin(track.position) - reach, np.nanmax(track.position) + reach
+            near = (self.frequency >= low) & (self.frequency <= high)
+            spacing[near] = np.minimum(spacing[near], max(1, int(track.half_width / (per_width * step))))
+        kept, here = [], 0
+        while here < len(spacing):
+            kept.append(here)
+            here += int(spacing[here : here + spacing[here]].min())  # no jump into the middle of a peak
+        share = np.diff([*kept, len(spacing)])
+        weight = self.weight[:, kept] * share / share.mean()
+        return replace(self, frequency=self.frequency[kept], values=self.values[:, kept], weight=weight)
+
+    def only(self, rows: list[int] | np.ndarray) -> Curves:
+        return replace(self, values=self.values[rows], conditions=self.conditions[rows], weight=self.weight[rows])
+
+
+@dataclass(frozen=True)
+class Options:
+    n_starts: int = 40
+    seed: int = 0
+    deadline: float = np.inf
+    complex_weights: bool = True
+    threads: int = 1
+    max_parameters: int | None = None
+    progress: Callable[[str, float], None] | None = None
+
+    def tell(self, what: str, fraction: float) -> None:
+        if self.progress is not None:
+            self.progress(what, fraction)
+
+    def run(self) -> dict:
+        left = self.deadline - time.monotonic()
+        return {"threads": self.threads, "time_limit": 0.0 if left == np.inf else max(left, 1e-2)}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    state: State
+    centres_of_starts: list[np.ndarray]
+    n_starts: int
+    clear: set[int]  # places of the terms that stand for a clear peak
+    n_independent: float
+
+
+def fit_model(model: ResonanceModel, curves: Curves, options: Options) -> Outcome:
+    """The best terms found for the curves."""
+    columns = model.columns(curves.conditions)
+    tracks = find_tracks(curves.frequency, curves.magnitudes, curves.conditions)
+    landscape = starts.survey(
+        curves.frequency, curves.magnitudes, columns, laws.prices(model.functions), tracks, model.most
+    )
+    many = len(curves.values) > _MANY
+    few = curves.focused(landscape.clear, _COARSE, 1.5) if many else curves.thinned(_POINTS)
+    judge = _Judge(model, landscape, few)
+    refined, centres, n_starts = (_explored_by_few if many else _explored)(model, curves, few, judge, options)
+    options.tell("pruning", 0.8)
+    best = _pruned(model, few, min(refined, key=judge.score), judge, options)
+    full = curves.focused(landscape.clear, _COARSE, 3.0) if many else curves
+    (last,) = _fitted(model, full, [best], options, 10 if many else 60)
+    clear = {term for track in landscape.clear if (term := judge.stands_for(last, track)) is not None}
+    return Outcome(last, centres, n_starts, clear, judge.n_independent)
+
+
+Explored = tuple[list[State], list[np.ndarray], int]
+
+
+def _explored(model: ResonanceModel, _: Curves, curves: Curves, judge: _Judge, options: Options) -> Explored:
+    """The best of many starts, with and without laws of their own; and the centres that all starts found."""
+    states = _all_starts(model, curves, judge.landscape, options)
+    middle = judge.landscape.columns[_middle(curves.conditions)]
+    centres = [np.array([float(mode.centre(middle)) for mode in model.modes(state)]) for state in states]
+    best_first = sorted(states, key=judge.score)
+    refined = [best_first[0]]
+    for k, state in enumerate(best_first[:_REFINED]):
+        options.tell("laws", 0.3 + 0.5 * k / _REFINED)
+        modes = model.modes(state)
+        begun = np.array([mode.centre(judge.landscape.columns) for mode in modes]).T
+        refined.append(_with_laws(model, curves, curves, modes, begun, model.background_of(state), options))
+        if time.monotonic() > options.deadline:
+            break
+    return refined, centres, len(states)
+
+
+def _explored_by_few(model: ResonanceModel, curves: Curves, joint: Curves, judge: _Judge, options: Options) -> Explored:
+    """Many curves: a few of them say which terms there are, each with centres of its own; then all say the laws."""
+    rows = _spread_out(curves.conditions, _REPRESENTATIVES)
+    marks = np.eye(len(rows))[:, 1:]
+    functions = tuple(laws.Function("id", (k,)) for k in range(marks.shape[1]))
+    free = replace(model, functions=functions, sizes=np.ones(len(functions)))
+    sample = replace(curves.only(rows), conditions=marks).thinned(_POINTS)
+    tracks = _tracks_of(judge.landscape, rows)
+    own = starts.survey(
+        sample.frequency, sample.magnitudes, marks, np.ones(marks.shape[1]), tracks, model.most, free=True
+    )
+    inner = _Judge(free, own, sample)
+    states = _all_starts(free, sample, own, options)
+    best = min(states, key=inner.score)
+    centres = [np.array([float(mode.centre(marks[0])) for mode in free.modes(state)]) for state in states]
+    begun, modes = [], free.modes(best)
+    for term, mode in zip(free.live_terms(best), modes, strict=True):
+        place = np.full(len(curves.values), float(np.mean(mode.centre(marks))))
+        for track in judge.landscape.clear:
+            if inner.stands_for(best, replace(track, position=track.position[rows])) == term:
+                place = np.where(np.isfinite(track.position), track.position, place)
+        begun.append(place)
+    options.tell("laws", 0.4)
+    single = curves.thinned(2 * _POINTS)
+    state = _with_laws(model, joint, single, modes, np.array(begun).T, free.background_of(best), options)
+    return [state], centres, len(states)
+
+
+def _tracks_of(landscape: starts.Landscape, rows: np.ndarray) -> list[Track]:
+    """The same tracks as the chosen curves show them."""
+    tracks = [replace(t, position=t.position[rows]) for t in (*landscape.clear, *landscape.faint)]
+    seen = [replace(t, seen=float(np.isfinite(t.position).mean())) for t in tracks]
+    return [track for track in seen if track.seen > 0]
+
+
+def _spread_out(conditions: np.ndarray, count: int) -> np.ndarray:
+    """Rows far from each other, beginning in the middle."""
+    spread = np.where(np.ptp(conditions, axis=0) > 0, np.ptp(conditions, axis=0), 1.0)
+    rows = [_middle(conditions)]
+    nearest = np.full(len(conditions), np.inf)
+    while len(rows) < count:
+        nearest = np.minimum(nearest, np.linalg.norm((conditions - conditions[rows[-1]]) / spread, axis=1))
+        rows.append(int(np.argmax(nearest)))
+    return np.array(rows)
+
+
+def _all_starts(model: ResonanceModel, curves: Curves, landscape: starts.Landscape, options: Options) -> list[State]:
+    rng = np.random.default_rng([options.seed, 5])
+    drawn = [starts.draw(model, landscape, rng, first=k == 0) for k in range(options.n_starts)]
+    options.tell("starts", 0.1)
+    return _first_fits(model, curves, drawn, options)
+
+
+def _middle(conditions: np.ndarray) -> int:
+    spread = np.where(np.ptp(conditions, axis=0) > 0, np.ptp(conditions, axis=0), 1.0)
+    return int(np.argmin(np.linalg.norm((conditions - conditions.mean(axis=0)) / spread, axis=1)))
+
+
+def _samples(model: ResonanceModel, curves: Curves) -> fit.Samples:
+    return model.samples(curves.frequency, curves.values, curves.conditions, curves.weight)
+
+
+def _first_fits(model: ResonanceModel, curves: Curves, drawn: list[list[Mode]], options: Options) -> list[State]:
+    begun = [model.state(_with_residues(model, curves, modes)) for modes in drawn]
+    if options.complex_weights:
+        begun = _through_complex(model, curves, drawn, begun, options)
+    return _fitted(model, curves, begun, options, 150)
+
+
+def _through_complex(
+    model: ResonanceModel, curves: Curves, drawn: list[list[Mode]], begun: list[State], options: Options
+) -> list[State]:
+    """Peaks widened by imaginary parts see farther; the penalty then narrows them to their own width."""
+    assembly, samples = model.assembly, _samples(model, curves)
+    columns = model.columns(curves.conditions)
+    parts = np.array([model.smoothing(modes, columns) for modes in drawn])
+    masks = assembly.parameter_mask(np.array([state.edges for state in begun]), imaginary=False) | (parts > 0)
+    params = np.array([state.params for state in begun]) + parts
+    sizes = parts.max(axis=0)
+    ridge = np.where(sizes > 0, 1.0 / np.where(sizes > 0, sizes, 1.0) ** 2, 0.0)
+    for penalty in _IMAGINARY:
+        penalties = fit.Penalties(ridge=penalty * ridge)
+        fits = fit.levenberg(assembly.tape(), samples, params, masks, fit.Levenberg(15), penalties, **options.run())
+        params = fits.params
+    return [replace(state, params=row) for state, row in zip(begun, params, strict=True)]
+
+
+def _with_residues(model: ResonanceModel, curves: Curves, modes: list[Mode]) -> list[Mode]:
+    """Complex curves are linear in the residues: given poles, the best ones follow at once."""
+    if not model.complex_values:
+        return modes
+    w, columns = curves.frequency[None], model.columns(curves.conditions)
+    shapes = []
+    for mode in modes:
+        h = mode.centre(columns)[:, None]
+        shapes.append((w**2 / (h**2 - w**2 + 2j * mode.width * h * w)).ravel())
+    root = np.sqrt(curves.weight).ravel()
+    found = np.linalg.lstsq(np.array(shapes).T * root[:, None], curves.values.ravel() * root, rcond=None)[0]
+    return [replace(mode, amplitude=complex(residue)) for mode, residue in zip(modes, found, strict=True)]
+
+
+def _fitted(model: ResonanceModel, curves: Curves, states: list[State], options: Options, steps: int) -> list[State]:
+    """All of them by least squares on the real axis."""
+    assembly = model.assembly
+    edges = np.array([state.edges for state in states])
+    params = np.array([state.params for state in states])
+    masks = assembly.parameter_mask(edges, imaginary=False)
+    fits = fit.levenberg(assembly.tape(), _samples(model, curves), params, masks, fit.Levenberg(steps), **options.run())
+    misfit = np.where(np.isfinite(fits.misfit), fits.misfit, np.inf)
+    return [State(*row) for row in zip(edges, np.where(masks, fits.params, 0.0), misfit.tolist(), strict=True)]
+
+
+# ---- laws -----------------------------------------------------------------------------------------------------------
+
+
+def _with_laws(
+    model: ResonanceModel,
+    joint: Curves,
+    single: Curves,
+    modes: list[Mode],
+    begun: np.ndarray,
+    background: tuple[float, float],
+    options: Options,
+) -> State:
+    """These terms with the laws that predict their centres best, fitted jointly.
+
+    The centres are looked for in each curve of `single`, from `begun` on, (curves, terms); `joint` holds the same
+    curves for the fit of all.
+    """
+    columns = model.columns(single.conditions)
+    centres = centres_by_curve(model, single, modes, begun, background, options)
+    renewed = []
+    for mode, values, fallback in zip(modes, centres.T, begun.T, strict=True):
+        known = values if np.isfinite(values).mean() >= _TRUSTED else fallback
+        law = laws.choose(columns, known, laws.prices(model.functions))
+        coefficients = np.zeros(1 + columns.shape[1])
+        coefficients[[0, *(1 + k for k in law)]] = laws.coefficients(columns, known, law)
+        renewed.append(replace(mode, coefficients=coefficients))
+    return _fitted(model, joint, [model.state(renewed, background)], options, 100 if joint is single else 20)[0]
+
+
+def centres_by_curve(
+    model: ResonanceModel,
+    curves: Curves,
+    modes: list[Mode],
+    begun: np.ndarray,
+    background: tuple[float, float],
+    options: Options,
+) -> np.ndarray:
+    """Per curve and term, the centre that this curve alone asks for; NaN where it leads astray."""
+    alone = replace(model, most=len(modes), functions=(), sizes=np.zeros(0))
+    found = np.full(begun.shape, np.nan)
+    for row, centres in enumerate(begun):
+        placed = [replace(mode, coefficients=np.array([c])) for mode, c in zip(modes, centres, strict=True)]
+        (fitted,) = _fitted(alone, curves.only([row]), [alone.state(placed, background)], options, 40)
+        for term, mode in zip(alone.live_terms(fitted), alone.modes(fitted), strict=True):
+            half = modes[term].width if model.form == "paper" else modes[term].width * centres[term]
+            if abs(mode.coefficients[0] - centres[term]) <= _SHIFT * half:
+                found[row, term] = mode.coefficients[0]
+    return found
+
+
+# ---- which fit is better --------------------------------------------------------------------------------------------
+
+
+class _Judge:
+    """Scores fits: small is good. A clear peak that no term stands for counts more than any misfit."""
+
+    def __init__(self, model: ResonanceModel, landscape: starts.Landscape, curves: Curves) -> None:
+        self.model, self.landscape, self.curves = model, landscape, curves
+        widths = [track.half_width for track in (*landscape.clear, *landscape.faint)] or [np.inf]
+        band = float(np.ptp(curves.frequency))
+        # Neighbouring points of a curve tell the same: about one independent point per width of a peak.
+        independent = len(curves.values) * band / max(2.0 * float(np.median(widths)), band / len(curves.frequency))
+        self.n_independent = max(20.0, independent)
+
+    def score(self, state: State) -> tuple[int, float]:
+        if not np.isfinite(state.misfit):
+            return 10**6, np.inf
+        lost = self._strays(state)
+        lost += sum(self.stands_for(state, track) is None for track in self.landscape.clear)
+        cancelling = max(1.0, self.cancellation(state) / _CANCELLING)
+        fit_part = self.n_independent * np.log(max(state.misfit, _EXACT) * cancelling**2)
+        return lost, float(fit_part + _PRICE * self.model.n_parameters(state))
+
+    def _strays(self, state: State) -> int:
+        """Modes with a negative frequency somewhere: their damping would be negative."""
+        if self.model.form != "modal":
+            return 0
+        return sum(bool((mode.centre(self.landscape.columns) <= 0).any()) for mode in self.model.modes(state))
+
+    def stands_for(self, state: State, track: Track) -> int | None:
+        """The term whose centre follows the track."""
+        seen = np.isfinite(track.position)
+        for term in self.model.live_terms(state):
+            mode = self.model.mode(state, term)
+            off = np.abs(mode.centre(self.landscape.columns) - track.position)[seen]
+            allowed = max(_KEPT * track.half_width, 0.01 * float(np.nanmedian(track.position)))
+            half = mode.width if self.model.form == "paper" else mode.width * float(np.nanmedian(track.position))
+            if np.mean(off <= allowed) >= 0.7 and half <= 6.0 * track.half_width:
+                return term
+        return None
+
+    def cancellation(self, state: State) -> float:
+        """How much larger the terms are than their sum: two near-equal terms of opposite sign say nothing."""
+        if self.model.form != "paper":
+            return 1.0
+        w = self.curves.frequency[::4][None]
+        terms = []
+        for mode in self.model.modes(state):
+            h = mode.centre(self.landscape.columns)[:, None]
+            terms.append(mode.amplitude.real / ((w - h) ** 2 + mode.width**2))
+        total = np.abs(np.sum(terms, axis=0)).mean() if terms else 1.0
+        return float(np.sum([np.abs(term).mean() for term in terms]) / max(total, 1e-300))
+
+
+# ---- how many terms -------------------------------------------------------------------------------------------------
+
+
+def _pruned(model: ResonanceModel, curves: Curves, state: State, judge: _Judge, options: Options) -> State:
+    """Terms go as long as the criterion falls, or must go because there are too many parameters."""
+    limit = np.inf if options.max_parameters is None else options.max_parameters
+    while len(model.live_terms(state)) > 1:
+        smaller = _without_one(model, state)
+        candidates = sorted(_fitted(model, curves, smaller, options, 60), key=judge.score)
+        too_many = model.n_parameters(state) > limit
+        if not too_many and judge.score(candidates[0]) >= judge.score(state):
+            break
+        state = candidates[0]
+        if time.monotonic() > options.deadline:
+            break
+    return state
+
+
+def _without_one(model: ResonanceModel, state: State) -> list[State]:
+    assembly, masks = model.assembly, []
+    for term in model.live_terms(state):
+        edges = state.edges.copy()
+        edges[assembly.terms[term].gate] = False
+        masks.append(assembly.cleaned(edges))
+    return [replace(state, edges=edges) for edges in masks]

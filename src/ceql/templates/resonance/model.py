@@ -1,0 +1,214 @@
+"""Resonances as a tape and back: start values in, terms in the user's units out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ceql.data import Scaling
+from ceql.engine import fit
+from ceql.templates.assembly import WHOLE, Assembly, Block, Number
+from ceql.templates.base import Unknown
+from ceql.templates.resonance.forms import form_template
+from ceql.templates.resonance.laws import Function
+
+_ROWS_AT_ONCE = 200_000  # a table of many curves and basis functions would fill the memory
+
+
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """One resonance. `coefficients` are those of its law, the constant first; `width` is the half width in the paper's
+    form (the root of g), the damping ratio in the modal one. `amplitude` is A, or the residue R."""
+
+    amplitude: complex
+    coefficients: np.ndarray
+    width: float
+
+    @property
+    def law(self) -> tuple[int, ...]:
+        return tuple(int(k) for k in np.flatnonzero(self.coefficients[1:]))
+
+    def centre(self, columns: np.ndarray) -> np.ndarray:
+        return self.coefficients[0] + columns @ self.coefficients[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A point in the space of the fit: live edges, parameters, and the weighted mean square misfit there."""
+
+    edges: np.ndarray
+    params: np.ndarray
+    misfit: float = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class ResonanceModel:
+    """A form with at most so many terms, over a frequency and basis functions of the conditions."""
+
+    form: str
+    most: int
+    functions: tuple[Function, ...]
+    frequency: float  # size of the frequencies
+    magnitude: float  # size of the curves
+    sizes: np.ndarray  # of the basis functions
+    complex_values: bool
+
+    @property
+    def basis_names(self) -> tuple[str, ...]:
+        return tuple(f"q{k}" for k in range(len(self.functions)))
+
+    @cached_property
+    def assembly(self) -> Assembly:
+        inputs = self.basis_names or ("q0",)
+        law = Unknown(inputs, (), layers=1, about=self.frequency)
+        template = form_template(
+            self.form, law, self.most, self.frequency, self.magnitude, complex_values=self.complex_values
+        )
+        names = ("w", *inputs, *(("part",) if self.complex_values else ()))
+        sizes = [self.frequency, *(self.sizes if self.functions else [1.0]), *([1.0] if self.complex_values else [])]
+        return Assembly(template, names, Scaling(np.array(sizes, float), self.magnitude))
+
+    def columns(self, conditions: np.ndarray) -> np.ndarray:
+        """The basis functions at the conditions, (n, K)."""
+        return np.column_stack([np.zeros((len(conditions), 0)), *(f.values(conditions) for f in self.functions)])
+
+    def samples(self, frequency: np.ndarray, curves: np.ndarray, conditions: np.ndarray, weight: np.ndarray):
+        """Every point of every curve; of complex curves the real parts, then the imaginary parts."""
+        x = self._inputs(frequency, conditions)
+        if not self.complex_values:
+            return fit.Samples.of(x, curves.ravel() / self.magnitude, weight.ravel())
+        y = np.concatenate([np.real(curves).ravel(), np.imag(curves).ravel()]) / self.magnitude
+        return fit.Samples.of(x, y, np.tile(weight.ravel(), 2))
+
+    def _inputs(self, frequency: np.ndarray, conditions: np.ndarray) -> np.ndarray:
+        columns = self.columns(conditions) if self.functions else np.zeros((len(conditions), 1))
+        rows = np.column_stack([np.tile(frequency, len(conditions)), np.repeat(columns, len(frequency), axis=0)])
+        if self.complex_values:
+            part = np.repeat([0.0, 1.0], len(rows))
+            rows = np.column_stack([np.tile(rows, (2, 1)), part])
+        return rows / self.assembly.scaling.x
+
+    def values(self, state: State, frequency: np.ndarray, conditions: np.ndarray) -> np.ndarray:
+        """The curves of a fit, (n_conditions, n)."""
+        at_once = max(1, _ROWS_AT_ONCE // len(frequency))
+        parts = [conditions[k : k + at_once] for k in range(0, len(conditions), at_once)]
+        return np.concatenate([self._values(state, frequency, part) for part in parts])
+
+    def _values(self, state: State, frequency: np.ndarray, conditions: np.ndarray) -> np.ndarray:
+        x = self._inputs(frequency, conditions)
+        mask = self.assembly.parameter_mask(state.edges, imaginary=False)
+        y = fit.values(self.assembly.tape(), fit.Samples.of(x, np.zeros(len(x))), state.params, mask)[0]
+        y = y * self.magnitude
+        if self.complex_values:
+            real, imaginary = np.split(y, 2)
+            y = real + 1j * imaginary
+        return y.reshape(len(conditions), len(frequency))
+
+    @cached_property
+    def _places(self) -> list[tuple[dict[str, Number], Block, np.ndarray]]:
+        """Per term: its numbers, its law, and the edges of the law: constant first, then the basis functions."""
+        places = []
+        for term in range(self.most):
+            numbers = {n.name: n for n in self.assembly.numbers if n.term == term}
+            (block,) = (b for b in self.assembly.blocks if b.term == term)
+            readout, sources = block.network.sums[-1], block.network.edge_source
+            edge_of = {int(sources[e]): e + block.first for e in range(readout.first, readout.last)}
+            n_inputs = block.network.n_inputs
+            edges = [edge_of[n_inputs], *(edge_of[k] for k in range(n_inputs))][: 1 + len(self.functions)]
+            places.append((numbers, block, np.array(edges)))
+        return places
+
+    @cached_property
+    def background(self) -> dict[str, Number]:
+        return {n.name: n for n in self.assembly.numbers if n.term == WHOLE}
+
+    def state(self, modes: list[Mode], background: tuple[float, float] = (0.0, 0.0)) -> State:
+        """Where a fit with these terms begins."""
+        assembly = self.assembly
+        edges, params = np.zeros(assembly.n_edges, bool), np.zeros(assembly.n_params)
+        for number, value in zip(self.background.values(), background, strict=False):
+            edges[number.index], params[number.index] = True, number.raw(value)
+        for mode, (numbers, _, law), term in zip(modes, self._places, assembly.terms, strict=False):
+            sizes = np.concatenate([[1.0], self.sizes]) / self.frequency
+            edges[law[[0, *(1 + k for k in mode.law)]]] = True
+            params[law] = mode.coefficients * sizes
+            edges[term.gate] = True
+            if self.form == "paper":
+                values = {"A": mode.amplitude.real, "g": mode.width**2}
+            else:
+                params[term.gate] = 1.0
+                values = {"R": mode.amplitude.real, "I": mode.amplitude.imag, "z": mode.width}
+            for name, value in values.items():
+                params[numbers[name].index] = numbers[name].raw(value)
+                if numbers[name].index < assembly.n_edges:
+                    edges[numbers[name].index] = True
+        return State(edges, params)
+
+    def modes(self, state: State) -> list[Mode]:
+        """The terms of a fit, in their places; those that are off are left out."""
+        return [self.mode(state, term) for term in self.live_terms(state)]
+
+    def live_terms(self, state: State) -> list[int]:
+        return [k for k, term in enumerate(self.assembly.terms) if state.edges[term.gate]]
+
+    def mode(self, state: State, term: int) -> Mode:
+        numbers, _, law = self._places[term]
+        sizes = np.concatenate([[1.0], self.sizes]) / self.frequency
+        value = {name: float(number.value(state.params[number.index])) for name, number in numbers.items()}
+        coefficients = np.where(state.edges[law], state.params[law], 0.0) / sizes
+        if self.form == "paper":
+            return Mode(complex(value["A"]), coefficients, float(np.sqrt(value["g"])))
+        return Mode(complex(value["R"], value["I"]), coefficients, value["z"])
+
+    def background_of(self, state: State) -> tuple[float, float]:
+        found = [
+            float(n.value(state.params[n.index])) if state.edges[n.index] else 0.0 for n in self.background.values()
+        ]
+        return (found[0], found[1]) if found else (0.0, 0.0)
+
+    def smoothing(self, modes: list[Mode], columns: np.ndarray) -> np.ndarray:
+        """Start values of the imaginary parts, as large as the denominators are at their smallest."""
+        assembly = self.assembly
+        parts = np.zeros(assembly.n_params)
+        first = assembly.n_params - assembly.n_smoothing
+        for k, mode in enumerate(modes):
+            if self.form == "paper":
+                parts[first + k] = 2.0 * mode.width**2
+            else:
+                centre = float(np.median(mode.centre(columns)))
+                parts[first + 2 * k : first + 2 * k + 2] = 2.0 * (2.0 * mode.width * centre**2) ** 2
+        return parts
+
+    def n_parameters(self, state: State) -> int:
+        """Numbers in the formula."""
+        modes = self.modes(state)
+        of_modes = sum((2 if self.form == "paper" else 3) + 1 + len(mode.law) for mode in modes)
+        return of_modes + int(sum(state.edges[n.index] for n in self.background.values()))
+
+    def errors_of(self, term: int, errors: np.ndarray) -> tuple[float, float, float]:
+        """Standard errors of amplitude, width (g or damping ratio) and the constant of the centre."""
+        numbers, _, law = self._places[term]
+        names = ("A", "g") if self.form == "paper" else ("R", "z")
+        amplitude, width = (errors[numbers[name].index] for name in names)
+        return float(amplitude), float(width), float(errors[law[0]] * self.frequency)
+
+    def standard_errors(self, state: State, samples: fit.Samples, misfit: float, independent: float) -> np.ndarray:
+        """Of every parameter in its own unit, by linear propagation; NaN where it has none.
+
+        Neighbouring points are not independent: the residual variance is spread over `independent` points.
+        """
+        mask = self.assembly.parameter_mask(state.edges, imaginary=False)
+        _, jacobian = fit.jacobian(self.assembly.tape(), samples, state.params, mask)
+        slopes = np.array([number.slope(state.params[number.index]) for number in self.assembly.numbers])
+        errors = np.full(self.assembly.n_params, np.nan)
+        live = np.flatnonzero(mask & (np.abs(jacobian).max(axis=0) > 0))
+        weighted = jacobian[:, live] * np.sqrt(samples.weight)[:, None]
+        scale = np.linalg.norm(weighted, axis=0)
+        covariance = np.linalg.pinv((weighted / scale).T @ (weighted / scale)) / np.outer(scale, scale)
+        variance = misfit * len(samples.y) * (len(samples.y) / max(independent - len(live), 1.0))
+        errors[live] = np.sqrt(np.maximum(np.diag(covariance), 0.0) * variance / len(samples.y))
+        for number, slope in zip(self.assembly.numbers, slopes, strict=True):
+            errors[number.index] *= abs(slope)
+        return errors

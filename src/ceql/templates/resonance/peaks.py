@@ -1,0 +1,128 @@
+"""Peaks of measured curves, and which peak of one curve is which of another.
+
+No peak position is handed in by anybody. A peak is followed from curve to curve in the order in which the conditions
+are neighbours, so it may travel far over all of them as long as it moves little from one to the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.signal import find_peaks, peak_widths
+
+_FAINT = 3.0  # dB that a peak must stand out to be seen at all
+CLEAR = 10.0  # dB from which it is a resonance, however small it looks on a linear scale
+_FARTHEST = 0.05  # how far a peak may move from a curve to the next, as a share of its frequency
+_SMOOTHED = 1.5e-3  # of the band: width of the smoothing before peaks are looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """One peak over all curves: NaN where a curve does not show it."""
+
+    position: np.ndarray  # (n_curves,)
+    half_width: float  # median
+    height: float  # median, of the curve itself
+    prominence: float  # dB, median over the curves that show it
+    seen: float  # share of the curves
+
+    @property
+    def is_clear(self) -> bool:
+        return self.prominence >= CLEAR and self.seen >= 0.5
+
+    @property
+    def weight(self) -> float:
+        """How much of the area under a squared curve is its own."""
+        return self.height**2 * self.half_width
+
+
+@dataclass(frozen=True, eq=False)
+class _Peaks:
+    position: np.ndarray
+    half_width: np.ndarray
+    height: np.ndarray
+    prominence: np.ndarray
+
+
+def find_tracks(frequency: np.ndarray, magnitudes: np.ndarray, conditions: np.ndarray) -> list[Track]:
+    """All peaks of all curves, joined; the clearest first."""
+    seen = [_peaks_of(frequency, curve) for curve in magnitudes]
+    order, parent = _order(conditions)
+    members: list[dict[int, int]] = []  # per track: curve -> peak
+    for curve in order:
+        _assign(members, curve, parent[curve], seen, parent)
+    tracks = [_track(member, seen) for member in members]
+    return sorted(tracks, key=lambda track: (-track.is_clear, -track.weight if track.is_clear else -track.prominence))
+
+
+def _peaks_of(frequency: np.ndarray, magnitude: np.ndarray) -> _Peaks:
+    step = frequency[1] - frequency[0]
+    decibels = 20.0 * np.log10(np.maximum(magnitude, 1e-12 * magnitude.max()))
+    kernel_width = max(1, round(_SMOOTHED * len(frequency) / 2))
+    kernel = np.bartlett(2 * kernel_width + 1)[1:-1]
+    padded = np.pad(decibels, kernel_width - 1, mode="edge") if kernel_width > 1 else decibels
+    smooth = np.convolve(padded, kernel / kernel.sum(), mode="valid") if kernel_width > 1 else decibels
+    found, properties = find_peaks(smooth, prominence=_FAINT)
+    # Half power lies 3 dB below the top; a peak that stands out less is measured halfway down.
+    share = np.minimum(3.0 / np.maximum(properties["prominences"], 1e-9), 0.5)
+    parts = zip(found, share, strict=True)
+    widths = np.array([peak_widths(smooth, [peak], rel_height=part)[0][0] for peak, part in parts])
+    half = np.maximum(0.5 * step * widths, step) if len(found) else np.zeros(0)
+    return _Peaks(frequency[found], half, magnitude[found], properties["prominences"])
+
+
+def _order(conditions: np.ndarray) -> tuple[list[int], dict[int, int]]:
+    """Curves so that each comes after its nearest neighbour among those before it, which is its parent."""
+    spread = np.ptp(conditions, axis=0)
+    scaled = conditions / np.where(spread > 0, spread, 1.0)
+    distance = np.linalg.norm(scaled[:, None] - scaled[None], axis=-1)
+    first = int(np.argmin(distance.sum(axis=1)))
+    order, parent = [first], {first: first}
+    nearest = distance[first].copy()
+    owner = np.full(len(conditions), first)
+    while len(order) < len(conditions):
+        nearest[order] = np.inf
+        curve = int(np.argmin(nearest))
+        order.append(curve)
+        parent[curve] = int(owner[curve])
+        closer = distance[curve] < nearest
+        owner[closer] = curve
+        nearest = np.minimum(nearest, distance[curve])
+    return order, parent
+
+
+def _assign(
+    members: list[dict[int, int]], curve: int, parent: int, seen: list[_Peaks], parents: dict[int, int]
+) -> None:
+    """Gives the peaks of a curve to the tracks they continue; the rest begin new ones."""
+    here = seen[curve].position
+    expected = np.array([_last_known(member, parent, seen, parents) for member in members])
+    cost = np.abs(here[None, :] - expected[:, None]) / np.maximum(expected[:, None], 1e-300) if members else None
+    taken: set[int] = set()
+    if cost is not None and len(here):
+        rows, columns = linear_sum_assignment(np.minimum(cost, _FARTHEST))
+        for row, column in zip(rows, columns, strict=True):
+            if cost[row, column] < _FARTHEST:
+                members[row][curve] = int(column)
+                taken.add(int(column))
+    members.extend({curve: peak} for peak in range(len(here)) if peak not in taken)
+
+
+def _last_known(member: dict[int, int], curve: int, seen: list[_Peaks], parents: dict[int, int]) -> float:
+    while curve not in member and parents[curve] != curve:
+        curve = parents[curve]
+    known = curve if curve in member else next(iter(member))
+    return float(seen[known].position[member[known]])
+
+
+def _track(member: dict[int, int], seen: list[_Peaks]) -> Track:
+    position = np.full(len(seen), np.nan)
+    for curve, peak in member.items():
+        position[curve] = seen[curve].position[peak]
+
+    def median(name: str) -> float:
+        return float(np.median([getattr(seen[curve], name)[peak] for curve, peak in member.items()]))
+
+    return Track(position, median("half_width"), median("height"), median("prominence"), len(member) / len(seen))

@@ -1,0 +1,113 @@
+"""Where fits begin: at the clear peaks of the data, with other peaks and broad humps drawn at random beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ceql.templates.resonance import laws
+from ceql.templates.resonance.model import Mode, ResonanceModel
+from ceql.templates.resonance.peaks import Track
+
+_BROADEST, _NARROWEST = 0.5, 0.02  # half widths of random humps, as a share of the band
+_NUDGE = 1e-9
+_BEYOND = 0.3  # of the band: how far outside it a mode may sit
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """What the data show before any fit."""
+
+    frequency: np.ndarray
+    typical: np.ndarray  # median magnitude over the curves
+    columns: np.ndarray  # basis functions at the conditions
+    price: np.ndarray  # of each of them
+    clear: tuple[Track, ...]
+    faint: tuple[Track, ...]
+    free: bool = False  # whether the columns mark single curves, so that every centre is on its own
+
+    @cached_property
+    def laws(self) -> dict[int, np.ndarray]:
+        """Per track, by identity, the coefficients of the law that its positions suggest."""
+        return {id(track): self._law(track) for track in (*self.clear, *self.faint)}
+
+    def _law(self, track: Track) -> np.ndarray:
+        if self.free:
+            place = np.where(np.isfinite(track.position), track.position, np.nanmedian(track.position))
+            # No offset is exactly zero: a coefficient that is zero counts as none.
+            return np.concatenate([place[:1], place[1:] - place[0] + _NUDGE * place[0]])
+        law = laws.choose(self.columns, track.position, self.price) if track.seen > 0.5 else ()
+        coefficients = np.zeros(1 + self.columns.shape[1])
+        coefficients[[0, *(1 + k for k in law)]] = laws.coefficients(self.columns, track.position, law)
+        return coefficients
+
+
+def survey(
+    frequency: np.ndarray,
+    magnitudes: np.ndarray,
+    columns: np.ndarray,
+    price: np.ndarray,
+    tracks: list[Track],
+    most: int,
+    free: bool = False,
+) -> Landscape:
+    clear = tuple(track for track in tracks if track.is_clear)[:most]
+    faint = tuple(track for track in tracks if not any(track is other for other in clear))
+    return Landscape(frequency, np.median(magnitudes, axis=0), columns, price, clear, faint, free)
+
+
+def draw(model: ResonanceModel, landscape: Landscape, rng: np.random.Generator, first: bool) -> list[Mode]:
+    """The terms of one start. The first one takes the strongest peaks and a single hump, the others vary."""
+    free = model.most - len(landscape.clear)
+    n_humps = min(1, free) if first else int(rng.integers(0, free + 1))
+    chosen = [*landscape.clear, *_some(landscape.faint, free - n_humps, rng, first)]
+    modes = [_at_peak(model, track, landscape, rng, first) for track in chosen]
+    while len(modes) < model.most:
+        modes.append(_hump(model, landscape, rng))
+    return modes if model.form == "paper" else _with_signs(modes, rng, first)
+
+
+def _with_signs(modes: list[Mode], rng: np.random.Generator, first: bool) -> list[Mode]:
+    """Residues of one sign, as where a structure is driven and measured at one point; alternating ones; or any."""
+    order = np.argsort(np.argsort([mode.coefficients[0] for mode in modes]))
+    patterns = (np.ones(len(modes)), (-1.0) ** order, rng.choice([-1.0, 1.0], len(modes)))
+    signs = patterns[0 if first else rng.integers(len(patterns))]
+    return [replace(mode, amplitude=complex(sign * mode.amplitude)) for mode, sign in zip(modes, signs, strict=True)]
+
+
+def _some(tracks: tuple[Track, ...], count: int, rng: np.random.Generator, strongest: bool) -> list[Track]:
+    weight = np.array([track.weight * track.seen for track in tracks])
+    if strongest or len(tracks) <= count:
+        return [tracks[k] for k in np.argsort(-weight, kind="stable")[:count]]
+    chances = np.sqrt(weight) / np.sqrt(weight).sum()
+    return [tracks[k] for k in rng.choice(len(tracks), count, replace=False, p=chances)]
+
+
+def _at_peak(model: ResonanceModel, track: Track, landscape: Landscape, rng: np.random.Generator, plain: bool) -> Mode:
+    half = track.half_width * (1.0 if plain else np.exp(rng.normal(0.0, 0.3)))
+    centre = float(np.nanmedian(track.position))
+    return _mode(model, landscape.laws[id(track)], centre, half, track.height, rng)
+
+
+def _hump(model: ResonanceModel, landscape: Landscape, rng: np.random.Generator) -> Mode:
+    band = landscape.frequency[-1] - landscape.frequency[0]
+    beyond = _BEYOND * band if model.form == "modal" else 0.0
+    centre = max(rng.uniform(landscape.frequency[0] - beyond, landscape.frequency[-1] + beyond), 0.02 * band)
+    half = band * np.exp(rng.uniform(np.log(_NARROWEST), np.log(_BROADEST)))
+    height = 0.5 * float(np.interp(centre, landscape.frequency, landscape.typical))
+    coefficients = np.zeros(1 + landscape.columns.shape[1])
+    coefficients[0] = centre
+    return _mode(model, coefficients, centre, half, height, rng)
+
+
+def _mode(
+    model: ResonanceModel, coefficients: np.ndarray, centre: float, half: float, height: float, rng: np.random.Generator
+) -> Mode:
+    """A term of that half width and height in the form's own numbers."""
+    if model.form == "paper":
+        return Mode(complex(height * half**2), coefficients, half)
+    damping = min(half / centre, 0.5)
+    residue = 2.0 * damping * height
+    return Mode(complex(residue, 0.3 * residue * rng.normal()), coefficients, damping)
