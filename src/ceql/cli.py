@@ -15,6 +15,7 @@ from ceql import __version__
 from ceql.bench.cli import bench, bench_report
 from ceql.errors import CeqlError
 from ceql.figures.cli import figures
+from ceql.frf.cli import frf
 
 
 class _Suggesting(click.Group):
@@ -45,6 +46,7 @@ def cli() -> None:
 cli.add_command(bench)
 cli.add_command(bench_report)
 cli.add_command(figures)
+cli.add_command(frf)
 
 
 @cli.command()
@@ -67,6 +69,7 @@ def demo(seed: int, out: Path, quiet: bool) -> None:
 @click.option("--max-complexity", type=click.IntRange(1))
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
+@click.option("--device", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True)
 @click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
 @click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
@@ -79,6 +82,7 @@ def fit(
     max_complexity: int | None,
     seed: int,
     jobs: int | None,
+    device: str,
     address: str | None,
     json_out: Path | None,
     quiet: bool,
@@ -105,6 +109,7 @@ def fit(
         max_complexity=max_complexity,
         random_state=seed,
         n_jobs=jobs,
+        device=device,
         verbose=False if quiet else None,
     )
     with cluster(address) if address else nullcontext():

@@ -1,0 +1,210 @@
+"""The command `ceql frf`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ceql.frf.analysis import Analysis, Settings
+    from ceql.frf.readers import Reading
+
+_DEMO_REPETITIONS = 10
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--demo", is_flag=True, help="Use an embedded beam with known truth instead of files.")
+@click.option(
+    "--form", type=click.Choice(["paper", "modal"]), help="The kind of sum. [default: paper; the demo: modal, complex]"
+)
+@click.option("--max-terms", type=click.IntRange(1), default=6, show_default=True, help="The most resonances.")
+@click.option("--max-parameters", type=click.IntRange(1), help="The most fitted numbers.")
+@click.option("--weighting", type=click.Choice(["linear", "db"]), default="linear", show_default=True)
+@click.option("--complex", "fit_complex", is_flag=True, help="Fit magnitude and phase together (modal form).")
+@click.option(
+    "--split", "split_rule", help="Held-out repetitions: first:56 trains on 1 to 56, every:5 holds out each 5th."
+)
+@click.option("--leave-out", type=float, metavar="LEVEL", help="Train without this level and predict it.")
+@click.option("--band", help="Frequencies to use, LOW:HIGH in Hz.")
+@click.option("--windows", default="", help="Where to compare peaks: 100:200,330:450. [default: found in the curves]")
+@click.option("--pattern", default="", help="Where names hold the condition: 'damage_{d}/P-{repetition}-*.txt'.")
+@click.option(
+    "--level", "levels", multiple=True, metavar="WORD=NUMBER", help="The level that a word in a name stands for."
+)
+@click.option("--conditions", type=click.Path(path_type=Path), help="A table with 'file', 'folder' or 'repetition'.")
+@click.option("--kind", type=click.Choice(["receptance", "mobility", "accelerance", "ratio"]), help="The FRF type.")
+@click.option("--unit", default="", help="The unit of the response, such as m/s²/N.")
+@click.option("--magnitude", type=click.Choice(["auto", "db", "linear"]), default="auto", show_default=True)
+@click.option("--columns", default="", help="Names of columns or arrays: frequency=f,magnitude=A.")
+@click.option("--channel", default="", help="One of several curves in a file: S21, or 3Z/1Z.")
+@click.option("--grid", type=click.Choice(["refuse", "interpolate"]), default="refuse", show_default=True,
+              help="What to do with unequal frequencies and gaps.")  # fmt: skip
+@click.option("--thin", type=click.IntRange(1), default=1, show_default=True, help="Use every so manieth frequency.")
+@click.option("--real-weights", is_flag=True, help="Fit on the real axis, for comparison.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
+@click.option("--threads", type=click.IntRange(1), help="Threads of the fit. [default: all cores]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="A folder for the report, tables and figures; made if new."
+)
+@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the result here ('-' = stdout).")
+@click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
+def frf(
+    paths: tuple[Path, ...], demo: bool, out: Path | None, json_out: Path | None, quiet: bool, **options: Any
+) -> None:
+    """Fit one formula of frequency and condition to frequency response functions in PATHS, folders or files.
+
+    Text tables, CSV, universal files (.uff), touchstone (.s2p) and MATLAB files are read. Each folder, or each file
+    name, holds the condition; or a pattern or a table says it.
+
+    \b
+    Examples:
+      ceql frf --demo --out beam
+      ceql frf beam-frf --band 50:2000 --split first:56 --max-terms 6 --out result
+      ceql frf beam-frf --band 50:2000 --form modal --leave-out 5.92 --json -
+      ceql frf resonator_36mm.s2p resonator_72mm.s2p --pattern 'resonator_{length}mm.s2p' --grid interpolate
+    """
+    if demo == bool(paths):
+        raise click.UsageError("Give folders or files with measurements, or --demo for the embedded beam.")
+    from ceql.frf.analysis import analyse
+    from ceql.frf.display import stage_display
+
+    settings = _settings(options, demo)
+    prepared = _prepared(out)
+    reading = _demo_reading(options) if demo else _reading(paths, options)
+    with stage_display(quiet) as progress:
+        analysis = analyse(reading.measurements.thinned(options["thin"]), settings, progress)
+    files = _written(analysis, reading.notes, prepared) if prepared else []
+    _show(analysis, reading.notes, files, json_out, quiet, demo)
+
+
+def _settings(options: dict[str, Any], demo: bool) -> Settings:
+    from ceql.frf.analysis import Settings
+    from ceql.frf.peaks import parse_windows
+    from ceql.frf.splits import parse_split
+
+    fits_complex = options["fit_complex"] or (demo and options["form"] != "paper")
+    return Settings(
+        form=options["form"] or ("modal" if fits_complex else "paper"),
+        max_terms=options["max_terms"],
+        max_parameters=options["max_parameters"],
+        weighting=options["weighting"],
+        fit_complex=fits_complex,
+        complex_weights=not options["real_weights"],
+        split=parse_split(options["split_rule"]) if options["split_rule"] else None,
+        leave_out=options["leave_out"],
+        windows=tuple(parse_windows(options["windows"])) if options["windows"] else (),
+        seed=options["seed"],
+        time_limit=options["time_limit"],
+        threads=options["threads"],
+    )
+
+
+def _reading(paths: tuple[Path, ...], options: dict[str, Any]) -> Reading:
+    from ceql.frf.assembly import Grid
+    from ceql.frf.kinds import Kind
+    from ceql.frf.labels import parse_words
+    from ceql.frf.measurements import parse_band
+    from ceql.frf.readers import Source, read
+    from ceql.frf.recording import ReadOptions, Scale
+
+    source = Source(
+        pattern=options["pattern"],
+        words=parse_words(options["levels"]),
+        table=options["conditions"],
+        grid=Grid(options["grid"]),
+        band=parse_band(options["band"]) if options["band"] else None,
+    )
+    said = ReadOptions(
+        kind=Kind(options["kind"]) if options["kind"] else None,
+        unit=options["unit"],
+        scale=Scale(options["magnitude"]),
+        columns=_pairs(options["columns"]),
+        channel=options["channel"],
+    )
+    return read(paths, source, said)
+
+
+def _demo_reading(options: dict[str, Any]) -> Reading:
+    from ceql.frf.beam import Beam, measure
+    from ceql.frf.measurements import parse_band
+    from ceql.frf.readers import Reading
+
+    measured = measure(Beam(), repetitions=_DEMO_REPETITIONS, seed=options["seed"])
+    if options["band"]:
+        measured = measured.band(*parse_band(options["band"]))
+    return Reading(measured, ("The embedded beam: d is the lost stiffness of one element in percent; noise at 40 dB.",))
+
+
+def _pairs(text: str) -> dict[str, str]:
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    if any(not mark or not value.strip() for _, mark, value in pairs):
+        raise click.UsageError("--columns needs ROLE=NAME pairs, such as frequency=f,magnitude=A.")
+    return {role.strip().lower(): name.strip() for role, _, name in pairs}
+
+
+def _prepared(out: Path | None) -> Path | None:
+    """The folder, made before the fit, so that no result is lost to a bad path or a missing package."""
+    if out is None:
+        return None
+    from ceql.plotting import new_figure
+
+    new_figure(1, 1)
+    out.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+def _written(analysis: Analysis, notes: tuple[str, ...], out: Path) -> list[Path]:
+    from ceql.frf.figures import all_figures
+    from ceql.frf.report import as_json, in_words, modes_table, peaks_table
+
+    texts = {
+        "report.txt": "\n".join([in_words(analysis), *notes]) + "\n",
+        "result.json": json.dumps(as_json(analysis), indent=2) + "\n",
+        "modes.csv": modes_table(analysis).to_csv(index=False),
+        "peaks.csv": peaks_table(analysis).to_csv(index=False),
+    }
+    files = [out / name for name in texts]
+    for path, text in zip(files, texts.values(), strict=True):
+        path.write_text(text, encoding="utf-8")
+    for name, figure in all_figures(analysis):
+        files.append(out / f"{name}.png")
+        figure.savefig(files[-1], dpi=130)
+    return files
+
+
+def _show(
+    analysis: Analysis, notes: tuple[str, ...], files: list[Path], json_out: Path | None, quiet: bool, demo: bool
+) -> None:
+    from ceql.frf.report import as_json, in_words
+
+    if json_out is not None:
+        text = json.dumps(as_json(analysis), indent=2)
+        if str(json_out) == "-":
+            click.echo(text)
+            return
+        json_out.write_text(text + "\n", encoding="utf-8")
+    if quiet:
+        click.echo(str(analysis.fit.expression))
+        return
+    click.echo("\n".join([in_words(analysis), *notes]))
+    if demo:
+        click.echo(f"\n{_truth(analysis)}")
+    for path in files:
+        click.echo(f"{path}")
+
+
+def _truth(analysis: Analysis) -> str:
+    """What the embedded beam really is, beside the modes above."""
+    from ceql.frf.beam import Beam
+
+    lines = ["The truth, frequency in Hz (damping):"]
+    for level in analysis.measurements.levels:
+        modes = Beam().damaged(level[0] / 100.0).modes
+        words = ", ".join(f"{f:.2f} ({z:g})" for f, z in zip(modes.frequency, modes.damping, strict=True))
+        lines.append(f"  d = {level[0]:g}: {words}")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""One small module per file format; each turns a file into recordings."""

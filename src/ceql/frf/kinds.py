@@ -1,0 +1,42 @@
+"""What a frequency response is the ratio of, and how the mechanical kinds follow from each other."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+
+from ceql.errors import InputError
+
+
+class Kind(StrEnum):
+    """The response that is divided by the force; RATIO is everything else, such as scattering parameters."""
+
+    RECEPTANCE = "receptance"
+    MOBILITY = "mobility"
+    ACCELERANCE = "accelerance"
+    RATIO = "ratio"
+
+
+# How often the displacement is differentiated; each time is a factor of j times the angular frequency.
+_DERIVATIVES = {Kind.RECEPTANCE: 0, Kind.MOBILITY: 1, Kind.ACCELERANCE: 2}
+UNITS = {Kind.RECEPTANCE: "m/N", Kind.MOBILITY: "m/s/N", Kind.ACCELERANCE: "m/s²/N", Kind.RATIO: ""}
+
+
+def converted(curves: np.ndarray, frequency: np.ndarray, old: Kind, new: Kind) -> np.ndarray:
+    """The curves as another kind; magnitudes stay magnitudes. `frequency` is in Hz."""
+    if old == new:
+        return curves
+    if Kind.RATIO in (old, new):
+        raise InputError(
+            f"A {old.value} cannot be turned into a {new.value}: only mechanical kinds follow from others."
+        )
+    power = _DERIVATIVES[new] - _DERIVATIVES[old]
+    if power < 0 and np.any(frequency <= 0):
+        raise InputError(
+            f"From {old.value} to {new.value} one divides by the frequency, and the data begin at 0 Hz: "
+            "leave that point out with a band such as 1:2000."
+        )
+    angular = 2.0 * np.pi * frequency
+    factor = (1j * angular) ** power if np.iscomplexobj(curves) else angular**power
+    return curves * factor

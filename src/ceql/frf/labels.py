@@ -1,0 +1,156 @@
+"""The condition and the repetition of a measurement, read off the name of its file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from ceql.errors import InputError
+
+VARIABLE = "d"
+REPETITION = "repetition"
+# Folders of an undamaged structure seldom carry a number.
+ZERO_WORDS = ("healthy", "intact", "undamaged", "baseline", "reference", "pristine")
+_NUMBER = r"(?<![\d.])\d+(?:\.\d+)?"
+_PIECES = re.compile(r"(\{\w+\}|\*)")
+_FORBIDDEN = {"w"}  # the formula's own name for the frequency
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a name says; None where it does not number the repetition."""
+
+    conditions: Mapping[str, float] = field(default_factory=dict)
+    repetition: int | None = None
+
+
+def by_pattern(names: Sequence[str], pattern: str, words: Mapping[str, float]) -> list[Label]:
+    """Labels by a pattern such as `damage_{d}/P-{repetition}-*.txt`; `*` stands for anything within a name."""
+    expression = _compiled(pattern)
+    labels = []
+    for name in names:
+        match = expression.fullmatch(name) or expression.fullmatch(str(PurePosixPath(name).with_suffix("")))
+        if match is None:
+            raise InputError(
+                f"{name} does not fit the pattern {pattern!r}, so its condition is missing. Change the pattern, leave "
+                "the file out, or list the conditions in a table with the column 'file' (--conditions)."
+            )
+        found = match.groupdict()
+        repetition = found.pop(REPETITION, None)
+        conditions = {key: _level(text, name, words) for key, text in found.items()}
+        labels.append(Label(conditions, None if repetition is None else int(repetition)))
+    return labels
+
+
+def by_name(names: Sequence[str], top: str, words: Mapping[str, float]) -> tuple[list[Label], list[str]]:
+    """Labels without a pattern, and what was assumed: one folder per condition, or one number per file name.
+
+    `top` is the name of the folder that all names are relative to.
+    """
+    folders = [PurePosixPath(name).parent.name for name in names]
+    stems = [PurePosixPath(name).stem for name in names]
+    if any(folders):
+        levels = [
+            _from_words(folder or stem, name, words) for folder, stem, name in zip(folders, stems, names, strict=True)
+        ]
+        note = f"The condition {VARIABLE} is the number in the name of each folder."
+        return [Label({VARIABLE: d}, _first_number(s)) for d, s in zip(levels, stems, strict=True)], [note]
+    numbers = [re.findall(_NUMBER, stem) for stem in stems]
+    if len(names) == 1:
+        return [Label()], []
+    if any(len(found) > 1 for found in numbers):
+        example = next(stem for stem, found in zip(stems, numbers, strict=True) if len(found) > 1)
+        raise InputError(
+            f"The name {example!r} holds several numbers, so the condition is unclear. Say where it stands with "
+            "--pattern 'name_{d}_{repetition}.txt', or list the conditions in a table with the column 'file' "
+            "(--conditions)."
+        )
+    if _counts_from_one(numbers):
+        note = f"The files are numbered 1 to {len(names)}: they count as repetitions of one condition."
+        return [Label(_of_top(top, words), int(found[0])) for found in numbers], [note]
+    levels = [_from_words(stem, name, words) for stem, name in zip(stems, names, strict=True)]
+    return [Label({VARIABLE: d}) for d in levels], [f"The condition {VARIABLE} is the number in the name of each file."]
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuses names that cannot stand in a formula."""
+    for name in names:
+        if not name.isidentifier() or name in _FORBIDDEN:
+            raise InputError(f"A condition cannot be called {name!r}: use letters, and not w, which is the frequency.")
+
+
+def parse_words(texts: Sequence[str]) -> dict[str, float]:
+    """Levels given as words, such as `healthy=0`; lower case counts."""
+    words: dict[str, float] = {}
+    words.update(dict.fromkeys(ZERO_WORDS, 0.0))
+    for text in texts:
+        word, _, value = text.partition("=")
+        try:
+            words[word.strip().lower()] = float(value)
+        except ValueError:
+            raise InputError(f"{text!r} is no level: write WORD=NUMBER, such as healthy=0.") from None
+    return words
+
+
+def natural_order(name: str) -> list[tuple[int, float, str]]:
+    """A key that sorts P-2 before P-10."""
+    pieces = re.split(rf"({_NUMBER})", name)
+    return [(1, float(p), "") if k % 2 else (0, 0.0, p) for k, p in enumerate(pieces)]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    def piece(text: str) -> str:
+        if text == "*":
+            return "[^/]*?"  # as little as possible, so that all digits belong to the number behind it
+        if text == "{" + REPETITION + "}":
+            return rf"(?P<{REPETITION}>\d+)"
+        if _PIECES.fullmatch(text):
+            return rf"(?P<{text[1:-1]}>[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|[A-Za-z]+)"
+        return re.escape(text)
+
+    names = re.findall(r"\{(\w+)\}", pattern)
+    if not names or len(set(names)) != len(names):
+        raise InputError(
+            f"The pattern {pattern!r} needs a name in braces for each condition, such as {{d}}, each once."
+        )
+    check_names(names)
+    return re.compile("(?:.*/)?" + "".join(map(piece, _PIECES.split(pattern))))
+
+
+def _level(text: str, name: str, words: Mapping[str, float]) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return _from_words(text, name, words)
+
+
+def _from_words(text: str, name: str, words: Mapping[str, float]) -> float:
+    numbers = re.findall(_NUMBER, text)
+    if numbers:
+        return float(numbers[-1])
+    for word in re.findall(r"[a-z]+", text.lower()):
+        if word in words:
+            return words[word]
+    raise InputError(
+        f"{name}: its condition is missing, as {text!r} holds no number and no known word. Say --level WORD=NUMBER, "
+        "show with --pattern where the condition stands, or list the conditions in a table (--conditions)."
+    )
+
+
+def _of_top(top: str, words: Mapping[str, float]) -> dict[str, float]:
+    try:
+        return {VARIABLE: _from_words(top, top, words)}
+    except InputError:
+        return {}
+
+
+def _first_number(stem: str) -> int | None:
+    numbers = re.findall(r"\d+", stem)
+    return int(numbers[0]) if numbers else None
+
+
+def _counts_from_one(numbers: Sequence[Sequence[str]]) -> bool:
+    whole = sorted(int(found[0]) for found in numbers if found and found[0].isdecimal())
+    return len(whole) == len(numbers) >= 3 and whole == list(range(1, len(whole) + 1))

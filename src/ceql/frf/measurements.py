@@ -1,0 +1,134 @@
+"""Measured frequency response functions: one curve per repetition, each with the condition it was measured under."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ceql.errors import InputError
+from ceql.frf.kinds import UNITS, Kind, converted
+from ceql.frf.splits import Split
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """Curves (m, n) over one frequency grid (n,) in Hz, with conditions (m, k) and repetition numbers (m,).
+
+    Real curves are linear magnitudes. A row of `conditions` holds the values of `names` for the curve in that row.
+    """
+
+    frequency: np.ndarray
+    curves: np.ndarray
+    conditions: np.ndarray
+    names: tuple[str, ...]
+    repetitions: np.ndarray
+    kind: Kind
+    unit: str
+
+    def __post_init__(self) -> None:
+        n_curves, n_points = self.curves.shape
+        if self.frequency.shape != (n_points,) or np.any(np.diff(self.frequency) <= 0):
+            raise InputError("The frequencies of a measurement must rise and be as many as its values.")
+        if self.conditions.shape != (n_curves, len(self.names)) or self.repetitions.shape != (n_curves,):
+            raise InputError("Every curve needs one repetition number and one value of each condition.")
+        if not np.isfinite(self.curves).all():
+            raise InputError("A measurement holds values that are missing or not finite: leave out those frequencies.")
+
+    @property
+    def is_complex(self) -> bool:
+        return np.iscomplexobj(self.curves)
+
+    @property
+    def levels(self) -> np.ndarray:
+        """The distinct conditions (c, k), sorted."""
+        return np.unique(self.conditions, axis=0)
+
+    def rows(self, keep: np.ndarray) -> Measurements:
+        """Some of the curves."""
+        return replace(
+            self, curves=self.curves[keep], conditions=self.conditions[keep], repetitions=self.repetitions[keep]
+        )
+
+    def magnitudes(self) -> Measurements:
+        """The same without phase."""
+        return replace(self, curves=np.abs(self.curves)) if self.is_complex else self
+
+    def band(self, low: float, high: float) -> Measurements:
+        """Only the frequencies from low to high, in Hz."""
+        inside = (self.frequency >= low) & (self.frequency <= high)
+        if inside.sum() < 3:
+            raise InputError(
+                f"Between {low:g} and {high:g} Hz there are {inside.sum()} frequencies; "
+                f"the data reach from {self.frequency[0]:g} to {self.frequency[-1]:g} Hz."
+            )
+        return replace(self, frequency=self.frequency[inside], curves=self.curves[:, inside])
+
+    def thinned(self, step: int) -> Measurements:
+        """Every step-th frequency."""
+        return replace(self, frequency=self.frequency[::step], curves=self.curves[:, ::step])
+
+    def as_kind(self, kind: Kind) -> Measurements:
+        """As receptance, mobility or accelerance. The unit follows in SI and is left out where it is another one."""
+        curves = converted(self.curves, self.frequency, self.kind, kind)
+        unit = self.unit if kind == self.kind else UNITS[kind] if self.unit == UNITS[self.kind] else ""
+        return replace(self, curves=curves, kind=kind, unit=unit)
+
+    def mean(self) -> Measurements:
+        """One curve per condition, the mean over its repetitions; each then carries the repetition number 0."""
+        levels, member = np.unique(self.conditions, axis=0, return_inverse=True)
+        member = member.reshape(-1)
+        means = np.stack([self.curves[member == k].mean(axis=0) for k in range(len(levels))])
+        return replace(self, curves=means, conditions=levels, repetitions=np.zeros(len(levels), dtype=int))
+
+    def split(self, rule: Split) -> tuple[Measurements, Measurements]:
+        """The curves to train on and those held out; every level of the first condition must be among both.
+
+        Further conditions, such as the positions of masses, may differ from repetition to repetition.
+        """
+        out, first = rule.held_out(self.repetitions), self.conditions[:, 0]
+        for side, chosen in (("hold out", out), ("train on", ~out)):
+            missing = sorted(set(first) - set(first[chosen]))
+            if missing:
+                raise InputError(
+                    f"The split {rule} leaves nothing to {side} for {self.names[0]} = {missing[0]:g}, whose "
+                    f"repetitions are numbered {_span(self.repetitions[first == missing[0]])}: choose another split."
+                )
+        return self.rows(~out), self.rows(out)
+
+    def leave_out(self, level: float, name: str | None = None) -> tuple[Measurements, Measurements]:
+        """The curves of all other levels of a condition, and those of this one."""
+        name = name or self.names[0]
+        column = self.conditions[:, self.names.index(name)]
+        chosen = np.isclose(column, level, rtol=1e-9, atol=1e-12)
+        known = ", ".join(f"{value:g}" for value in np.unique(column))
+        if not chosen.any():
+            raise InputError(f"No curve was measured at {name} = {level:g}. Known levels: {known}.")
+        if chosen.all():
+            raise InputError(f"{name} = {level:g} is the only level: without it nothing is left to train on.")
+        return self.rows(~chosen), self.rows(chosen)
+
+    def describe(self, level: np.ndarray) -> str:
+        """A condition in words, such as `d = 2.96`."""
+        return describe_level(self.names, level)
+
+
+def describe_level(names: tuple[str, ...], level: np.ndarray) -> str:
+    return ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, level, strict=True)) or "the only condition"
+
+
+def parse_band(text: str) -> tuple[float, float]:
+    """A band or window such as 50:2000, in Hz."""
+    low, _, high = text.partition(":")
+    try:
+        band = float(low), float(high)
+    except ValueError:
+        raise InputError(f"{text!r} is no band: write LOW:HIGH in Hz, such as 50:2000.") from None
+    if not 0 <= band[0] < band[1]:
+        raise InputError(f"{text!r} is no band: the lower end comes first and is not negative.")
+    return band
+
+
+def _span(repetitions: np.ndarray) -> str:
+    low, high = int(repetitions.min()), int(repetitions.max())
+    return f"{low}" if low == high else f"{low} to {high}"

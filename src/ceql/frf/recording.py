@@ -1,0 +1,89 @@
+"""One curve as a file holds it, before it is compared with the others, and what a user can say about the files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import numpy as np
+
+from ceql.errors import InputError
+from ceql.frf.kinds import Kind
+
+HERTZ = {"hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9, "rad/s": 1.0 / (2.0 * np.pi)}
+
+
+class Scale(StrEnum):
+    """How magnitudes are written. UNSAID is decided over all files together, never file by file."""
+
+    LINEAR = "linear"
+    DECIBEL = "db"
+    UNSAID = "auto"
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A curve: frequencies in Hz, magnitudes as written, phases in radians where there are any."""
+
+    source: str
+    frequency: np.ndarray
+    magnitude: np.ndarray
+    phase: np.ndarray | None = None
+    scale: Scale = Scale.LINEAR
+    kind: Kind | None = None
+    unit: str = ""
+    conditions: Mapping[str, float] = field(default_factory=dict)
+    repetition: int | None = None
+
+    def values(self) -> np.ndarray:
+        """The linear response, complex where the phase is known."""
+        linear = 10.0 ** (self.magnitude / 20.0) if self.scale == Scale.DECIBEL else self.magnitude
+        return linear if self.phase is None else linear * np.exp(1j * self.phase)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the files do not say themselves. Empty fields mean: take what the file says."""
+
+    kind: Kind | None = None
+    unit: str = ""
+    scale: Scale = Scale.UNSAID
+    columns: Mapping[str, str] = field(default_factory=dict)
+    channel: str = ""
+
+
+def from_complex(source: str, frequency: np.ndarray, values: np.ndarray, **known) -> Recording:
+    """A recording from linear values, real or complex."""
+    values = np.asarray(values)
+    if np.iscomplexobj(values):
+        return checked(Recording(source, frequency, np.abs(values), np.angle(values), **known))
+    return checked(Recording(source, frequency, values, **known))
+
+
+def checked(recording: Recording) -> Recording:
+    """The recording with rising frequencies, or an error that names the first bad row."""
+    for words, numbers in (
+        ("frequency", recording.frequency),
+        ("magnitude", recording.magnitude),
+        ("phase", recording.phase),
+    ):
+        bad = np.flatnonzero(~np.isfinite(numbers)) if numbers is not None else []
+        if len(bad):
+            raise InputError(
+                f"{recording.source}: the {words} in row {bad[0] + 1} is missing or not finite "
+                f"({len(bad)} such rows): measure again, or delete these rows and bridge the gap with --grid "
+                "interpolate."
+            )
+    if len(recording.frequency) < 3:
+        raise InputError(f"{recording.source}: {len(recording.frequency)} rows are too few for a curve.")
+    order = np.argsort(recording.frequency, kind="stable")
+    sorted_frequency = recording.frequency[order]
+    twice = np.flatnonzero(np.diff(sorted_frequency) == 0)
+    if len(twice):
+        raise InputError(
+            f"{recording.source}: {sorted_frequency[twice[0]]:g} Hz occurs twice. Several curves in one file need a "
+            "column with the condition or the repetition."
+        )
+    phase = None if recording.phase is None else recording.phase[order]
+    return replace(recording, frequency=sorted_frequency, magnitude=recording.magnitude[order], phase=phase)
