@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # -qq hides pip's warnings about the local configuration; errors still show.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
-CXX_FILES := $(shell find core -name '*.[ch]pp')
+CXX_FILES := $(shell find core -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh')
 PY_DIRS := $(wildcard src tests benchmarks tools examples)
 BUILD_INPUTS := pyproject.toml constraints.txt CMakeLists.txt tools/build_backend.py $(shell find core -type f)
 

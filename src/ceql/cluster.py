@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -44,7 +45,7 @@ def _ray(place: str) -> Iterator[None]:
     except ImportError:
         raise missing_extra("ray", "ray", "A Ray cluster") from None
     try:
-        ray.init("auto" if place == "auto" else f"ray://{place}", log_to_driver=False, logging_level="error")
+        ray.init("auto" if place == "auto" else f"ray://{place}", log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError) as error:
         raise _no_answer("Ray head", place) from error
     register_ray()

@@ -15,9 +15,10 @@ import joblib
 import numpy as np
 from joblib.parallel import BACKENDS, get_active_backend
 
-from ceql.engine import fit
+from ceql.engine import fit, gpu
 from ceql.errors import InputError, WorkersLostError
-from ceql.network import Network
+from ceql.gpu_schedule import fit_chunks
+from ceql.network import Searchable
 from ceql.schedule import Chunk, Schedule, fit_chunk
 
 _ATTEMPTS = 4  # a round is sent so many times before its workers count as lost
@@ -28,7 +29,7 @@ _GRACE = 120.0  # seconds after the time limit until a silent worker counts as l
 class Work:
     """A chunk of starts and all that is needed to fit it, anywhere."""
 
-    network: Network
+    network: Searchable
     samples: fit.Samples
     schedule: Schedule
     edges: np.ndarray
@@ -78,11 +79,38 @@ def _effective(n_jobs: Any) -> int:
         raise WorkersLostError("The cluster has no workers. Start some, or wait until they have joined it.") from error
 
 
+DEVICES = ("auto", "cpu", "gpu")
+
+
+def resolve_device(device: str, force: Workforce) -> str:
+    """ "cpu" or "gpu". What is fitted elsewhere is fitted on processors; a GPU belongs to this process."""
+    if device not in DEVICES:
+        raise InputError(f"device must be one of {', '.join(DEVICES)}, not {device!r}.")
+    if device == "gpu":
+        gpu.require()
+        if force.workers:
+            raise InputError(
+                'device="gpu" fits in this process: leave n_jobs and the cluster out, or use device="cpu".'
+            )
+    if device == "auto":
+        return "gpu" if not force.workers and gpu.is_available() else "cpu"
+    return device
+
+
 class Workers:
     """Fits chunks for the length of a `with` block, so that processes are started once and not every round."""
 
-    def __init__(self, n_jobs: int | None = None, threads: int | None = None, time_limit: float = np.inf) -> None:
+    def __init__(
+        self,
+        n_jobs: int | None = None,
+        threads: int | None = None,
+        time_limit: float = np.inf,
+        device: str = "cpu",
+    ) -> None:
         self.force = workforce(n_jobs, threads)
+        self.device = resolve_device(device, self.force)
+        # A GPU works on so many starts at a time; smaller rounds would leave part of it idle.
+        self.least_round = gpu.starts_in_flight() if device == "gpu" else 0
         # What a process does between the rounds is done here, with the threads that the rounds leave idle.
         self.threads_here = threads or fit.default_threads()
         self._patience = None if time_limit == np.inf else time_limit + _GRACE
@@ -97,6 +125,8 @@ class Workers:
 
     def fit(self, chunks: list[Work], deadline: float = np.inf) -> list[Chunk]:
         """The fitted chunks, in the order given. `deadline` is by this machine's time.monotonic."""
+        if self.device == "gpu":
+            return fit_chunks(chunks, deadline)
         if self._pool is None:
             return [fit_work(work, self.force.threads, deadline - time.monotonic()) for work in chunks]
         for attempt in range(_ATTEMPTS):

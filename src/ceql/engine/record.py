@@ -23,7 +23,10 @@ class DomainPenalty(Enum):
 def network_tape(
     network: Searchable, penalty: DomainPenalty = DomainPenalty.SHORTFALL, passes_complex: bool = False
 ) -> Tape:
-    """Records the network, or asks another structure to record itself. ``passes_complex`` lets log and sqrt hand on a complex value, as the paper's text has it."""
+    """Records the network; another structure records itself.
+
+    ``passes_complex`` lets log and sqrt hand on a complex value, as the text of the paper has it.
+    """
     if not isinstance(network, Network):
         return network.tape()
     builder = TapeBuilder(network.n_inputs)

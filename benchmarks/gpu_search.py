@@ -1,0 +1,216 @@
+"""How many starts a GPU fits: whole starts a second by the size of the batch, and hard problems from data to formula.
+
+    python benchmarks/gpu_search.py [--quick] [--json FILE] [--no-problems] [--largest 18]
+
+A whole start is 100 steps of Adam and the full Levenberg-Marquardt schedule of the search: a first look at all, then
+four more stages for the best eighth. The processor's two threads run the same schedule on 512 of the starts. The floor
+is what the counted multiply-adds would take at the rate of the chip's arithmetic units, the matrix units for J'J.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ceql.bench.problems import load_problem
+from ceql.bench.sampling import sample
+from ceql.data import Dataset
+from ceql.dispatch import Work
+from ceql.engine import fit, gpu
+from ceql.engine.record import network_tape
+from ceql.gpu_schedule import fit_chunks
+from ceql.libraries import search_network
+from ceql.pipeline import Settings, discover
+from ceql.schedule import Schedule, edge_price, fit_chunk
+from ceql.search import SearchSettings, empty_archive, propose
+
+SAMPLES = 128
+SCHEDULE = replace(Schedule(), adam_steps=100)
+CHUNK = 256
+DISTINCT = 2**12  # starts drawn on the host; a larger batch repeats their structure from other parameters
+ON_CPU = 512
+THREADS = 2
+PROBLEMS = ("E-10", "ofratio-3", "exp-3", "nernst")
+# Multiply-adds a second of an H200, by its datasheet: half of 34 and 67 TFLOP/s, and of 67 on the matrix units.
+RATE = {False: 17e12, True: 33.5e12}
+MATRIX_RATE = 33.5e12
+
+
+@dataclass(frozen=True)
+class Row:
+    precision: str
+    starts: int
+    seconds: float
+    per_second: float
+    adam_iterations: float
+    levenberg_iterations: float
+    floor_per_second: float
+
+
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """Structures and parameters on the host, to be repeated on the device."""
+
+    network: object
+    edges: np.ndarray
+    params: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+
+    @classmethod
+    def drawn(cls) -> Starts:
+        rng = np.random.default_rng(0)
+        network = search_network(1, None)
+        edges, params = propose(network, SearchSettings(round_size=DISTINCT), empty_archive(network), 0)
+        x = rng.uniform(-2, 2, (SAMPLES, 1))
+        y = (0.53 - 2.94 * x[:, 0]) / (2.32 * x[:, 0] ** 2 - 1.8)
+        return cls(network, edges, params, x, y / np.sqrt(np.mean(y**2)))
+
+    def samples(self, single: bool) -> fit.Samples:
+        return fit.Samples.of(self.x, self.y, 1 / (1 + self.y**2), single_precision=single)
+
+
+def stages(network) -> tuple[list[gpu.Stage], list[gpu.Stage], gpu.Stage]:
+    """Before the halving, after it, and on the real axis."""
+    imaginary = network.is_imaginary.astype(float)
+
+    def least_squares(iterations: int, size: float) -> gpu.Stage:
+        options = fit.Levenberg(iterations, target=SCHEDULE.target)
+        return gpu.Stage(options, fit.Penalties(ridge=size * imaginary, aux=SCHEDULE.argument))
+
+    penalties = fit.Penalties(ridge=SCHEDULE.adam_imaginary * imaginary, aux=SCHEDULE.adam_argument)
+    adam = gpu.Stage(fit.Adam(SCHEDULE.adam_steps, SCHEDULE.adam_rate), penalties)
+    look = least_squares(SCHEDULE.first_look, SCHEDULE.imaginary[0])
+    descent = [least_squares(SCHEDULE.descent, size) for size in SCHEDULE.imaginary]
+    return [adam, look], descent, least_squares(SCHEDULE.finish, 0.0)
+
+
+def whole_starts(starts: Starts, single: bool, count: int) -> Row:
+    """Times the schedule on the device, from parameters there to the finished fits on the host."""
+    cp = gpu.cupy()
+    network, samples, tape = starts.network, starts.samples(single), network_tape(starts.network)
+    first, descent, finish = stages(network)
+    which = np.arange(count) % DISTINCT
+    edges = starts.edges[which]
+    masks = cp.asarray(network.smoothing_mask(starts.edges).astype(np.uint8))[cp.asarray(which)]
+    params = cp.random.RandomState(1).normal(0.0, 0.7, masks.shape)
+    params[: min(count, DISTINCT)] = cp.asarray(starts.params[: min(count, DISTINCT)])
+    cp.cuda.Device().synchronize()
+    begin = time.perf_counter()
+    batch = gpu.Batch(tape, samples, params, masks)
+    looked = batch.run(first)
+    rows = best_of_chunks(edges, looked.objective.get())
+    batch = batch.select(rows)
+    descended = batch.run(descent)
+    batch = batch.select(np.arange(len(rows)), network.parameter_mask(edges[rows], imaginary=False))
+    finished = batch.run([finish])
+    finished.params.get(), finished.misfit.get()
+    seconds = time.perf_counter() - begin
+    # The last stage of a launch is counted; the descent has three stages, and they take about as long as each other.
+    iterations = sum(
+        float(fits.iterations.sum()) * times for fits, times in ((looked, 1), (descended, len(descent)), (finished, 1))
+    )
+    floor = floor_seconds(starts, single, iterations / count)
+    precision = "float32" if single else "float64"
+    return Row(precision, count, seconds, count / seconds, SCHEDULE.adam_steps, iterations / count, 1 / floor)
+
+
+def best_of_chunks(edges: np.ndarray, objective: np.ndarray) -> np.ndarray:
+    """The halving of the search for many chunks at once."""
+    worth = np.where(np.isfinite(objective), objective * np.exp(edges.sum(axis=1) * edge_price(SAMPLES)), np.inf)
+    order = np.argsort(worth.reshape(-1, CHUNK), axis=1, kind="stable")[:, : int(SCHEDULE.survivors * CHUNK)]
+    return (order + np.arange(0, len(worth), CHUNK)[:, None]).ravel()
+
+
+def floor_seconds(starts: Starts, single: bool, levenberg_iterations: float) -> float:
+    """Per start. Three multiply-adds an active edge and sample for a gradient, four for an iteration of
+    Levenberg-Marquardt without J'J, and for that half of the square of the parameters. Operators, which cost about as
+    much again, and everything that is not arithmetic are left out: no version is faster than this."""
+    edges = starts.network.smoothing_mask(starts.edges).sum(axis=1).astype(float)
+    walks = (3 * SCHEDULE.adam_steps + 4 * levenberg_iterations) * edges.mean() * SAMPLES
+    squares = levenberg_iterations * ((edges + 1) * (edges + 2) / 2).mean() * SAMPLES
+    return walks / RATE[single] + squares / MATRIX_RATE
+
+
+def on_processor(starts: Starts, single: bool) -> float:
+    """Whole starts a second on two threads."""
+    samples = starts.samples(single)
+
+    def run() -> None:
+        for k in range(0, ON_CPU, CHUNK):
+            part = slice(k, k + CHUNK)
+            fit_chunk(starts.network, samples, starts.edges[part], starts.params[part], SCHEDULE, THREADS)
+
+    begin = time.perf_counter()
+    run()
+    return ON_CPU / (time.perf_counter() - begin)
+
+
+def from_the_host(starts: Starts) -> float:
+    """Whole starts a second through the door of the search: arrays come from the host and go back to it."""
+    samples = starts.samples(False)
+    parts = [slice(k, k + CHUNK) for k in range(0, DISTINCT, CHUNK)]
+    works = [Work(starts.network, samples, SCHEDULE, starts.edges[part], starts.params[part]) for part in parts]
+    fit_chunks(works)
+    begin = time.perf_counter()
+    fit_chunks(works)
+    return DISTINCT / (time.perf_counter() - begin)
+
+
+def problem_rows(seeds: int, time_limit: float) -> list[dict]:
+    rows = []
+    for name in PROBLEMS:
+        for device in ("gpu", "cpu"):
+            for seed in range(seeds):
+                problem = load_problem(name)
+                samples = sample(problem, seed)
+                settings = Settings(time_limit=time_limit, seed=seed, threads=THREADS, device=device)
+                found = discover(Dataset.of(samples.X_train, samples.y_train), settings)
+                row = {"problem": name, "device": device, "seed": seed, "seconds": round(found.seconds, 2)}
+                rows.append(row | {"starts": found.starts, "outcome": found.outcome.name, "formula": str(found.best)})
+                text = "{problem:<10} {device} seed {seed} {seconds:>7} s {starts:>8} starts {outcome}: {formula}"
+                print(text.format(**rows[-1])[:110], flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one size and one seed")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--no-problems", action="store_true", help="only the starts a second")
+    parser.add_argument("--no-starts", action="store_true", help="only the problems")
+    parser.add_argument("--largest", type=int, default=18, help="the largest batch, as a power of two")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--time-limit", type=float, default=60.0)
+    options = parser.parse_args()
+    gpu.require()
+    rows, processor = [], {}
+    if not options.no_starts:
+        starts = Starts.drawn()
+        for single in (False, True):
+            whole_starts(starts, single, 2**10)  # compiles
+            processor["float32" if single else "float64"] = on_processor(starts, single)
+            for power in [14] if options.quick else range(10, options.largest + 1, 2):
+                rows.append(whole_starts(starts, single, 2**power))
+        print(
+            f"{'precision':<10}{'starts':>9}{'seconds':>10}{'starts/s':>11}{'LM each':>9}{'2 threads':>11}{'floor':>12}"
+        )
+        for r in rows:
+            print(
+                f"{r.precision:<10}{r.starts:>9,}{r.seconds:>10.3f}{r.per_second:>11,.0f}{r.levenberg_iterations:>9.1f}"
+                f"{processor[r.precision]:>11,.0f}{r.floor_per_second:>12,.0f}"
+            )
+        print(f"arrays from and to the host, {DISTINCT:,} starts in float64: {from_the_host(starts):,.0f} starts/s")
+    problems = [] if options.no_problems else problem_rows(1 if options.quick else options.seeds, options.time_limit)
+    if options.json:
+        figures = {"rows": [vars(r) for r in rows], "processor": processor, "problems": problems}
+        options.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,407 @@
+"""Fits on an NVIDIA GPU: the core's own headers, compiled at run time by NVRTC through CuPy, a warp per start.
+
+A batch of starts stays on the device between the stages of a schedule, and several stages are one launch. CuPy is
+imported when a GPU is asked for and not before.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ceql import _core
+from ceql.engine.fit import Adam, Fits, Levenberg, Penalties, Samples, Status, StopFlag, _batch
+from ceql.engine.tape import Tape
+from ceql.errors import InputError, missing_extra
+
+_SAMPLES_PER_THREAD = 4  # a tile of 128 samples; the fastest on an H200
+_WARP = 32
+_RESERVED = 1024  # bytes of shared memory that every block costs beside its own
+_MOST_BLOCKS = 12  # on a multiprocessor, by registers
+_STREAMS = 6  # a GPU follows eight at once, and one must stay free to tell the kernels to stop
+_POLL = 5e-4  # seconds between two looks at the clock
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A piece of a schedule: what to run and under which penalties."""
+
+    options: Adam | Levenberg
+    penalties: Penalties = Penalties()
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceFits:
+    """As `Fits`, with arrays of the device."""
+
+    params: Any
+    objective: Any
+    misfit: Any
+    status: Any
+    iterations: Any
+    moments: Any
+    state: Any
+
+    def on_host(self) -> Fits:
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Fits(**{name: array if array is None else array.get() for name, array in arrays.items()})  # type: ignore[arg-type]
+
+
+# ---- the module ----------------------------------------------------------------------------------------------------
+
+
+def _source_folder() -> Path:
+    """The headers of the core: in a checkout beside `src`, in an installed package beside the extension module."""
+    checkout = Path(__file__).parents[3] / "core"
+    return checkout if (checkout / "gpu").is_dir() else Path(_core.__file__).parent / "core"
+
+
+def kernel_source() -> str:
+    """All headers in one text, so that CuPy's cache of compiled modules notices every change."""
+    seen: set[Path] = set()
+
+    def expanded(path: Path) -> str:
+        if path in seen:
+            return ""
+        seen.add(path)
+        text = path.read_text(encoding="utf-8").replace("#pragma once\n", "")
+        return re.sub(r'#include "([^"]+)"', lambda found: expanded((path.parent / found[1]).resolve()), text)
+
+    folder = _source_folder().resolve()
+    # The prelude is included by a name relative to the core.
+    text = expanded(folder / "gpu" / "kernels.cu")
+    return re.sub(r"#include <\w+>\n", "", text)
+
+
+def compile_options(single_precision: bool) -> tuple[str, ...]:
+    number = "float" if single_precision else "double"
+    return (
+        "-std=c++17",
+        "-default-device",  # the headers carry no marks of CUDA
+        "-ftz=true",  # as on the CPU, a denormal number is zero
+        "-DCEQL_ISA=gpu",
+        f"-DCEQL_NUMBER={number}",
+        f"-DCEQL_SAMPLES_PER_THREAD={_SAMPLES_PER_THREAD}",
+        f"-DCEQL_BLOCKS={_MOST_BLOCKS}",
+    )
+
+
+@cache
+def cupy() -> Any:
+    """CuPy, or an error that says how to install it."""
+    if find_spec("cupy") is None:
+        raise missing_extra("CuPy", "gpu", 'device="gpu"')
+    return import_module("cupy")
+
+
+@cache
+def is_available() -> bool:
+    """Whether CuPy is installed and sees a GPU."""
+    if find_spec("cupy") is None:
+        return False
+    runtime = cupy().cuda.runtime
+    try:
+        return int(runtime.getDeviceCount()) > 0
+    except runtime.CUDARuntimeError:
+        return False
+
+
+def require() -> None:
+    cupy()
+    if not is_available():
+        raise InputError('device="gpu" needs an NVIDIA GPU and its driver; CuPy finds none. device="cpu" always works.')
+
+
+@cache
+def _kernels(single_precision: bool) -> tuple[Any, Any]:
+    options = compile_options(single_precision)
+    module = cupy().RawModule(code=kernel_source(), options=options, backend="nvrtc")
+    fit = module.get_function("fit")
+    fit.max_dynamic_shared_size_bytes = _limits().shared_per_block
+    return module.get_function("plan"), fit
+
+
+@dataclass(frozen=True)
+class _Limits:
+    multiprocessors: int
+    shared_per_block: int
+    shared_per_multiprocessor: int
+
+
+@cache
+def _limits() -> _Limits:
+    found = cupy().cuda.runtime.getDeviceProperties(0)
+    return _Limits(found["multiProcessorCount"], found["sharedMemPerBlockOptin"], found["sharedMemPerMultiprocessor"])
+
+
+def starts_in_flight() -> int:
+    """How many starts the GPU works on at a time."""
+    return _limits().multiprocessors * _MOST_BLOCKS
+
+
+# ---- structs, as in core/gpu/problem.cuh -----------------------------------------------------------------------------
+
+_ADAM = np.dtype(
+    [
+        ("steps", "i8"), ("rate", "f8"), ("beta1", "f8"), ("beta2", "f8"), ("epsilon", "f8"), ("patience", "i8"),
+        ("factor", "f8"), ("minimum_rate", "f8"), ("threshold", "f8"), ("keep_best", "?"),
+    ],
+    align=True,
+)  # fmt: skip
+_LEVENBERG = np.dtype([("iterations", "i8"), ("damping", "f8"), ("target", "f8"), ("least_reduction", "f8")])
+_STAGE = np.dtype(
+    [
+        ("is_adam", "i8"), ("adam", _ADAM), ("levenberg", _LEVENBERG),
+        ("ridge", "u8"), ("lasso", "f8"), ("aux", "f8"),
+    ],
+    align=True,
+)  # fmt: skip
+_PROBLEM = np.dtype(
+    [(name, "i4") for name in ("n_inputs", "n_nodes", "n_edges", "n_params", "n_aux", "output")]
+    + [(name, "u8") for name in ("nodes", "edges", "coefficients", "aux", "partner", "lower", "upper")]
+    + [("n", "i8"), ("padded", "i8"), ("columns", "u8"), ("y", "u8"), ("weight", "u8"), ("count", "i8")]
+    + [(name, "u8") for name in ("order", "masks", "params", "moments", "state", "objective", "misfit", "iterations")]
+    + [(name, "u8") for name in ("status", "needs", "counter", "stop", "scratch")]
+    + [("scratch_size", "i8"), ("normal_size", "i8"), ("stages", "u8"), ("n_stages", "i8")],
+    align=True,
+)
+
+
+def _in_units(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
+
+
+# ---- a batch of starts -----------------------------------------------------------------------------------------------
+
+
+class Batch:
+    """Starts on the device. Arrays may be handed in from the host or as CuPy arrays; they are copied."""
+
+    def __init__(self, tape: Tape, samples: Samples, params: Any, masks: Any) -> None:
+        self._cp = cupy()
+        tape.core  # noqa: B018 - refuses a malformed tape, whose indices would run wild here
+        self.tape, self.samples = tape, samples
+        self.masks = self._cp.ascontiguousarray(self._cp.asarray(masks), self._cp.uint8)
+        self.params = self._cp.where(self.masks != 0, self._cp.asarray(params, np.float64), 0.0)
+        if self.params.shape != self.masks.shape or self.params.shape[1] != tape.n_params:
+            raise InputError("params and masks need a column per parameter and a row per start.")
+        if samples.x.shape[1] != tape.n_inputs:
+            raise InputError("The tape and the data differ in their number of inputs.")
+        self.moments: Any = None
+        self.state: Any = None
+
+    def __len__(self) -> int:
+        return len(self.params)
+
+    def select(self, rows: np.ndarray, masks: Any = None) -> Batch:
+        """Some of the starts, from where they are now; with other masks if these are given."""
+        rows = self._cp.asarray(rows)
+        return Batch(self.tape, self.samples, self.params[rows], self.masks[rows] if masks is None else masks)
+
+    def run(self, stages: Sequence[Stage], stop: StopFlag | None = None, time_limit: float = 0.0) -> DeviceFits:
+        """Runs the stages on every start, in one launch per size of program."""
+        cp, count = self._cp, len(self)
+        deadline = time.monotonic() + time_limit if time_limit > 0 else np.inf
+        out = {name: cp.full(count, np.inf) for name in ("objective", "misfit")}
+        out["iterations"] = cp.zeros(count, np.int64)
+        out["status"] = cp.full(count, int(Status.STOPPED), np.int32)
+        table, kept = self._stages(stages)
+        problem = self._problem | {name: array.data.ptr for name, array in out.items()}
+        problem |= {"params": self.params.data.ptr, "masks": self.masks.data.ptr}
+        problem |= {"stages": table.data.ptr, "n_stages": len(stages)}
+        if self.moments is not None and self.state is not None:
+            problem |= {"moments": self.moments.data.ptr, "state": self.state.data.ptr}
+        if count:
+            self._launch(problem, stop, deadline)
+        del kept
+        return DeviceFits(params=self.params, moments=self.moments, state=self.state, **out)
+
+    # ---- what the device is told
+
+    @cached_property
+    def _arrays(self) -> dict[str, Any]:
+        """The tape and the samples on the device; padding repeats a sample with no weight."""
+        cp, tape, samples = self._cp, self.tape, self.samples
+        number = np.float32 if samples.single_precision else np.float64
+        n = len(samples.y)
+        rows = np.arange(_in_units(n, _WARP * _SAMPLES_PER_THREAD))
+        rows[n:] = 0
+        columns = np.concatenate([np.asarray(samples.x, float).T, np.ones((1, n))])[:, rows]
+        weight = np.where(np.arange(len(rows)) < n, np.asarray(samples.weight, float)[rows] / n, 0.0)
+        ints = {
+            name: np.ascontiguousarray(getattr(tape, name), np.int32) for name in ("nodes", "edges", "aux", "partner")
+        }
+        numbers = {
+            name: np.ascontiguousarray(getattr(tape, name), float) for name in ("coefficients", "lower", "upper")
+        }
+        data = {"columns": columns, "y": np.asarray(samples.y, float)[rows], "weight": weight}
+        data = {name: np.ascontiguousarray(array, number) for name, array in data.items()}
+        # an empty array has no address
+        return {
+            name: cp.asarray(array if array.size else np.zeros(1, array.dtype))
+            for name, array in (ints | numbers | data).items()
+        }
+
+    @cached_property
+    def _problem(self) -> dict[str, int]:
+        tape = self.tape
+        sizes = {"n_inputs": tape.n_inputs, "n_nodes": len(tape.nodes), "n_edges": len(tape.edges)}
+        sizes |= {"n_params": tape.n_params, "n_aux": len(tape.aux), "output": tape.output}
+        sizes |= {"n": len(self.samples.y), "padded": self._arrays["y"].size}
+        return sizes | {name: array.data.ptr for name, array in self._arrays.items()}
+
+    def _stages(self, stages: Sequence[Stage]) -> tuple[Any, list[Any]]:
+        table, kept = np.zeros(len(stages), _STAGE), []
+        for row, stage in zip(table, stages, strict=True):
+            kind = "adam" if isinstance(stage.options, Adam) else "levenberg"
+            row["is_adam"] = kind == "adam"
+            for field in fields(stage.options):
+                row[kind][field.name] = getattr(stage.options, field.name)
+            ridge = stage.penalties.ridge
+            kept.append(self._cp.asarray(np.zeros(self.tape.n_params) if ridge is None else ridge, np.float64))
+            row["ridge"], row["lasso"], row["aux"] = kept[-1].data.ptr, stage.penalties.lasso, stage.penalties.aux
+        return self._cp.asarray(table.view(np.uint8)), kept
+
+    # ---- launching
+
+    @cached_property
+    def _scratch_size(self) -> int:
+        """Bytes in which one thread draws up the plan of a start: room for the whole tape."""
+        tape = self.tape
+        slots = tape.n_inputs + 1 + len(tape.nodes)
+        size = 32 * slots + 96 * len(tape.nodes) + 80 * len(tape.edges) + 24 * tape.n_params
+        return _in_units(size + 2048, 256)
+
+    @cached_property
+    def _needs(self) -> np.ndarray:
+        """Per start: bytes of shared memory, number of parameters."""
+        cp, count = self._cp, len(self)
+        needs, order, counter = cp.zeros((count, 2), np.int32), cp.arange(count, dtype=np.int32), cp.zeros(1, np.int32)
+        blocks = min(count, _limits().multiprocessors * 16)
+        scratch = cp.empty(blocks * self._scratch_size, np.uint8)
+        problem = self._problem | {"masks": self.masks.data.ptr, "needs": needs.data.ptr, "order": order.data.ptr}
+        problem |= {"counter": counter.data.ptr, "scratch": scratch.data.ptr, "scratch_size": self._scratch_size}
+        plan, _ = _kernels(self.samples.single_precision)
+        plan((blocks,), (_WARP,), (self._packed(problem | {"count": count}),))
+        return needs.get()
+
+    def _packed(self, problem: dict[str, int]) -> Any:
+        struct = np.zeros(1, _PROBLEM)
+        for name, value in problem.items():
+            struct[name] = value
+        return self._cp.asarray(struct.view(np.uint8))
+
+    def _classes(self) -> list[tuple[np.ndarray, int, int]]:
+        """Starts that a multiprocessor holds equally many of: rows, bytes of shared memory, parameters."""
+        (bytes_needed, n_params), limits = self._needs.T, _limits()
+        if bytes_needed.max() > limits.shared_per_block:
+            raise InputError(
+                f"A start needs {bytes_needed.max():,} bytes of shared memory and the GPU has "
+                f'{limits.shared_per_block:,} for it; use device="cpu".'
+            )
+        blocks = np.minimum(_MOST_BLOCKS, limits.shared_per_multiprocessor // (bytes_needed + _RESERVED))
+        found = []
+        for number in np.unique(blocks):
+            rows = np.flatnonzero(blocks == number).astype(np.int32)
+            found.append((rows, int(bytes_needed[rows].max()), int(n_params[rows].max())))
+        return found
+
+    def _launch(self, problem: dict[str, int], stop: StopFlag | None, deadline: float) -> None:
+        cp, limits = self._cp, _limits()
+        _, fit = _kernels(self.samples.single_precision)
+        flag = cp.zeros(1, np.int32)
+        kept, launches = [], []  # arrays must outlive the kernels
+        for rows, shared, n_params in self._classes():
+            per_multiprocessor = min(_MOST_BLOCKS, limits.shared_per_multiprocessor // (shared + _RESERVED))
+            blocks = min(len(rows), limits.multiprocessors * per_multiprocessor)
+            pitch = _in_units(n_params + 1, 8)
+            normal_size = _in_units(8 * pitch * pitch, 256)
+            order, counter = cp.asarray(rows), cp.zeros(1, np.int32)
+            scratch = cp.empty(blocks * (self._scratch_size + normal_size), np.uint8)
+            own = {"order": order.data.ptr, "counter": counter.data.ptr, "scratch": scratch.data.ptr}
+            own |= {"stop": flag.data.ptr, "count": len(rows), "normal_size": normal_size}
+            packed = self._packed(problem | own | {"scratch_size": self._scratch_size})
+            kept += [order, counter, scratch]
+            launches.append((packed, blocks, shared))
+        cp.cuda.get_current_stream().synchronize()
+        streams = [cp.cuda.Stream(non_blocking=True) for _ in range(_STREAMS)]
+        for k, (packed, blocks, shared) in enumerate(launches):
+            with streams[k % _STREAMS]:
+                fit((blocks,), (_WARP,), (packed,), shared_mem=shared)
+        done = [stream.record(cp.cuda.Event(disable_timing=True)) for stream in streams]
+        self._await(done, flag, stop, deadline)
+
+    def _await(self, done: list[Any], flag: Any, stop: StopFlag | None, deadline: float) -> None:
+        """Waits without a spinning core; hands a wish to stop on to the running kernels."""
+        messenger = self._cp.cuda.Stream(non_blocking=True)
+        told = False
+        try:
+            while not all(event.done for event in done):
+                if not told and (time.monotonic() > deadline or (stop is not None and stop.is_set())):
+                    self._tell(flag, messenger)
+                    told = True
+                time.sleep(_POLL)
+        except BaseException:
+            self._tell(flag, messenger)
+            for event in done:
+                event.synchronize()
+            raise
+
+    def _tell(self, flag: Any, messenger: Any) -> None:
+        # A copy, because a kernel might have to wait for those that it is to stop.
+        word = self._cp.cuda.alloc_pinned_memory(flag.nbytes)
+        np.frombuffer(word, np.int32, 1)[0] = 1
+        flag.data.copy_from_host_async(word.ptr, flag.nbytes, messenger)
+        messenger.synchronize()
+
+
+# ---- the same doors as the CPU's -------------------------------------------------------------------------------------
+
+
+def adam(
+    tape: Tape,
+    samples: Samples,
+    params: np.ndarray,
+    masks: np.ndarray | None,
+    options: Adam,
+    penalties: Penalties = Penalties(),
+    *,
+    resume: Fits | None = None,
+    threads: int = 1,
+    stop: StopFlag | None = None,
+    time_limit: float = 0.0,
+) -> Fits:
+    """As `ceql.engine.fit.adam`; `threads` has no meaning here."""
+    masks, params = _batch(tape, masks, params)
+    batch = Batch(tape, samples, params, masks)
+    count, cp = len(batch), cupy()
+    carried = (None, None) if resume is None else (resume.moments, resume.state)
+    zeros = np.zeros((count, 2 * tape.n_params)), np.zeros((count, 4))
+    batch.moments, batch.state = (cp.asarray(z if c is None else c) for c, z in zip(carried, zeros, strict=True))
+    return batch.run([Stage(options, penalties)], stop, time_limit).on_host()
+
+
+def levenberg(
+    tape: Tape,
+    samples: Samples,
+    params: np.ndarray,
+    masks: np.ndarray | None,
+    options: Levenberg,
+    penalties: Penalties = Penalties(),
+    *,
+    threads: int = 1,
+    stop: StopFlag | None = None,
+    time_limit: float = 0.0,
+) -> Fits:
+    """As `ceql.engine.fit.levenberg`; `threads` has no meaning here."""
+    masks, params = _batch(tape, masks, params)
+    return Batch(tape, samples, params, masks).run([Stage(options, penalties)], stop, time_limit).on_host()
