@@ -69,7 +69,7 @@ def demo(seed: int, out: Path, quiet: bool) -> None:
 @click.option("--max-complexity", type=click.IntRange(1))
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
-@click.option("--device", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True)
+@click.option("--device", type=click.Choice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
 @click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
 @click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")

@@ -48,8 +48,8 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         named there is used, such as a Dask or Ray cluster. The result is the same in each case.
     threads : int, optional
         Threads of each process; by default they share all cores.
-    device : "auto", "cpu" or "gpu"
-        Where starts are fitted. "auto" takes an NVIDIA GPU if there is one and CuPy is installed (``ceql[gpu]``). "gpu"
+    device : "cpu", "gpu" or "auto"
+        Where starts are fitted. The default gives the same formula on every machine. "auto" takes an NVIDIA GPU if there is one and CuPy is installed (``ceql[gpu]``). "gpu"
         insists on it and also fits more starts a round, as many as it holds.
     complex_weights : bool
         False trains on the real axis only. It exists to show what the complex domain is good for.
@@ -70,7 +70,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         random_state: Any = 0,
         n_jobs: int | None = None,
         threads: int | None = None,
-        device: str = "auto",
+        device: str = "cpu",
         complex_weights: bool = True,
         template: Template | None = None,
         verbose: bool | None = None,

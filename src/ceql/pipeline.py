@@ -77,7 +77,7 @@ class Settings:
     seed: int = 0
     n_jobs: int | None = None  # joblib workers; None and 1: this process, unless a joblib.parallel_config says more
     threads: int | None = None  # of the core in each of them; None: all cores
-    device: str = "auto"  # "cpu", "gpu", or the GPU if there is one
+    device: str = "cpu"  # or "gpu", or "auto": the GPU if there is one
     complex_weights: bool = True
     template: Template | None = None  # what is known of the formula; then nothing but its unknown parts is searched
     search: SearchSettings = field(default_factory=SearchSettings)
