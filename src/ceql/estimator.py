@@ -49,8 +49,9 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
     threads : int, optional
         Threads of each process; by default they share all cores.
     device : "cpu", "gpu" or "auto"
-        Where starts are fitted. The default gives the same formula on every machine. "auto" takes an NVIDIA GPU if there is one and CuPy is installed (``ceql[gpu]``). "gpu"
-        insists on it and also fits more starts a round, as many as it holds.
+        Where starts are fitted. The default gives the same formula on every machine. "auto" takes an NVIDIA GPU if
+        there is one and CuPy is installed (``ceql[gpu]``). "gpu" insists on it and also fits more starts a round, as
+        many as it holds.
     complex_weights : bool
         False trains on the real axis only. It exists to show what the complex domain is good for.
     template : Template, optional
