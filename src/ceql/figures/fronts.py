@@ -31,7 +31,8 @@ def draw(records: Sequence[Record]) -> Any:
         front = pareto([(r.node_count or 0, _clipped(r)) for r in runs])
         sizes, errors = zip(*front, strict=True)
         place.step(sizes, errors, where="post", color="0.7", lw=1.5, zorder=0)
-        for method, look in style.items():
+        # The first method is drawn last, on top of those that found the same formula.
+        for method, look in reversed(style.items()):
             own = [r for r in runs if r.method == method]
             points = [r.node_count for r in own], [_clipped(r) for r in own]
             place.plot(*points, look.marker, color=look.colour, ms=7, mew=1.2, mec=_edge(look), alpha=0.85, ls="none")
