@@ -18,13 +18,13 @@ from ceql.turns import Turns
 QUICK = SearchSettings(round_size=32, chunk_size=32)
 
 
-def turns_for(x: np.ndarray, y: np.ndarray) -> Turns:
+def turns_for(x: np.ndarray, y: np.ndarray, operators: tuple[str, ...] = DEFAULT_OPERATORS) -> Turns:
     data = Dataset.of(x, y)
 
     def hunt_for(aim):
-        return Hunt(data, aim, search_network(aim.x.shape[1]), QUICK, 0, Workers(None, 1), np.inf)
+        return Hunt(data, aim, search_network(aim.x.shape[1], operators), QUICK, 0, Workers(None, 1), np.inf)
 
-    return Turns(plain(data, make_symbols(data.names)), DEFAULT_OPERATORS, hunt_for)
+    return Turns(plain(data, make_symbols(data.names)), operators, hunt_for)
 
 
 def test_y_itself_comes_first_and_every_other_round():
@@ -40,6 +40,18 @@ def test_y_itself_comes_first_and_every_other_round():
     assert order[0] is turns.mains[0]
     assert sum(hunt is turns.mains[0] for hunt in order) >= 3
     assert len(turns.hunts) > 1
+
+
+def test_fewer_variables_are_the_only_other_aim_where_no_operator_can_be_undone():
+    x = np.random.default_rng(0).uniform(-2, 2, (100, 2))
+    turns = turns_for(x, x[:, 0] * np.sin(3 * x[:, 1]) + 0.0, ("sin",))
+    order = []
+    for _ in range(12):
+        hunt = turns.next_hunt()
+        hunt.next_round()
+        order.append(hunt)
+    assert len(turns.hunts) == 2
+    assert turns.hunts[1] in order
 
 
 def test_many_columns_are_searched_in_part_and_as_a_whole():

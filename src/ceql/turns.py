@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain, cycle
+from itertools import chain, cycle, islice
 
 import numpy as np
 
@@ -90,6 +90,6 @@ def _variants(aim: Aim, operators: tuple[str, ...]) -> Iterator[Aim]:
 
 
 def _alternating(first: Iterator[Hunt], second: Iterator[Hunt]) -> Iterator[Hunt]:
-    while True:
-        yield next(first)
-        yield next(second)
+    for hunt in first:
+        yield hunt
+        yield from islice(second, 1)  # there may be none, when few operators are allowed
