@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import math
 import sys
 from contextlib import nullcontext
@@ -16,6 +15,7 @@ from ceql.bench.cli import bench, bench_report
 from ceql.errors import CeqlError
 from ceql.figures.cli import figures
 from ceql.frf.cli import frf
+from ceql.json_out import is_standard_output, write_json
 
 
 class _Suggesting(click.Group):
@@ -115,11 +115,9 @@ def fit(
     with cluster(address) if address else nullcontext():
         model.fit(x, y)
     if json_out is not None:
-        text = json.dumps(_as_json(model), indent=2)
-        if str(json_out) == "-":
-            click.echo(text)
+        write_json(json_out, _as_json(model))
+        if is_standard_output(json_out):
             return
-        json_out.write_text(text + "\n", encoding="utf-8")
     if quiet:
         click.echo(str(model.sympy()))
         return

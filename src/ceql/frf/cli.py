@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from ceql.json_out import as_text, is_standard_output, write_json
 
 if TYPE_CHECKING:
     from ceql.frf.analysis import Analysis, Settings
@@ -164,7 +165,7 @@ def _written(analysis: Analysis, notes: tuple[str, ...], out: Path) -> list[Path
 
     texts = {
         "report.txt": "\n".join([in_words(analysis), *notes]) + "\n",
-        "result.json": json.dumps(as_json(analysis), indent=2) + "\n",
+        "result.json": as_text(as_json(analysis)),
         "modes.csv": modes_table(analysis).to_csv(index=False),
         "peaks.csv": peaks_table(analysis).to_csv(index=False),
     }
@@ -183,11 +184,9 @@ def _show(
     from ceql.frf.report import as_json, in_words
 
     if json_out is not None:
-        text = json.dumps(as_json(analysis), indent=2)
-        if str(json_out) == "-":
-            click.echo(text)
+        write_json(json_out, as_json(analysis))
+        if is_standard_output(json_out):
             return
-        json_out.write_text(text + "\n", encoding="utf-8")
     if quiet:
         click.echo(str(analysis.fit.expression))
         return
