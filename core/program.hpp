@@ -132,20 +132,7 @@ template <class T, bool derivatives> void forward(Program<T> &p, int n) {
     case OP:                                                                                                 \
         forward_operator<T, OP, derivatives>(p, in, n);                                                      \
         break;
-            CEQL_CASE(SQUARE)
-            CEQL_CASE(CUBE)
-            CEQL_CASE(DIV)
-            CEQL_CASE(LOG)
-            CEQL_CASE(SQRT)
-            CEQL_CASE(SQRT_IM)
-            CEQL_CASE(EXP)
-            CEQL_CASE(SIN)
-            CEQL_CASE(COS)
-            CEQL_CASE(TANH)
-            CEQL_CASE(ABS)
-            CEQL_CASE(POW)
-            CEQL_CASE(ANGLE)
-            CEQL_CASE(SHORTFALL)
+            CEQL_ALL_OPERATORS(CEQL_CASE)
 #undef CEQL_CASE
         }
     }

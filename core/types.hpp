@@ -34,6 +34,13 @@ enum Op : int32_t {
     N_OPS = 16
 };
 
+// Every operator that has a rule in operators.hpp: a switch over them is written once, for the processor and
+// for a GPU.
+#define CEQL_ALL_OPERATORS(CASE)                                                                             \
+    CASE(SQUARE)                                                                                             \
+    CASE(CUBE) CASE(DIV) CASE(LOG) CASE(SQRT) CASE(SQRT_IM) CASE(EXP) CASE(SIN) CASE(COS) CASE(TANH)         \
+        CASE(ABS) CASE(POW) CASE(ANGLE) CASE(SHORTFALL)
+
 struct OpShape {
     int32_t arguments;
     int32_t imaginary; // the one argument that may be absent, or -1

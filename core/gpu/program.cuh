@@ -148,20 +148,7 @@ template <class T, int K> __noinline__ void forward(bool derivatives) {
     case OP:                                                                                                 \
         forward_operator<T, K, OP>(f, step, derivatives);                                                    \
         break;
-            CEQL_CASE(SQUARE)
-            CEQL_CASE(CUBE)
-            CEQL_CASE(DIV)
-            CEQL_CASE(LOG)
-            CEQL_CASE(SQRT)
-            CEQL_CASE(SQRT_IM)
-            CEQL_CASE(EXP)
-            CEQL_CASE(SIN)
-            CEQL_CASE(COS)
-            CEQL_CASE(TANH)
-            CEQL_CASE(ABS)
-            CEQL_CASE(POW)
-            CEQL_CASE(ANGLE)
-            CEQL_CASE(SHORTFALL)
+            CEQL_ALL_OPERATORS(CEQL_CASE)
 #undef CEQL_CASE
         }
     }
