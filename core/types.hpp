@@ -36,10 +36,12 @@ enum Op : int32_t {
 
 // Every operator that has a rule in operators.hpp: a switch over them is written once, for the processor and
 // for a GPU.
-#define CEQL_ALL_OPERATORS(CASE)                                                                             \
-    CASE(SQUARE)                                                                                             \
-    CASE(CUBE) CASE(DIV) CASE(LOG) CASE(SQRT) CASE(SQRT_IM) CASE(EXP) CASE(SIN) CASE(COS) CASE(TANH)         \
-        CASE(ABS) CASE(POW) CASE(ANGLE) CASE(SHORTFALL)
+// clang-format off
+#define CEQL_ALL_OPERATORS(CASE) \
+    CASE(SQUARE) CASE(CUBE) CASE(DIV) CASE(LOG) CASE(SQRT) \
+    CASE(SQRT_IM) CASE(EXP) CASE(SIN) CASE(COS) CASE(TANH) \
+    CASE(ABS) CASE(POW) CASE(ANGLE) CASE(SHORTFALL)
+// clang-format on
 
 struct OpShape {
     int32_t arguments;
