@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ceql.bench.definitions import Intervals
+from ceql.bench.definitions import Intervals, Range, Spread
 from ceql.bench.errors import BenchError
 from ceql.bench.names import unknown
 
@@ -81,17 +81,43 @@ def _interval(pair: Any) -> tuple[float, float]:
     return low, high
 
 
-def ranges(value: Any, variables: Sequence[str]) -> tuple[Intervals, ...]:
-    """Intervals for every variable, from one list for all or from a table by variable."""
+def spread(value: Any) -> Range:
+    """A list of intervals, or a table that says how to draw from them: `{ log = [[0.1, 10]] }`."""
     if not isinstance(value, dict):
-        return (intervals(value),) * len(variables)
+        return intervals(value)
+    kind = next((k for k in SPREADS if k in value), None)
+    if kind is None:
+        raise BenchError(f"a table for a variable begins with one of {', '.join(SPREADS)}, not {value!r}.")
+    for key in value:
+        if key not in SPREADS[kind]:
+            raise BenchError(unknown(f"part of {kind!r},", key, SPREADS[kind]))
+    where = intervals(value[kind])
+    if kind == "log" and any(low <= 0 <= high for low, high in where):
+        raise BenchError(f"no interval of a log range may hold zero, as one of {value[kind]!r} does.")
+    if kind == "integer" and any(not end.is_integer() for pair in where for end in pair):
+        raise BenchError(f"the ends of an integer range are whole numbers, not {value[kind]!r}.")
+    if kind == "grid" and "step" not in value:
+        raise BenchError("a grid needs its step, such as { grid = [[-1, 1]], step = 0.1 }.")
+    return Spread(kind, where, positive(value["step"]) if kind == "grid" else 0.0)
+
+
+def ranges(value: Any, variables: Sequence[str]) -> tuple[Range, ...]:
+    """A range for every variable, from one for all or from a table by variable."""
+    if not isinstance(value, dict) or SPREADS.keys() & value.keys() - set(variables):
+        return (spread(value),) * len(variables)
     for name in value:
         if name not in variables:
             raise BenchError(unknown("variable", name, variables))
     missing = [name for name in variables if name not in value]
     if missing:
         raise BenchError(f"gives no interval for {', '.join(missing)}.")
-    return tuple(intervals(value[name]) for name in variables)
+    return tuple(spread(value[name]) for name in variables)
+
+
+def noise_unit(value: Any) -> str:
+    if value not in NOISE_UNITS:
+        raise BenchError(f"must be one of {', '.join(NOISE_UNITS)}, not {value!r}.")
+    return value
 
 
 def flag(value: Any) -> bool:
@@ -106,15 +132,20 @@ def table_of_tables(value: Any) -> dict[str, dict[str, Any]]:
     return value
 
 
+SPREADS = {"log": ("log",), "integer": ("integer",), "grid": ("grid", "step")}
+NOISE_UNITS = ("std", "rms")
 BY_NAME: dict[str, Callable[[Any], Any]] = {
     "name": text,
     "family": text,
     "expression": text,
     "n_train": size,
     "n_interp": size,
-    "n_extrap": size,
+    "n_extrap": count,
     "limit": positive,
+    "least": non_negative,
     "noise": non_negative,
+    "noise_unit": noise_unit,
+    "relative": flag,
     "nuisance": count,
     "singular": texts,
 }

@@ -21,7 +21,7 @@ import numpy as np
 import sympy
 
 from ceql.bench.definitions import Problem, Samples
-from ceql.bench.sampling import columns, target
+from ceql.bench.sampling import columns, noise_deviation, target
 from ceql.expression import compile_numpy, parametrise, parse_formula, refit, value_and_jacobian
 
 _BARS = 2.0  # standard errors within which the truth should lie
@@ -58,7 +58,7 @@ def noise_score(
     truth = target(problem)
     width = len(problem.variables)
     y_train = truth(samples.X_train[:, :width])
-    sigma = problem.noise * float(y_train.std())
+    sigma = noise_deviation(problem, y_train)
     function = compile_numpy(expression, symbols)
     train = (function(samples.X_train) - y_train) / sigma
     interp = (function(samples.X_interp) - samples.y_interp) / sigma

@@ -13,9 +13,13 @@ A suite is TOML:
     [defaults]                             fields of a problem, for all problems that do not set them
     [[problem]]                            one of them per problem
     name, family, expression, variables    text, text, formula, list of names
-    train, extrap                          a list of intervals for every variable, or a table by variable
-    n_train, n_interp, n_extrap, limit,    numbers
-    noise, nuisance, singular              numbers, and the expressions that vanish
+    train, test, extrap                    a range for every variable, or a table by variable; a range is a list of
+                                           intervals, or { log = [[0.1, 10]] }, { integer = [[1, 5]] } or
+                                           { grid = [[-1, 1]], step = 0.1 }
+    n_train, n_interp, n_extrap, nuisance  how many points and columns; no extrapolation with n_extrap = 0
+    limit, least                           targets larger or smaller than these are drawn anew
+    noise, noise_unit, relative            a fraction, of "std" or "rms"; errors beside the size of the target
+    singular                               the expressions that vanish
     [[include]]                            problems of another suite, with fields changed
     suite, problems                        its name and the names of the problems taken
 
@@ -40,6 +44,7 @@ from ceql.bench.names import parse_seeds, unknown
 
 _TOP = {"title", "methods", "seeds", "time_limit", "memory", "settings", "variant", "defaults", "problem", "include"}
 _VARIED = ("n_train", "noise", "nuisance")
+_RANGES = {"train": (PAPER_TRAIN,), "test": (), "extrap": (PAPER_EXTRAP,)}
 _FIELDS = tuple(f.name for f in fields(Problem) if f.name != "stem")
 _REQUIRED = ("name", "expression", "variables")
 
@@ -162,14 +167,10 @@ def _included(place: _Place, tables: Any, load: Callable[[str], Suite]) -> Itera
 
 def _problem(place: _Place, table: Mapping[str, Any]) -> Problem:
     variables = _checked(place, table, "variables", checks.identifiers, ())
-    simple = [f for f in table if f not in ("variables", "train", "extrap", *_VARIED)]
+    simple = [f for f in table if f not in ("variables", *_RANGES, *_VARIED)]
     ranges = {
-        "train": _checked(
-            place, table, "train", lambda v: checks.ranges(v, variables), (PAPER_TRAIN,) * len(variables)
-        ),
-        "extrap": _checked(
-            place, table, "extrap", lambda v: checks.ranges(v, variables), (PAPER_EXTRAP,) * len(variables)
-        ),
+        field: _checked(place, table, field, lambda v: checks.ranges(v, variables), default * len(variables))
+        for field, default in _RANGES.items()
     }
     values = {"family": "", **{f: _value(place, table, f) for f in simple}}
     problem = Problem(variables=variables, **ranges, **values)
