@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ceql import search as searching
 from ceql.aims import Aim
-from ceql.closed_form import fraction
+from ceql.closed_form import fraction, product, sparse_sum
 from ceql.contenders import Contenders
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
@@ -29,6 +29,7 @@ from ceql.selection import criterion
 _HITS_TRIED = 6  # exact fits that are eliminated
 _NEAR, _MISSES_TRIED = 1e-9, 2  # fits below this misfit may hide an exact one; so many a round are eliminated
 _FRACTIONS_NEED = {"mul", "div"}
+_IN_CLOSED_FORM = ("log", "sin", "cos", "exp")
 _SHORT_FRACTION = 14  # terms, above and below the line together
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
@@ -66,6 +67,7 @@ class Hunt:
         self.archive = searching.empty_archive(network)
         self._rounds = searching.search(network, self.samples, settings, seed, workers, deadline)
         self._tried: set[bytes] = set()
+        self._tried_closed_form = False
         self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
         self.contenders = Contenders(network, self.plain, self.threads)
         self._glance = b"", ""
@@ -74,7 +76,7 @@ class Hunt:
 
     def next_round(self) -> list[Formula]:
         """Fits another round of starts; gives the exact formulas it led to. What needs no search comes first."""
-        if self.archive.rounds == 0 and (closed := self._closed_form()):
+        if self.archive.rounds == 0 and (closed := self.closed_form()):
             return closed
         self.archive = next(self._rounds)
         exact = self._exact_formulas()
@@ -82,22 +84,51 @@ class Hunt:
             self.contenders.challenge(self.archive.chunk)
         return exact
 
-    def _closed_form(self) -> list[Formula]:
-        if not isinstance(self.network, Network) or not _FRACTIONS_NEED.issubset(op.name for op in self.network.units):
+    def _operators(self) -> set[str]:
+        """The names of what a closed form may be made of; a template is filled in by the search alone."""
+        return {op.name for op in self.network.units} if isinstance(self.network, Network) else set()
+
+    def _fraction(self) -> list[Formula]:
+        if not _FRACTIONS_NEED.issubset(self._operators()):
             return []
         symbols = [s / float(k) for s, k in zip(self.aim.symbols, self.scaling.x, strict=True)]
         counted = self.aim.weight > 0.0
         found = fraction(self.plain.x[counted], self.plain.y[counted], symbols)
-        if found is None:
-            return []
-        formula = polish(self.aim.back(self.scaling.y * found.expression), self.data, self.symbols)
-        if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
+        formula = None if found is None else self._exact(self.scaling.y * found.expression)
+        if found is None or formula is None:
             return []
         if found.is_linear or found.terms <= _SHORT_FRACTION:
             return [formula]
         # Several separate poles make one long fraction. The search may find them apart, which is shorter.
         self.spare = formula
         return []
+
+    def closed_form(self) -> list[Formula]:
+        """What needs no search; it is looked for only once."""
+        if self._tried_closed_form:
+            return []
+        self._tried_closed_form = True
+        return self._fraction() or self._product_or_sum()
+
+    def _product_or_sum(self) -> list[Formula]:
+        operators = self._operators()
+        if not _FRACTIONS_NEED.issubset(operators):
+            return []
+        counted = self.aim.weight > 0.0
+        x, y = self.aim.x[counted], self.aim.y[counted]
+        functions = tuple(name for name in _IN_CLOSED_FORM if name in operators)
+        for method in (product, sparse_sum):
+            found = method(x, y, self.aim.symbols, functions)
+            if found is not None and (formula := self._exact(found)) is not None:
+                return [formula]
+        return []
+
+    def _exact(self, found: Any) -> Formula | None:
+        """The formula for y that this expression for the aim leads to, if it is exact and not too large."""
+        formula = polish(self.aim.back(found), self.data, self.symbols)
+        if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
+            return None
+        return formula
 
     @property
     def _exact_loss(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, cycle, islice
 
 import numpy as np
@@ -27,8 +27,8 @@ class Turns:
         self.mains = [hunt_for(few), hunt_for(aim)] if few is not aim else [hunt_for(aim)]
         self.hunts = list(self.mains)
         self._direct = cycle(self.mains)
-        self._aside: Iterator[Hunt] | None = None
-        self._rounds = 0
+        self._asides: Iterator[Hunt] | None = None
+        self.rounds = 0
         self._has_asides = aside
         self._noise_at_most = smooth_error(few)
 
@@ -48,15 +48,25 @@ class Turns:
 
     def next_hunt(self) -> Hunt:
         """Noisy data mostly get y itself: the other aims distort the noise and serve to find exact formulas."""
-        self._rounds += 1
-        if not self._has_asides or self._rounds <= len(self.mains):
+        self.rounds += 1
+        if not self._has_asides or self.rounds <= len(self.mains):
             return next(self._direct)
         period = _SELDOM if self.sees_noise else 2
-        if self._rounds % period:
+        if self.rounds % period:
             return next(self._direct)
-        if self._aside is None:
-            self._aside = self._hunts_aside(self.mains[0].aim)
-        return next(self._aside, None) or next(self._direct)
+        return next(self._aside(), None) or next(self._direct)
+
+    def asides(self) -> list[Hunt]:
+        """All other aims, those with fewer variables first."""
+        if self._has_asides:
+            self._aside()
+        return self.hunts[len(self.mains) :]
+
+    def _aside(self) -> Iterator[Hunt]:
+        """The other aims in turn; they are made when first asked for."""
+        if self._asides is None:
+            self._asides = self._hunts_aside(self.mains[0].aim)
+        return self._asides
 
     def _hunts_aside(self, aim: Aim) -> Iterator[Hunt]:
         shorter = reduced(aim) if aim.x.shape[1] <= _MANY_COLUMNS else None
@@ -67,11 +77,10 @@ class Turns:
         rest = self._made(chain(_variants(shorter, self._operators), _variants(aim, self._operators)))
         return _alternating(cycle(first), cycle(rest))
 
-    def _made(self, aims: Iterator[Aim] | list[Aim]) -> Iterator[Hunt]:
-        for aim in aims:
-            hunt = self._hunt_for(aim)
-            self.hunts.append(hunt)
-            yield hunt
+    def _made(self, aims: Iterable[Aim]) -> list[Hunt]:
+        hunts = [self._hunt_for(aim) for aim in aims]
+        self.hunts += hunts
+        return hunts
 
 
 def _few_columns(aim: Aim) -> Aim:
