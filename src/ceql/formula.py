@@ -22,6 +22,7 @@ from ceql.expression import (
 )
 from ceql.expression.exponents import with_simple_exponents
 from ceql.expression.phases import with_small_phases
+from ceql.one_thread import one_thread
 
 _FITTED = 1e-9  # how well the engine's constants are known before they are refitted
 _CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original
@@ -74,6 +75,7 @@ def mean_square(residual: np.ndarray, weight: np.ndarray) -> float:
         return float(np.mean(weight * residual**2))
 
 
+@one_thread
 def polish(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
     """The smallest equal form with refined and rounded constants; None where it is undefined on a training point."""
     rough = _shortened(raw, data, symbols, _PATIENCE)
@@ -88,6 +90,7 @@ def polish(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) ->
     return _judged(round_to_errors(snapped, symbols, data.x, data.y, data.weight), data, symbols)
 
 
+@one_thread
 def sketch(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
     """As `polish` in a fraction of the time, for the rows of a front that nobody chose: no constant is snapped."""
     rough = _shortened(raw, data, symbols, _GLANCE)

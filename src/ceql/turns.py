@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, cycle, islice
+from itertools import cycle, islice
 
 import numpy as np
 
-from ceql.aims import Aim, only, reduced, relevant, smooth_error, towards, usable_targets, with_logs
+from ceql.aims import Aim, independent_parts, only, reduced, relevant, smooth_error, towards, usable_targets, with_logs
 from ceql.formula import Formula
 from ceql.hunt import Hunt
 
@@ -69,12 +69,12 @@ class Turns:
         return self._asides
 
     def _hunts_aside(self, aim: Aim) -> Iterator[Hunt]:
-        shorter = reduced(aim) if aim.x.shape[1] <= _MANY_COLUMNS else None
-        if shorter is None:
+        shorter = _in_fewer_variables(aim) if aim.x.shape[1] <= _MANY_COLUMNS else []
+        if not shorter:
             return cycle(self._made(_variants(aim, self._operators)))
-        self._noise_at_most = min(self._noise_at_most, smooth_error(shorter))
-        first = self._made([shorter])
-        rest = self._made(chain(_variants(shorter, self._operators), _variants(aim, self._operators)))
+        self._noise_at_most = min(self._noise_at_most, smooth_error(shorter[0]))
+        first = self._made(shorter)
+        rest = self._made(v for base in (*shorter, aim) for v in _variants(base, self._operators))
         return _alternating(cycle(first), cycle(rest))
 
     def _made(self, aims: Iterable[Aim]) -> list[Hunt]:
@@ -87,6 +87,13 @@ def _few_columns(aim: Aim) -> Aim:
     n = aim.x.shape[1]
     columns = relevant(aim.x, aim.y, _MANY_COLUMNS) if n > _MANY_COLUMNS else range(n)
     return only(aim, columns) if 0 < len(columns) < n else aim
+
+
+def _in_fewer_variables(aim: Aim) -> list[Aim]:
+    """What both kinds of tests lead to, fewest variables first."""
+    by_prediction = reduced(aim)
+    found = [*independent_parts(aim), *([] if by_prediction is None else [by_prediction])]
+    return sorted(found, key=lambda shorter: shorter.x.shape[1])
 
 
 def _variants(aim: Aim, operators: tuple[str, ...]) -> Iterator[Aim]:

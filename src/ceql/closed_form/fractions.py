@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ceql.aims.one_thread import one_thread
+from ceql.one_thread import one_thread
 
 Exponents = tuple[int, ...]
 

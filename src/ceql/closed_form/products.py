@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ceql.aims.one_thread import one_thread
 from ceql.closed_form.selection import few_of
 from ceql.closed_form.sums import monomials
+from ceql.one_thread import one_thread
 from ceql.operators import get
 
 _ROWS = 400

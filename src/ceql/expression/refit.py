@@ -79,10 +79,12 @@ def damped_step(jacobian: Array, residuals: Array, damping: float) -> Array:
     scale[scale == 0.0] = 1.0
     if not np.all(np.isfinite(scale)):
         return np.zeros(jacobian.shape[1])  # no direction can be trusted here
-    u, sigma, vt = np.linalg.svd(jacobian / scale, full_matrices=False)
+    # A decomposition of the small triangle costs next to nothing, one of the long matrix several times its QR.
+    q, triangle = np.linalg.qr(jacobian / scale)
+    u, sigma, vt = np.linalg.svd(triangle, full_matrices=False)
     supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
     gains = np.where(supported, sigma / np.where(supported, sigma**2 + damping, 1.0), 0.0)
-    return -(vt.T @ (gains * (u.T @ residuals))) / scale
+    return -(vt.T @ (gains * (u.T @ (q.T @ residuals)))) / scale
 
 
 def minimise(problem: Problem, start: Array, max_iterations: int) -> tuple[Array, float]:
