@@ -20,7 +20,10 @@ def read(path: Path, layout: Layout) -> pd.DataFrame:
         raise InputError(f"{path} is no .npz archive of plain numbers.") from None
     columns: dict[str, np.ndarray] = {}
     for name, array in found.items():
-        columns.update(_columns(path, name, array))
+        for column, values in _columns(path, name, array).items():
+            if column in columns:
+                raise InputError(f"{path} has several columns named {column!r}: an array is called as a column of X.")
+            columns[column] = values
     if not columns:
         raise InputError(f"{path} is empty: it needs one-dimensional arrays, or X and y.")
     lengths = {name: len(column) for name, column in columns.items()}
