@@ -8,7 +8,9 @@ from typing import Any
 import click
 
 _OPTIONS = (
-    click.option("--separator", default="", metavar="MARK", help="Between columns of a text file: ';', tab. [default: ,]"),
+    click.option(
+        "--separator", default="", metavar="MARK", help="Between columns of a text file: ';', tab. [default: ,]"
+    ),
     click.option("--decimal", default=".", metavar="MARK", help="The decimal mark of a text file: . or ','."),
     click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1."),
     click.option("--sheet", default="", metavar="NAME", help="The sheet of a workbook. [default: the first]"),

@@ -23,7 +23,9 @@ def write_numpy(formula: Formula, names: Sequence[str], target: str | None) -> s
     top = header(formula, names, planned.arguments, target, "#", notes)
     before = "".join(f"    {name} = np.asarray({name}, dtype=float)\n" for name in planned.arguments)
     if planned.is_constant:
-        inner = before + f"    return np.full(np.broadcast({', '.join(planned.arguments)}).shape, {planned.text.value})\n"
+        inner = (
+            before + f"    return np.full(np.broadcast({', '.join(planned.arguments)}).shape, {planned.text.value})\n"
+        )
     else:
         quiet = '    with np.errstate(all="ignore"):\n'
         inner = before + quiet + body(planned.text, indent=8 * " ")

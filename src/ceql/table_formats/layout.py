@@ -27,9 +27,7 @@ class Layout:
         try:
             codecs.lookup(self.encoding)
         except LookupError:
-            raise InputError(
-                f"There is no encoding {self.encoding!r}; try utf-8, latin-1, cp1252 or utf-16."
-            ) from None
+            raise InputError(f"There is no encoding {self.encoding!r}; try utf-8, latin-1, cp1252 or utf-16.") from None
 
     def check(self, ending: str) -> None:
         """Refuses what has no meaning for this kind of file."""
