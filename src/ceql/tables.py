@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ceql.errors import InputError, unknown_name
 from ceql.table_formats import arrays, delimited, parquet, workbook
-from ceql.table_formats.layout import Layout
+from ceql.table_formats.layout import DEFAULT, Layout
 
 _READERS: Mapping[str, Callable[[Path, Layout], pd.DataFrame]] = {
     ".csv": delimited.read,
@@ -45,7 +46,7 @@ class Table:
         return pd.DataFrame({name: self._column(name) for name in names})
 
     def _column(self, name: str) -> np.ndarray:
-        column = self.cells[name]
+        column: Any = self.cells[name]
         if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
             raise InputError(
                 f"{self.path}: column {name!r} holds dates or durations: turn them into numbers, such as seconds "
@@ -57,7 +58,7 @@ class Table:
             raise self._complaint(name, column, bad)
         return values
 
-    def _complaint(self, name: str, column: pd.Series, bad: np.ndarray) -> InputError:
+    def _complaint(self, name: str, column: Any, bad: np.ndarray) -> InputError:
         missing = column.isna().to_numpy()
         if missing.all():
             return InputError(f"{self.path}: column {name!r} is empty, every cell of it is missing. Leave it out.")
@@ -89,14 +90,14 @@ class Table:
         return f"row {row + 1}"
 
 
-def _as_floats(column: pd.Series) -> np.ndarray:
+def _as_floats(column: Any) -> np.ndarray:
     """NaN for whatever is not a number."""
     if not pd.api.types.is_numeric_dtype(column):
         column = pd.to_numeric(column.astype("string").str.strip(), errors="coerce")
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
-def read_cells(path: Path, layout: Layout = Layout()) -> Table:
+def read_cells(path: Path, layout: Layout = DEFAULT) -> Table:
     """A table of any of the known kinds, which the file's ending tells apart."""
     ending = path.suffix.lower()
     if ending not in _READERS:

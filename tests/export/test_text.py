@@ -100,7 +100,7 @@ def test_what_predict_cannot_compute_is_refused():
 
 def test_what_a_sheet_cannot_hold_is_refused():
     symbols = make_symbols(("a",))
-    many = sum((sympy.Float(1.5 + k) * sympy.sin(symbols[0] * (k + 0.5)) for k in range(600)), sympy.Integer(0))
+    many = sympy.Add(*(sympy.Float(1.5 + k) * sympy.sin(symbols[0] * (k + 0.5)) for k in range(600)))
     with pytest.raises(InputError, match="too long for a cell"):
         write(Formula(many, symbols, 0.0), ("a",), "excel")
     with pytest.raises(InputError, match="too small for a spreadsheet"):
@@ -139,7 +139,8 @@ def model():
 
 
 def run(path, arguments: np.ndarray, name: str) -> np.ndarray:
-    code = f"import json, runpy, sys; f = runpy.run_path({str(path)!r})[{name!r}]; print([f(*r) for r in {arguments.tolist()}])"
+    rows = arguments.tolist()
+    code = f"import runpy; f = runpy.run_path({str(path)!r})[{name!r}]; print([f(*row) for row in {rows}])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return np.array(ast.literal_eval(done.stdout))
 

@@ -33,22 +33,23 @@ dynamic_cast else enum explicit export extern false float for friend goto if ima
 namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
 restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true
 try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq linux unix
-""".split()
+"""
 _IN_MATH_H = """
 acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs fdim
 finite floor fma fmax fmin fmod frexp gamma hypot ilogb isfinite isinf isnan isnormal fpclassify signbit isgreater
 isless isunordered j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint
 nextafter nexttoward pow remainder remquo rint round scalb scalbln scalbn significand signgam sin sincos sinh sqrt tan
 tanh tgamma trunc y0 y1 yn NAN INFINITY HUGE_VAL M_E M_PI double_t float_t
-""".split()
+"""
+_RESERVED = frozenset(_KEYWORDS.split()) | set(_IN_MATH_H.split())
 _NOTE = (
-    "Outside the domain the result is NaN (the logarithm or root of a negative number) or infinity (a division by zero), "
-    "as IEEE arithmetic has it; do not compile with -ffast-math. Link with -lm."
+    "Outside the domain the result is NaN (the logarithm or root of a negative number) or infinity (a division by "
+    "zero), as IEEE arithmetic has it; do not compile with -ffast-math. Link with -lm."
 )
 
 
 def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _DIALECT, frozenset([*_KEYWORDS, *_IN_MATH_H]))
+    planned = plan(formula, names, target, _DIALECT, _RESERVED)
     top = header(formula, names, planned.arguments, target, "//", [_NOTE])
     parameters = ", ".join(f"double {name}" for name in planned.arguments)
     lines = [_statement(f"const double {name} =", value) for name, value in planned.text.variables]

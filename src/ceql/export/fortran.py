@@ -34,11 +34,11 @@ _WORDS = """
 dp result value module contains function end implicit none real integer parameter kind intent in out pure elemental
 program subroutine use only public private if then else do while select case where call return stop data common save
 print write read open close inquire format entry type class allocate block double precision logical character complex
-""".split()
-_RESERVED = frozenset([*_WORDS, *_FUNCTIONS.values()])
+"""
+_RESERVED = frozenset(_WORDS.split()) | set(_FUNCTIONS.values())
 _NOTE = (
-    "Outside the domain (the logarithm or root of a negative number, a division by zero) the standard leaves the result "
-    "open; compilers give NaN or infinity unless told to trap."
+    "Outside the domain (the logarithm or root of a negative number, a division by zero) the standard leaves the "
+    "result open; compilers give NaN or infinity unless told to trap."
 )
 
 

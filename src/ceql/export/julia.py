@@ -27,11 +27,11 @@ _WORDS = """
 abstract baremodule begin break catch const continue do else elseif end export false finally for function global if
 import in isa let local macro module mutable outer primitive public quote return struct true try type using var where
 while float pi im missing nothing Inf NaN Float64 Int Base Core Main
-""".split()
-_RESERVED = frozenset([*_WORDS, *_FUNCTIONS.values()])
+"""
+_RESERVED = frozenset(_WORDS.split()) | set(_FUNCTIONS.values())
 _NOTE = (
-    "Outside the domain (the logarithm, root or fractional power of a negative number, a sine of infinity) Julia throws a "
-    "DomainError; a division by zero gives infinity or NaN. For columns: {}.(...)."
+    "Outside the domain (the logarithm, root or fractional power of a negative number, a sine of infinity) Julia "
+    "throws a DomainError; a division by zero gives infinity or NaN. For columns: {}.(...)."
 )
 
 

@@ -35,3 +35,6 @@ class Layout:
             raise InputError(f"A sheet is part of a workbook (.xlsx); a {ending} file has none.")
         if ending not in _OF_TEXT and (self.separator, self.decimal, self.encoding) != ("", ".", "utf-8"):
             raise InputError(f"Separator, decimal mark and encoding are for .csv and .tsv files, not for {ending}.")
+
+
+DEFAULT = Layout()
