@@ -78,7 +78,8 @@ def exit_code(arguments: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except BrokenPipeError:
-        _discard_output()  # whoever reads our output, such as `head`, has seen enough
+        _discard_output()  # whoever reads our output, such as `head`, has seen enough; 1 is what click says, too
+        return 1
     except (CeqlError, OSError) as error:
         _discard_output()
         click.echo(f"Error: {_in_words(error)}", err=True)

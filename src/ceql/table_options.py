@@ -9,7 +9,10 @@ import click
 
 _OPTIONS = (
     click.option(
-        "--separator", default="", metavar="MARK", help="Between columns of a text file: ';', tab. [default: ,]"
+        "--separator",
+        default="",
+        metavar="MARK",
+        help="What separates the columns of a text file: , ; or tab.",
     ),
     click.option("--decimal", default=".", metavar="MARK", help="The decimal mark of a text file: . or ','."),
     click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1."),

@@ -52,7 +52,7 @@ class Table:
                 f"{self.path}: column {name!r} holds dates or durations: turn them into numbers, such as seconds "
                 "since the start."
             )
-        values = _as_floats(column)
+        values = _as_floats(column, self.layout.decimal)
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             raise self._complaint(name, column, bad)
@@ -90,10 +90,13 @@ class Table:
         return f"row {row + 1}"
 
 
-def _as_floats(column: Any) -> np.ndarray:
-    """NaN for whatever is not a number."""
+def _as_floats(column: Any, decimal: str) -> np.ndarray:
+    """NaN for whatever is not a number. Where decimals have a comma, a point may mark thousands: that is no number."""
     if not pd.api.types.is_numeric_dtype(column):
-        column = pd.to_numeric(column.astype("string").str.strip(), errors="coerce")
+        text = column.astype("string").str.strip()
+        if decimal != ".":
+            text = text.str.replace(".", "?", regex=False).str.replace(decimal, ".", regex=False)
+        column = pd.to_numeric(text, errors="coerce")
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 

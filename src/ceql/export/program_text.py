@@ -81,7 +81,7 @@ class _Writer:
             case "multiply":
                 return self._product(step.operands, negated)
             case "divide":
-                return self._quotient(*step.operands, negated)
+                return self._quotient(step.operands[0], step.operands[1], negated)
             case "integer_power":
                 return self._power(step.operands[0], self.dialect.whole_exponent(int(step.payload)))
             case "real_power":

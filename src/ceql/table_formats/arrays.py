@@ -14,7 +14,7 @@ from ceql.table_formats.layout import Layout
 
 def read(path: Path, layout: Layout) -> pd.DataFrame:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             found = {name: archive[name] for name in archive.files}
     except (ValueError, TypeError, BadZipFile, EOFError, AttributeError):
         raise InputError(f"{path} is no .npz archive of plain numbers.") from None

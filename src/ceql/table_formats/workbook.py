@@ -22,7 +22,7 @@ def read(path: Path, layout: Layout) -> pd.DataFrame:
         with pd.ExcelFile(path, engine="openpyxl") as book:
             if layout.sheet and layout.sheet not in book.sheet_names:
                 raise unknown_name("sheet", layout.sheet, map(str, book.sheet_names))
-            sheet: Any = book.parse(layout.sheet or 0, header=None)
+            sheet: Any = pd.read_excel(book, sheet_name=layout.sheet or 0, header=None)
     except (BadZipFile, KeyError, EOFError):
         raise InputError(f"{path} is no Excel workbook, or only part of one.") from None
     filled = sheet.dropna(how="all").dropna(axis=1, how="all")
