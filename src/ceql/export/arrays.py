@@ -37,7 +37,7 @@ def write_jax(formula: Formula, names: Sequence[str], target: str | None) -> str
     notes = [
         f"One array of equal length, or one number, for each input. {_UNDEFINED}",
         "JAX computes in single precision unless told otherwise, before anything else, with "
-        'jax.config.update("jax_enable_x64", True).',
+        'jax.config.update("jax_enable_x64", True). Numbers below 2e-308 count as zero.',
     ]
     top = header(formula, names, planned.arguments, target, "#", notes)
     before = "".join(f"    {name} = jnp.asarray({name}, dtype=float)\n" for name in planned.arguments)
