@@ -50,7 +50,7 @@ def test_python_of_all_kinds(language, formulas, rows, tmp_path):
         ast.parse(text)
         (tmp_path / f"formula_{k}.py").write_text(text, encoding="utf-8")
     if language == "jax":
-        rows = rows[(np.abs(rows) < 1e300).all(axis=1) & (np.abs(rows) > 1e-300).all(axis=1)]  # XLA knows no subnormals
+        rows = rows[(np.abs(rows) < 100).all(axis=1)]  # XLA knows no subnormals, which the others lead to
     if language in ("jax", "torch") and importlib.util.find_spec(language) is None:
         pytest.skip(f"{language} is not installed")
     (tmp_path / "rows.json").write_text(json.dumps(rows.tolist()))
