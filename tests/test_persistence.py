@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sympy import Symbol
 
 from ceql import CEQLRegressor, load
 from ceql.expression import parse_formula
@@ -54,6 +55,13 @@ def test_load_after_save_is_the_identity(model, saved):
 def test_a_written_formula_reads_back_the_same(text):
     expression = parse_formula(text, ("x1", "x2"))
     assert parse_formula(write_formula(expression), ("x1", "x2")) == expression
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(st.text(min_size=1, max_size=8))
+def test_a_column_may_have_any_name(name):
+    column = 2 * Symbol(name, real=True)
+    assert parse_formula(write_formula(column), (name,)) == column
 
 
 @settings(deadline=None, derandomize=True, max_examples=200)

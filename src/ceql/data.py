@@ -18,6 +18,7 @@ class Dataset:
     y: np.ndarray
     weight: np.ndarray  # mean one
     names: tuple[str, ...]
+    target: str | None = None  # the name of y, where it has one
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None) -> Dataset:
@@ -40,7 +41,7 @@ class Dataset:
                 CeqlWarning,
                 stacklevel=3,
             )
-        return cls(x, target, weight, names)
+        return cls(x, target, weight, names, _target_name(y))
 
     def thinned(self, most: int) -> Dataset:
         """At most that many rows, drawn without replacement; always the same ones."""
@@ -50,7 +51,7 @@ class Dataset:
         weight = self.weight[rows]
         if weight.sum() == 0:
             return self
-        return Dataset(self.x[rows], self.y[rows], weight / weight.mean(), self.names)
+        return Dataset(self.x[rows], self.y[rows], weight / weight.mean(), self.names, self.target)
 
 
 def column_names(X: Any) -> tuple[str, ...]:
@@ -68,6 +69,13 @@ def column_names(X: Any) -> tuple[str, ...]:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InputError(f"X has several columns named {', '.join(twice)}: rename them, names become symbols.")
     return names
+
+
+def _target_name(y: Any) -> str | None:
+    """The name of a pandas Series, or of the only column of a DataFrame."""
+    columns = getattr(y, "columns", None)
+    name = getattr(y, "name", None) if columns is None else columns[0]
+    return name if isinstance(name, str) and name.strip() else None
 
 
 def numeric_matrix(X: Any, names: Sequence[str]) -> np.ndarray:

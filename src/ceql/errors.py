@@ -33,8 +33,9 @@ class CeqlWarning(UserWarning):
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """An error that offers the nearest known name and lists them all."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(name), names, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    folded = {known_name.casefold(): known_name for known_name in names}
+    close = difflib.get_close_matches(str(name).casefold(), folded, n=1)
+    hint = f" Did you mean {folded[close[0]]!r}?" if close else ""
     return UnknownNameError(f"There is no {kind} {name!r}.{hint} Known: {', '.join(names)}.")
 
 

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ceql.data import Dataset, column_names, numeric_matrix
 from ceql.errors import CeqlWarning, InputError
+from ceql.export import write
+from ceql.files_out import write_text
 from ceql.formula import Formula, in_readable_form
 from ceql.persistence import read_model, write_model
 from ceql.pipeline import Discovery, Settings, discover, resolve_recipe
@@ -131,6 +133,17 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
 
     def latex(self, row: int | None = None, form: str = "smallest") -> str:
         return self._in_form(row, form).latex()
+
+    def export(self, to: str = "python", row: int | None = None, path: str | Path | None = None) -> str:
+        """The formula as source text: "python", "numpy", "jax", "torch", "c", "fortran", "julia", "excel" or "latex".
+
+        The text computes what `predict` computes. With `path` it is written to that file as well.
+        """
+        formula = self._formula(row)
+        text = write(formula, self._data.names, to, self._data.target)
+        if path is not None:
+            write_text(Path(path), text)
+        return text
 
     def _in_form(self, row: int | None, form: str) -> Formula:
         formula = self._formula(row)

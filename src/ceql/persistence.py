@@ -3,6 +3,7 @@
     {"format": "ceql-model", "version": 1, "ceql": "0.1.0",
      "parameters": {...},                     the regressor's settings
      "names": ["x1", ...], "from_frame": true,
+     "target": "y",                           the name of y, or null; files of the first days lack it
      "front": [{"expression": "...", "loss": 0.1, "constants": [[value, error], ...]}, ...],
      "chosen": 2, "outcome": "EXACT", "seconds": 1.2, "starts": 1024, "imaginary_residue": 0.0, "rows_searched": 128,
      "x": [[...], ...], "y": [...], "weight": [...]}
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ceql import __version__
 from ceql.data import Dataset
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
@@ -40,9 +42,11 @@ def write_model(path: str | Path, parameters: dict[str, Any], discovery: Discove
     content = {
         "format": FORMAT,
         "version": VERSION,
+        "ceql": __version__,
         "parameters": parameters,
         "names": list(data.names),
         "from_frame": frame,
+        "target": data.target,
         "front": [
             {"expression": write_formula(f.expression), "loss": f.loss, "constants": [list(c) for c in f.constants]}
             for f in discovery.front
@@ -100,7 +104,9 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], Discovery, Dataset, bo
 def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], Discovery, Dataset, bool]:
     names = tuple(str(name) for name in content["names"])
     x = np.array(content["x"], float).reshape(len(content["y"]), len(names))
-    data = Dataset(x, np.array(content["y"], float), np.array(content["weight"], float), names)
+    target = content.get("target")
+    y, weight = np.array(content["y"], float), np.array(content["weight"], float)
+    data = Dataset(x, y, weight, names, None if target is None else str(target))
     symbols = make_symbols(names)
     front = tuple(
         Formula(

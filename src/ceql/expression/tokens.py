@@ -11,6 +11,7 @@ LONGEST_NUMBER = 40
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NAME = re.compile(r"[^\W\d]\w*")
+_QUOTED = re.compile(r"`((?:[^`]|``)*)`")
 _OPERATORS = ("**", "+", "-", "*", "/", "(", ")", ",")
 
 
@@ -57,10 +58,15 @@ def _number(text: str, number: re.Match[str]) -> tuple[Token, int]:
 
 
 def _quoted(text: str, position: int) -> tuple[Token, int]:
-    end = text.find("`", position + 1)
-    if end < 0:
+    name = _QUOTED.match(text, position)
+    if name is None:
         raise FormulaError("a backtick opens a column name but none closes it", position)
-    return Token("quoted", text[position + 1 : end], position), end + 1
+    return Token("quoted", name[1].replace("``", "`"), position), name.end()
+
+
+def named(name: str) -> str:
+    """A column's name as it stands in a formula: in backticks unless it is a plain word, its own backticks doubled."""
+    return name if _NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def _unexpected(character: str) -> str:

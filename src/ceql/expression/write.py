@@ -5,13 +5,15 @@ from __future__ import annotations
 import sympy
 from sympy.printing.str import StrPrinter
 
+from ceql.expression.tokens import named
+
 
 class _Exact(StrPrinter):
     def _print_Float(self, expr: sympy.Float) -> str:
         return repr(float(expr))
 
     def _print_Symbol(self, expr: sympy.Symbol) -> str:
-        return expr.name if expr.name.isidentifier() else f"`{expr.name}`"
+        return named(expr.name)
 
     def _print_Abs(self, expr: sympy.Abs) -> str:
         return f"abs({self._print(expr.args[0])})"

@@ -1,0 +1,94 @@
+"""The command `ceql fit`."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ceql.files_out import check_writable
+from ceql.json_out import is_standard_output, write_json
+from ceql.suggestions import SuggestingChoice
+from ceql.table_options import table_options
+
+if TYPE_CHECKING:
+    from ceql.estimator import CEQLRegressor
+
+
+@click.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--target", required=True, help="The column to explain.")
+@click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]")
+@click.option("--operators", default="", help="Operators, separated by commas (see `ceql operators`), or 'paper'.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
+@click.option("--max-complexity", type=click.IntRange(1))
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
+@click.option("--device", type=SuggestingChoice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
+@click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
+@table_options
+@click.option("--save", "save_to", type=click.Path(path_type=Path), help="Save the model here, for show and predict.")
+@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
+@click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
+def fit(
+    table: Path, target: str, features: str, save_to: Path | None, json_out: Path | None, quiet: bool, **options: Any
+) -> None:
+    """Fit a formula to the columns of TABLE, a file with a header: .csv, .tsv, .parquet, .xlsx or .npz.
+
+    \b
+    Examples:
+      ceql fit data.csv --target y
+      ceql fit data.csv --target y --save model.ceql
+      ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
+      ceql fit daten.csv --target kraft --separator ';' --decimal ','
+      ceql fit data.csv --target y --cluster dask://head-node:8786
+    """
+    if options["jobs"] and options["address"]:
+        raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
+    if save_to is not None and is_standard_output(save_to):
+        raise click.UsageError("A model is saved to a file; '-' is for --json.")
+    from ceql.cluster import cluster
+    from ceql.table_formats.layout import Layout
+    from ceql.tables import read_cells, split_target
+
+    check_writable(save_to, json_out)
+    layout = Layout(options["separator"], options["decimal"], options["encoding"], options["sheet"])
+    x, y = split_target(read_cells(table, layout), target, _names(features))
+    model = _regressor(options, quiet)
+    with cluster(options["address"]) if options["address"] else nullcontext():
+        model.fit(x, y)
+    if save_to is not None:
+        model.save(save_to)
+    _show(model, json_out, quiet)
+
+
+def _regressor(options: dict[str, Any], quiet: bool) -> CEQLRegressor:
+    from ceql.estimator import CEQLRegressor
+    from ceql.libraries import LIBRARIES
+
+    operators = options["operators"]
+    return CEQLRegressor(
+        operators=operators if operators in LIBRARIES else _names(operators) or None,
+        time_limit=options["time_limit"],
+        max_complexity=options["max_complexity"],
+        random_state=options["seed"],
+        n_jobs=options["jobs"],
+        device=options["device"],
+        verbose=False if quiet else None,
+    )
+
+
+def _show(model: CEQLRegressor, json_out: Path | None, quiet: bool) -> None:
+    from ceql.summary import as_json, in_words
+
+    if json_out is not None:
+        write_json(json_out, as_json(model))
+        if is_standard_output(json_out):
+            return
+    click.echo(str(model.sympy()) if quiet else in_words(model))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
