@@ -16,6 +16,7 @@ from ceql.errors import CeqlError
 from ceql.figures.cli import figures
 from ceql.frf.cli import frf
 from ceql.json_out import is_standard_output, write_json
+from ceql.report.cli import report
 
 
 class _Suggesting(click.Group):
@@ -47,6 +48,7 @@ cli.add_command(bench)
 cli.add_command(bench_report)
 cli.add_command(figures)
 cli.add_command(frf)
+cli.add_command(report)
 
 
 @cli.command()
@@ -72,6 +74,9 @@ def demo(seed: int, out: Path, quiet: bool) -> None:
 @click.option("--device", type=click.Choice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
 @click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
+@click.option(
+    "--report", "report_out", type=click.Path(path_type=Path), help="Write an HTML page about the formula here."
+)
 @click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
 def fit(
     table: Path,
@@ -85,6 +90,7 @@ def fit(
     device: str,
     address: str | None,
     json_out: Path | None,
+    report_out: Path | None,
     quiet: bool,
 ) -> None:
     """Fit a formula to the columns of TABLE, a CSV or TSV file with a header line.
@@ -99,9 +105,12 @@ def fit(
         raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
     from ceql.cluster import cluster
     from ceql.estimator import CEQLRegressor
+    from ceql.files import check_place
     from ceql.libraries import LIBRARIES
     from ceql.tables import read_table, split_target
 
+    if report_out is not None:
+        check_place(report_out)
     x, y = split_target(read_table(table), target, _names(features))
     model = CEQLRegressor(
         operators=operators if operators in LIBRARIES else _names(operators) or None,
@@ -114,6 +123,8 @@ def fit(
     )
     with cluster(address) if address else nullcontext():
         model.fit(x, y)
+    if report_out is not None:
+        model.report(report_out, target=target, table=str(table))
     if json_out is not None:
         write_json(json_out, _as_json(model))
         if is_standard_output(json_out):

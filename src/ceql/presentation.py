@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ceql.data import Dataset
     from ceql.formula import Formula
     from ceql.pipeline import Discovery
+    from ceql.report.subject import Subject
 
 
 class Presented:
@@ -50,3 +53,45 @@ class Presented:
         from ceql.plots.network import plot_network
 
         return plot_network(self._formula(row), target, ax)
+
+    def report(self, path: str | Path, *, row: int | None = None, target: str = "y", table: str = "data.csv") -> None:
+        """Writes one self-contained HTML page about the model.
+
+        `target` is what the page calls y, and `table` the file that the data came from, for the lines that find the
+        formula again.
+        """
+        from ceql.files import write_atomically
+        from ceql.report.page import report_page
+
+        write_atomically(path, report_page(self._subject(row, target, table)))
+
+    def _subject(self, row: int | None, target: str, table: str) -> Subject:
+        from ceql.report.subject import Subject
+
+        return Subject(
+            self._formula(row),
+            self.discovery_,
+            self._data,
+            self.get_params(deep=False),
+            type(self)().get_params(deep=False),
+            hasattr(self, "feature_names_in_"),
+            str(target),
+            str(table),
+        )
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The card of a fitted model, scikit-learn's diagram of any other; neither where that is set to text."""
+        usual = super()._repr_html_  # pyright: ignore[reportAttributeAccessIssue]
+        return self._card if hasattr(self, "discovery_") else usual
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+        if hasattr(self, "discovery_") and "text/html" in bundle:
+            bundle["text/html"] = self._card()
+        return bundle
+
+    def _card(self) -> str:
+        from ceql.report.card import card
+
+        return card(self.discovery_)

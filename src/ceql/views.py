@@ -71,7 +71,7 @@ def borders_around(formula: Formula, data: Dataset, share: float = WIDEN) -> lis
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """The formula along one input, the others held at their medians. y is NaN where it is undefined and at its poles."""
+    """The formula along one input, the others at their medians. y is NaN where it is undefined and at its poles."""
 
     column: int
     name: str
@@ -90,7 +90,7 @@ class Slice:
 def slice_along(formula: Formula, data: Dataset, column: int, share: float = WIDEN) -> Slice:
     values = data.x[:, column]
     lower, upper = float(values.min()), float(values.max())
-    low, high = (float(end) for end in widened(np.float64(lower), np.float64(upper), share))
+    low, high = (float(end[0]) for end in widened(np.array([lower]), np.array([upper]), share))
     medians = np.median(data.x, axis=0)
     others = [k for k in used_columns(formula) if k != column]
     symbol = formula.symbols[column]
@@ -100,7 +100,8 @@ def slice_along(formula: Formula, data: Dataset, column: int, share: float = WID
     points = np.tile(medians, (len(x), 1))
     points[:, column] = x
     y = formula(points)
-    y[~np.isfinite(y) | np.isin(x, [pole.location for pole in borders if pole.kind == "pole"])] = np.nan
+    at_poles = np.isin(x, [pole.location for pole in borders if pole.kind == "pole" and pole.location is not None])
+    y[~np.isfinite(y) | at_poles] = np.nan
     held = tuple((data.names[k], float(medians[k])) for k in others)
     return Slice(column, data.names[column], x, y, lower, upper, borders, held)
 
@@ -134,3 +135,10 @@ def in_pieces(y: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
     jumps = ((y[:-1] > high) & (y[1:] < low)) | ((y[:-1] < low) & (y[1:] > high))
     cut[:-1][jumps] = np.nan
     return cut
+
+
+def drawable_losses(losses: np.ndarray) -> np.ndarray:
+    """Losses for a logarithmic axis: zero is drawn as the rounding that it is, next to the least that is not zero."""
+    positive = losses[losses > 0]
+    least = float(positive.min()) if len(positive) else 1.0
+    return np.where(losses > 0, losses, min(1e-32, 0.01 * least))

@@ -13,6 +13,7 @@ from ceql.expression.symbolic import Expr, terms_of
 _DIGITS = 6
 _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]+;")  # XML knows five names alone, HTML thousands
 _WITH_NUMBER = re.compile(r"([^\W\d_])_?(\d+)")
+_HYPHEN, _MINUS = "<mo>-</mo>", "<mo>−</mo>"
 _DOUBLE_STRUCK_E = "\u2147"  # which few fonts have
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -53,7 +54,11 @@ def _printed(expression: Expr, digits: int) -> str:
     # Two words side by side do not look like a product; two letters do.
     words = any(len(symbol.name) > 1 and not _WITH_NUMBER.fullmatch(symbol.name) for symbol in expression.free_symbols)
     text = _Printer(digits, "dot" if words else None).doprint(expression)
-    return _NAMED.sub(lambda name: html.unescape(name.group()), text).replace(_DOUBLE_STRUCK_E, "e")
+    return (
+        _NAMED.sub(lambda name: html.unescape(name.group()), text)
+        .replace(_DOUBLE_STRUCK_E, "e")
+        .replace(_HYPHEN, _MINUS)
+    )
 
 
 def _name(name: str) -> str:

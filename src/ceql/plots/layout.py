@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ceql.expression.graph import OUTPUT, Graph
 
@@ -42,7 +43,7 @@ def layered(graph: Graph, heights: Sequence[float]) -> Layout:
 def _links(source: int, target: int, depth: Sequence[int]) -> list[tuple[Lane, Lane]]:
     """An edge as steps from layer to layer; all edges of a node share one lane where they only pass."""
     lanes = [(source, d) for d in range(depth[source], depth[target])] + [(target, depth[target])]
-    return list(zip(lanes[:-1], lanes[1:], strict=True))
+    return list(pairwise(lanes))
 
 
 def _initial_layers(graph: Graph, links: Sequence[tuple[Lane, Lane]], deepest: int) -> list[list[Lane]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def _smooth(points: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
     """A curve that leaves and enters every point level."""
     t = np.linspace(0.0, 1.0, 40)
     rise = t * t * (3 - 2 * t)
-    pairs = list(zip(points[:-1], points[1:], strict=True))
+    pairs = list(pairwise(points))
     x = np.concatenate([a[0] + (b[0] - a[0]) * t for a, b in pairs])
     y = np.concatenate([a[1] + (b[1] - a[1]) * rise for a, b in pairs])
     return x, y

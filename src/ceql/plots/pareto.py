@@ -10,6 +10,7 @@ import numpy as np
 from ceql.figures.style import BLUE, GREY, ORANGE
 from ceql.formula import Formula
 from ceql.plots.canvas import axes_or_new, plain
+from ceql.views import drawable_losses
 
 _LONGEST = 44
 # Where a formula may stand beside its point: offset in points, and which of its corners is there.
@@ -36,13 +37,6 @@ def plot_pareto(front: Sequence[Formula], chosen: int, ax: Any = None) -> Any:
     ax.legend(loc="lower left", fontsize=9, framealpha=0.9)
     _annotate(ax, front, chosen, sizes, losses)
     return ax
-
-
-def drawable_losses(losses: np.ndarray) -> np.ndarray:
-    """Losses for a logarithmic axis: zero is drawn as the rounding that it is, next to the least that is not zero."""
-    positive = losses[losses > 0]
-    least = float(positive.min()) if len(positive) else 1.0
-    return np.where(losses > 0, losses, min(1e-32, 0.01 * least))
 
 
 def _annotate(ax: Any, front: Sequence[Formula], chosen: int, sizes: np.ndarray, losses: np.ndarray) -> None:
