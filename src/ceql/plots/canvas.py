@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ceql.errors import InputError, missing_extra
+from ceql.expression.mathml import without_control_characters
 
 LONGEST_NAME = 32
 
@@ -35,11 +36,8 @@ def axes_or_new(ax: Any, width: float, height: float) -> Any:
 
 def plain(text: str, longest: int = LONGEST_NAME) -> str:
     """Text that matplotlib does not take for mathematics, cut where it would leave the picture."""
-    return shortened(text, longest).replace("$", r"\$")
-
-
-def shortened(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    text = without_control_characters(text)
+    return (text if len(text) <= longest else text[: longest - 1] + "…").replace("$", r"\$")
 
 
 def points_within(ax: Any, x: np.ndarray, y: np.ndarray, limits: tuple[float, float], **look: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ceql.views import DRAWN_ROWS, Slice, by_relevance, slice_along, widened
 
 LOOKS = {"pole": (RED, "--", "X"), "log singularity": (BLUE, "-.", "D"), "edge of the domain": (GREEN, ":", "s")}
 _GRID = 301
+_LINE_LENGTH = 56  # characters under the picture
 
 
 def plot_poles(formula: Formula, data: Dataset, ax: Any = None) -> Any:
@@ -114,7 +116,8 @@ def _hatch_undefined(ax: Any, sides: list[np.ndarray], defined: np.ndarray) -> N
 def _what_is_held(formula: Formula, held: dict[Any, float]) -> str:
     used = [f"{plain(s.name, 12)} = {v:.4g}" for s, v in held.items() if s in formula.expression.free_symbols]
     rest = f" and {len(used) - 3} more" if len(used) > 3 else ""
-    return f"\n(others at their medians: {', '.join(used[:3])}{rest})" if used else ""
+    words = f"(others at their medians: {', '.join(used[:3])}{rest})"
+    return "\n" + textwrap.fill(words, _LINE_LENGTH) if used else ""
 
 
 def _finish(ax: Any, any_border: bool) -> None:

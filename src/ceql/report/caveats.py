@@ -39,7 +39,7 @@ def _near_sentence(border: Pole, data: Dataset) -> str:
 def _distance(border: Pole, data: Dataset) -> str:
     if border.location is None:
         return ""
-    name = next(iter(border.vanishes.free_symbols)).name
+    name = str(next(iter(border.vanishes.free_symbols)))
     values = data.x[:, data.names.index(name)]
     span = float(np.ptp(values))
     away = max(values.min() - border.location, border.location - values.max())

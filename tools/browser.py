@@ -1,4 +1,4 @@
-"""Debian's chromium without a window: pictures of a page at any width, and what is wider than it should be."""
+"""A browser without a window: pictures of a page at any width, and what is wider than it should be."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import html
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -26,8 +25,9 @@ document.getElementById("page").onload = function () {{
       if (getComputedStyle(p).overflowX !== "visible" && p !== root && p.tagName !== "BODY") return false;
     return e.getBoundingClientRect().right > inner + 0.5;
   }});
+  const names = wide.map(e => e.tagName + "." + (e.getAttribute("class") || "")).join(" ");
   document.getElementById("result").textContent =
-    [inner, root.scrollWidth, root.scrollHeight, wide.map(e => e.tagName + "." + (e.getAttribute("class") || "")).join(" ")].join("|");
+    [inner, root.scrollWidth, root.scrollHeight, names].join("|");
 }};
 </script></body></html>"""
 
@@ -53,9 +53,3 @@ def picture(page: str, width: int, path: Path, dark: bool = False) -> None:
     window = max(width, 500)
     scheme = ("--blink-settings=preferredColorScheme=0",) if dark else ()
     _run(page, width, height, f"--window-size={window},{height}", f"--screenshot={path}", *scheme)
-
-
-if __name__ == "__main__":  # browser.py REPORT.html FOLDER: pictures for the eye
-    report, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    for name, width, dark in (("desktop", 1280, False), ("phone", 375, False), ("dark", 1280, True)):
-        picture(report.read_text(encoding="utf-8"), width, folder / f"{report.stem}_{name}.png", dark)
