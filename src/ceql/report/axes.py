@@ -9,6 +9,7 @@ import numpy as np
 
 _TICKS = 5
 _MOST_DECADES = 6
+_MOST_CHARACTERS = 42  # of all numbers along one axis
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,16 @@ def _round_numbers(low: float, high: float) -> list[tuple[float, str]]:
     size = 10.0 ** math.floor(math.log10(rough))
     step = size * next(factor for factor in (1, 2, 5, 10) if factor * size >= 0.999 * rough)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [(k * step, _written(k * step, step)) for k in range(first, last + 1)]
+    ticks = [(k * step, _written(k * step, step)) for k in range(first, last + 1)]
+    crowded = sum(len(text) for _, text in ticks) > _MOST_CHARACTERS
+    return ticks[:: 2 if crowded else 1]
 
 
 def _written(value: float, step: float) -> str:
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     if value and (abs(value) >= 1e6 or decimals > 5):
         digits = max(0, math.floor(math.log10(abs(value)) + 1e-9) - math.floor(math.log10(step) + 1e-9))
-        mantissa, exponent = f"{value:.{min(digits, 6)}e}".split("e")
+        mantissa, exponent = f"{value:.{digits}e}".split("e")
         return f"{mantissa}e{int(exponent)}".replace("-", "−")
     return f"{value:.{decimals}f}".replace("-", "−") if value else "0"
 
