@@ -55,7 +55,7 @@ def _signed(value: float) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−")
+    return f"{value:.5g}".replace("-", "−")
 
 
 def _height(node: Node) -> float:
