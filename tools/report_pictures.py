@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import browser
 import numpy as np
@@ -18,7 +19,7 @@ from ceql import CEQLRegressor
 _COLOURS = 128  # of the pictures, which are mostly white
 
 
-def lens() -> tuple[pd.DataFrame, pd.Series]:
+def lens() -> tuple[Any, Any]:
     """Where the image of an object stands, measured with a little noise, for several lenses."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"distance": rng.uniform(1, 8, 300), "focal": rng.uniform(2, 4, 300)})

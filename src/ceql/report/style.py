@@ -71,7 +71,8 @@ section dd {{ margin: 0; flex: 1 }}
 @media print {{
   :root {{ color-scheme: light; {_LIGHT} }}
   body {{ max-width: none; padding: 0; font-size: 10.5pt }}
-  section, figure, tr, pre {{ break-inside: avoid }}
+  figure, tr, pre, .caveats {{ break-inside: avoid }}
+  .charts {{ grid-template-columns: 1fr 1fr }}
   .scroll, .formula, .formula span {{ overflow: visible }}
   h2 {{ break-after: avoid }}
 }}
