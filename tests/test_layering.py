@@ -14,7 +14,7 @@ FILES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rgl
 HOMES = {
     "sympy": ("operators/", "expression/", "formula.py", "bench/", "templates/", "export/"),
     "sklearn": ("estimator.py", "bench/"),
-    "matplotlib": ("plotting.py",),
+    "matplotlib": ("plots/",),
     "ceql._core": ("engine/",),
 }
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "sympify", "lambdify", "parse_expr", "literal_eval"}

@@ -16,6 +16,7 @@ from ceql.figures.cli import figures
 from ceql.fit_cli import fit
 from ceql.frf.cli import frf
 from ceql.model_cli import export, predict, show
+from ceql.report.cli import report
 from ceql.suggestions import SuggestingGroup
 
 
@@ -34,7 +35,7 @@ def cli() -> None:
     """
 
 
-for command in (fit, show, predict, export, bench, bench_report, figures, frf):
+for command in (fit, show, predict, export, report, bench, bench_report, figures, frf):
     cli.add_command(command)
 
 

@@ -18,12 +18,13 @@ from ceql.files_out import write_text
 from ceql.formula import Formula, in_readable_form
 from ceql.persistence import read_model, write_model
 from ceql.pipeline import Discovery, Settings, discover, resolve_recipe
+from ceql.presentation import Presented
 from ceql.progress import live_display
 from ceql.selection import gains
 from ceql.templates import Template
 
 
-class CEQLRegressor(RegressorMixin, BaseEstimator):
+class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     """Finds a short formula for y in terms of the columns of X.
 
     Parameters

@@ -30,30 +30,40 @@ if TYPE_CHECKING:
 @click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
 @table_options
 @click.option("--save", "save_to", type=click.Path(path_type=Path), help="Save the model here, for show and predict.")
+@click.option(
+    "--report", "report_to", type=click.Path(path_type=Path), help="Write an HTML page about the formula here."
+)
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
 @click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
 def fit(
-    table: Path, target: str, features: str, save_to: Path | None, json_out: Path | None, quiet: bool, **options: Any
+    table: Path,
+    target: str,
+    features: str,
+    save_to: Path | None,
+    report_to: Path | None,
+    json_out: Path | None,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Fit a formula to the columns of TABLE, a file with a header: .csv, .tsv, .parquet, .xlsx or .npz.
 
     \b
     Examples:
       ceql fit data.csv --target y
-      ceql fit data.csv --target y --save model.ceql
+      ceql fit data.csv --target y --save model.ceql --report page.html
       ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
       ceql fit daten.csv --target kraft --separator ';' --decimal ','
       ceql fit data.csv --target y --cluster dask://head-node:8786
     """
     if options["jobs"] and options["address"]:
         raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
-    if save_to is not None and is_standard_output(save_to):
-        raise click.UsageError("A model is saved to a file; '-' is for --json.")
+    if any(path is not None and is_standard_output(path) for path in (save_to, report_to)):
+        raise click.UsageError("Models and reports are written to files; '-' is for --json.")
     from ceql.cluster import cluster
     from ceql.table_formats.layout import Layout
     from ceql.tables import read_cells, split_target
 
-    check_writable(save_to, json_out)
+    check_writable(save_to, report_to, json_out)
     layout = Layout(options["separator"], options["decimal"], options["encoding"], options["sheet"])
     x, y = split_target(read_cells(table, layout), target, _names(features))
     model = _regressor(options, quiet)
@@ -61,6 +71,8 @@ def fit(
         model.fit(x, y)
     if save_to is not None:
         model.save(save_to)
+    if report_to is not None:
+        model.report(report_to, table=table.name)
     _show(model, json_out, quiet)
 
 

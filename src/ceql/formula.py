@@ -133,7 +133,7 @@ def _judged(expression: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, 
         return None
     value = Formula(expression, symbols, np.inf)(data.x)
     loss = mean_square(value - data.y, data.weight)
-    return Formula(expression, symbols, loss, constants=_constants(expression, symbols, data))
+    return Formula(expression, symbols, loss, constants=constants_of(expression, symbols, data))
 
 
 def constant_formula(data: Dataset) -> Formula:
@@ -144,7 +144,7 @@ def constant_formula(data: Dataset) -> Formula:
         return Formula(sympy.Integer(int(value)), symbols, mean_square(data.y - value, data.weight))
     expression = round_to_errors(sympy.Float(value), symbols, data.x, data.y, data.weight)
     loss = mean_square(data.y - float(expression), data.weight)
-    return Formula(expression, symbols, loss, _constants(expression, symbols, data))
+    return Formula(expression, symbols, loss, constants_of(expression, symbols, data))
 
 
 def in_readable_form(formula: Formula, data: Dataset) -> Formula:
@@ -160,7 +160,8 @@ def _digits(expression: sympy.Expr) -> int:
     return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)
 
 
-def _constants(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:
+def constants_of(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:
+    """Each decimal constant with its standard error, in the order of `parametrise`."""
     if not parametrise(expression).symbols:
         return ()
     fitted = refit(expression, symbols, data.x, data.y, data.weight, max_iterations=0)
