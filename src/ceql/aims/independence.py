@@ -8,7 +8,7 @@ function of all of them would need many more. A wrong step costs a few rounds, n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -66,17 +66,19 @@ def _factors(aim: Aim) -> Iterator[_Step]:
     logs, slopes = _power_law(aim)
     if logs is None:
         return
-    for k in np.flatnonzero(keep_their_sign(aim.x)):
+    for k in np.flatnonzero((aim.x != 0).all(axis=0)):
         others = [j for j in range(aim.x.shape[1]) if j != k]
         freed = logs - _log_columns(aim)[:, others] @ slopes[others]
-        near = sorted(_EXPONENTS, key=lambda p: abs(p - slopes[k]))[:3]
+        whole = not keep_their_sign(aim.x[:, [k]])[0]
+        near = sorted((p for p in _EXPONENTS if p % 1 == 0 or not whole), key=lambda p: abs(p - slopes[k]))[:3]
         left = [connection(freed - p * np.log(np.abs(aim.x[:, k])), aim.x[:, k]) for p in near]
         best = int(np.argmin(left))
         if near[best]:
             yield _Step(_divided(aim, int(k), near[best]), left[best], min(left[:best] + left[best + 1 :]))
 
 
-def _divided(aim: Aim, k: int, exponent: float) -> Aim:
+def _divided(aim: Aim, k: int, exponent: float, keep: bool = False) -> Aim:
+    """y divided by that power of a column, which is then no longer needed or kept."""
     whole = int(exponent) if float(exponent).is_integer() else None
     column, symbol = aim.x[:, k], aim.symbols[k]
     if whole is None and (column < 0).all():
@@ -87,7 +89,7 @@ def _divided(aim: Aim, k: int, exponent: float) -> Aim:
     def back(expression: Any) -> Any:
         return aim.back(symbol**power * expression)
 
-    rest = only(aim, [j for j in range(aim.x.shape[1]) if j != k])
+    rest = aim if keep else only(aim, [j for j in range(aim.x.shape[1]) if j != k])
     return replace(rest, y=aim.y / values, back=back)
 
 
@@ -98,19 +100,48 @@ def _pairs(aim: Aim) -> Iterator[_Step]:
         others = [k for k in range(aim.x.shape[1]) if k not in (i, j)]
         freed = aim.y if logs is None else logs - _log_columns(aim)[:, others] @ slopes[others]
         joined = [pairing(aim.x[:, i], aim.x[:, j]) for pairing in _PAIRINGS]
-        left = [
-            max(connection_within(freed, aim.x[:, k], np.argsort(column, kind="stable")) for k in (i, j))
-            for column in joined
-        ]
+        orders = [np.argsort(column, kind="stable") for column in joined]
+        left = [max(connection_within(freed, aim.x[:, k], order) for k in (i, j)) for order in orders]
         best = int(np.argmin(left))
-        symbols = (*(aim.symbols[k] for k in others), _PAIRINGS[best](aim.symbols[i], aim.symbols[j]))
-        x = np.column_stack([aim.x[:, others], joined[best]])
-        yield _Step(replace(aim, x=x, symbols=symbols), left[best], min(left[:best] + left[best + 1 :]))
+        pair = _PAIRINGS[best](aim.symbols[i], aim.symbols[j])
+        yield _Step(_joined(aim, others, joined[best], pair), left[best], min(left[:best] + left[best + 1 :]))
+        if logs is not None and (aim.x[:, [i, j]] > 0).all():
+            yield from _scaled(aim, freed, (i, j), joined, orders)
+
+
+def _joined(aim: Aim, others: Sequence[int], column: np.ndarray, symbol: Any) -> Aim:
+    symbols = (*(aim.symbols[k] for k in others), symbol)
+    return replace(aim, x=np.column_stack([aim.x[:, others], column]), symbols=symbols)
+
+
+def _scaled(
+    aim: Aim, freed: np.ndarray, pair: tuple[int, int], joined: Sequence[np.ndarray], orders: Sequence[np.ndarray]
+) -> Iterator[_Step]:
+    """y = a^p g(a·b), or g(a/b): a power that shows only among rows of about the same product or ratio."""
+    i, j = pair
+    others = [k for k in range(aim.x.shape[1]) if k not in pair]
+    logs = np.log(aim.x[:, i])
+    for pairing, column, order in zip(_PAIRINGS[:2], joined[:2], orders[:2], strict=True):
+        slope = _slope_within(freed, logs, order)
+        near = sorted((p for p in _EXPONENTS if p), key=lambda p: abs(p - slope))[:3]
+        left = [max(connection_within(freed - p * logs, aim.x[:, k], order) for k in pair) for p in near]
+        best = int(np.argmin(left))
+        symbol = pairing(aim.symbols[i], aim.symbols[j])
+        # The column itself is gone from the divided aim, but not what it is joined to.
+        divided = _divided(aim, i, near[best], keep=True)
+        yield _Step(_joined(divided, others, column, symbol), left[best], min(left[:best] + left[best + 1 :]))
+
+
+def _slope_within(values: np.ndarray, column: np.ndarray, order: np.ndarray) -> float:
+    n = len(order) // _GROUP
+    a, b = (v[order[: n * _GROUP]].reshape(n, _GROUP) for v in (values, column))
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    return float(np.sum(a * b) / max(np.sum(b * b), 1e-300))
 
 
 def _log_columns(aim: Aim) -> np.ndarray:
-    """Logarithms of the columns that keep their sign; the others count for nothing."""
-    return np.where(keep_their_sign(aim.x), np.log(np.maximum(np.abs(aim.x), 1e-300)), 0.0)
+    """Logarithms of the sizes of the columns; those that pass through zero count for nothing."""
+    return np.where((aim.x != 0).all(axis=0), np.log(np.maximum(np.abs(aim.x), 1e-300)), 0.0)
 
 
 def _power_law(aim: Aim) -> tuple[np.ndarray | None, np.ndarray]:
