@@ -68,7 +68,7 @@ REFUSALS = {
     "3-D X": ((np.zeros((4, 2, 2)), Y), "Expected 2D array, got 3D array"),
     "scalar X": ((3.0, Y), "Expected 2D array, got 0D array"),
     "no rows": ((np.zeros((0, 2)), np.zeros(0)), r"0 sample\(s\): X is empty"),
-    "no columns": ((np.zeros((4, 0)), Y), r"0 feature\(s\): X has no columns"),
+    "no columns": ((np.zeros((4, 0)), Y), r"0 feature\(s\) \(shape=\(4, 0\)\) while a minimum of 1 is required: X has no columns"),
     "one row": ((X[:1], Y[:1]), "1 sample, and any formula fits one row"),
     "lengths": ((X, Y[:3]), "X has 4 rows but y has 3"),
     "NaN in y": ((X, np.array([1, 2, np.nan, 4])), "y contains NaN: 1 value.* row 2"),
@@ -118,9 +118,10 @@ def test_a_constant_target_is_warned_about():
         Dataset.of(X, np.full(4, 2.0))
 
 
-@pytest.mark.parametrize("weight", [2.5, [1, 2, 3, 4], [0, 0, 0, 1e-3]])
+@pytest.mark.parametrize("weight", [2.5, [1, 2, 3, 4], [0, 0, 2, 1e-3], [1e308] * 4, [1e-310, 2e-310, 1e-310, 0]])
 def test_weights_have_mean_one_and_keep_their_ratios(weight):
-    given_weights = np.broadcast_to(np.asarray(weight, float), 4)
+    given_weights = np.broadcast_to(np.asarray(weight, float), 4) / np.max(weight)
+    given_weights = given_weights[given_weights > 0]
     result = Dataset.of(X, Y, weight).weight
     assert np.isclose(result.mean(), 1.0)
     assert np.allclose(result * given_weights.sum(), given_weights * result.sum())
