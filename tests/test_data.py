@@ -68,7 +68,10 @@ REFUSALS = {
     "3-D X": ((np.zeros((4, 2, 2)), Y), "Expected 2D array, got 3D array"),
     "scalar X": ((3.0, Y), "Expected 2D array, got 0D array"),
     "no rows": ((np.zeros((0, 2)), np.zeros(0)), r"0 sample\(s\): X is empty"),
-    "no columns": ((np.zeros((4, 0)), Y), r"0 feature\(s\) \(shape=\(4, 0\)\) while a minimum of 1 is required: X has no columns"),
+    "no columns": (
+        (np.zeros((4, 0)), Y),
+        r"0 feature\(s\) \(shape=\(4, 0\)\) while a minimum of 1 is required: X has no columns",
+    ),
     "one row": ((X[:1], Y[:1]), "1 sample, and any formula fits one row"),
     "lengths": ((X, Y[:3]), "X has 4 rows but y has 3"),
     "NaN in y": ((X, np.array([1, 2, np.nan, 4])), "y contains NaN: 1 value.* row 2"),

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ceql.errors import CeqlWarning, InputError
+from ceql.errors import CeqlWarning, InputError, NotNumericError
+
+_LARGEST = 1e140  # of what a table may hold: there must be room for squares and products
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +38,18 @@ class Dataset:
             raise InputError(f"X has {len(x)} rows but {target} has {len(values)}: they must be of equal length.")
         if len(x) == 1:
             raise InputError("X has 1 sample, and any formula fits one row: give at least two.")
+        for column, name in zip(x.T, names, strict=True):
+            _require_squares(column, f"column {name!r} of X")
+        _require_squares(values, target)
         weight = _weights(sample_weight, len(x))
         counted = weight > 0  # a row without weight is no row: nothing need be defined there
         if not counted.all():
             if counted.sum() < 2:
                 raise InputError("sample_weight is zero for every row but one: give at least two rows a weight.")
-            x, values, weight = x[counted], values[counted], weight[counted] / weight[counted].mean()
-        data = cls(x, values, weight, names)
+            x, values, weight = x[counted], values[counted], weight[counted]
+        if not 1e-300 < weight.max() < 1e300 / len(weight):  # their mean would not be a normal number
+            weight = weight / weight.max()
+        data = cls(x, values, weight / weight.mean(), names)
         if data.is_constant:
             warnings.warn(
                 f"{target} is constant ({values[0]:g}), so the formula is that constant. Was the right column chosen?",
@@ -89,6 +96,16 @@ def column_names(X: Any) -> tuple[str, ...]:
 def is_table(X: Any) -> bool:
     """A pandas or polars DataFrame, or anything else whose columns have names."""
     return hasattr(X, "columns") and hasattr(X, "__getitem__")
+
+
+def _require_squares(values: np.ndarray, what: str) -> None:
+    """Losses and products need the squares of the values."""
+    size = float(np.max(np.abs(values)))
+    if size != 0 and not 1 / _LARGEST < size < _LARGEST:
+        extreme = "large" if size > 1 else "small"
+        raise InputError(
+            f"The values of {what} are too {extreme} to compute with (up to {size:.0e}): choose another unit for them."
+        )
 
 
 def columns_named(X: Any, names: Sequence[str]) -> Any:
@@ -176,7 +193,7 @@ def _numbers(values: Any, what: str) -> np.ndarray:
         with np.errstate(over="ignore"):  # a long double may be too large; the infinity is complained about
             return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{what} is not numeric: {_first_stranger(array)}. Convert or drop it first.") from error
+        raise NotNumericError(f"{what} is not numeric: {_first_stranger(array)}. Convert or drop it first.") from error
 
 
 def _first_stranger(array: np.ndarray) -> str:
@@ -202,9 +219,7 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
         raise InputError("sample_weight has negative entries; weights must be zero or positive.")
     if not weight.any():
         raise InputError("sample_weight is zero for every row: nothing is left to fit.")
-    if not 1e-300 < weight.max() < 1e300 / n:  # their mean would not be a normal number
-        weight = weight / weight.max()
-    return weight / weight.mean()
+    return weight
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,7 +164,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
                 f"{', '.join(self._targets.inputs)}, but the data now have {len(targets.names)} target(s) and the "
                 f"columns {', '.join(targets.inputs)}. Set warm_start=False to start afresh."
             )
-        return [tuple(write_formula(f.expression) for f in found.front) for found in self.discoveries_]
+        return [tuple(write_formula(f.expression) for f in (found.best, *found.front)) for found in self.discoveries_]
 
     def save(self, path: str | Path) -> None:
         """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
