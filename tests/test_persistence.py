@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ceql import CEQLRegressor, load
 from ceql.expression import parse_formula
 from ceql.expression.write import write_formula
+from ceql.formula import make_symbols
 from ceql.persistence import ModelFileError
 
 FORMULAS = [
@@ -54,6 +55,21 @@ def test_load_after_save_is_the_identity(model, saved):
 def test_a_written_formula_reads_back_the_same(text):
     expression = parse_formula(text, ("x1", "x2"))
     assert parse_formula(write_formula(expression), ("x1", "x2")) == expression
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(st.lists(st.one_of(st.text(min_size=1), st.sampled_from(["pi", "e", "a`b", "`", "exp"])), min_size=2, unique=True))
+def test_any_column_name_survives(names):
+    x = make_symbols(tuple(names))
+    expression = parse_formula("pi + e", ()) * x[0] + 1.5 / (x[1] + 0.3)
+    assert parse_formula(write_formula(expression), names) == expression
+
+
+@pytest.mark.parametrize("text", ["2.5*(x1 + 0.1)", "-3*(x1 - x2)", "200000.0*(-2e-06*x2 - 0.023)/x1", "-(x1 + 0.3)**2"])
+def test_a_number_before_a_sum_stays_there(text):
+    expression = parse_formula(text, ("x1", "x2"), as_written=True)
+    assert write_formula(expression) == text
+    assert parse_formula(write_formula(expression), ("x1", "x2"), as_written=True) == expression
 
 
 @settings(deadline=None, derandomize=True, max_examples=200)

@@ -140,7 +140,7 @@ def _restored_search(search: dict[str, Any], data: Dataset) -> Discovery:
     symbols = make_symbols(data.names)
     front = tuple(
         Formula(
-            parse_formula(row["expression"], data.names),
+            parse_formula(row["expression"], data.names, as_written=True),
             symbols,
             float(row["loss"]),
             tuple((float(value), float(error)) for value, error in row["constants"]),
