@@ -34,6 +34,7 @@ from ceql.pipeline import Discovery, Outcome, poles_of
 from ceql.targets import Targets
 
 FORMAT, VERSIONS = "ceql-model", (1, 2)
+LONGEST_FRONT = 200_000  # characters; to read more would take minutes
 
 
 class ModelFileError(CeqlError):
@@ -138,6 +139,8 @@ def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], tuple[Discovery,
 
 def _restored_search(search: dict[str, Any], data: Dataset) -> Discovery:
     symbols = make_symbols(data.names)
+    if sum(len(row["expression"]) for row in search["front"]) > LONGEST_FRONT:
+        raise ValueError("its formulas are too long")
     front = tuple(
         Formula(
             parse_formula(row["expression"], data.names, as_written=True),
@@ -148,8 +151,12 @@ def _restored_search(search: dict[str, Any], data: Dataset) -> Discovery:
         for row in search["front"]
     )
     chosen = int(search["chosen"])
+    if not 0 <= chosen < len(front):
+        raise ValueError(f"there is no row {chosen} to be chosen")
     best = front[chosen]
     for formula in front:
+        if not 0 <= formula.loss < np.inf:
+            raise ValueError(f"{formula.loss} is no loss")
         formula(data.x[:1])  # compiles, or says why not
     return Discovery(
         front,
