@@ -25,13 +25,14 @@ class Targets:
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None) -> Targets:
         """One target for a y of shape (n,) or (n, 1), k of them for (n, k)."""
-        shape = (0,) if y is None else shape_of(y, "y")
+        shape = () if y is None else shape_of(y, "y")
+        labels = tuple(map(str, getattr(y, "columns", ()))) if is_table(y) else ()
         if len(shape) != 2 or shape[1] == 1:
-            name = str(y.columns[0]) if is_table(y) else getattr(y, "name", None)
+            name = labels[0] if labels else getattr(y, "name", None)
             return cls(("y" if name is None else str(name),), (Dataset.of(X, y, sample_weight),))
         if shape[1] == 0:
             raise InputError("y has no columns: give at least one target.")
-        names = tuple(map(str, y.columns)) if is_table(y) else tuple(f"y{k + 1}" for k in range(shape[1]))
+        names = labels or tuple(f"y{k + 1}" for k in range(shape[1]))
         datasets: list[Dataset] = []
         for k, name in enumerate(names):
             data = Dataset.of(X, _column(y, k), sample_weight, f"target {name!r}")
