@@ -263,7 +263,7 @@ def test_the_layout_of_text_is_refused_elsewhere(ceql, tmp_path):
 def test_a_bad_place_is_found_before_the_search(ceql, tmp_path, table, option, monkeypatch):
     from ceql import estimator
 
-    monkeypatch.setattr(estimator, "discover", lambda *_: pytest.fail("the search was begun"))
+    monkeypatch.setattr(estimator, "discover_each", lambda *_: pytest.fail("the search was begun"))
     code, _, err = ceql("fit", table, "--target", "y", option, tmp_path / "no folder" / "file")
     assert code == 1
     assert "cannot be written: No such file or directory. Choose another file." in err
@@ -298,4 +298,4 @@ def test_trying_a_place_leaves_no_trace(tmp_path):
 def test_a_model_is_not_saved_to_standard_output(ceql, table):
     code, _, err = ceql("fit", table, "--target", "y", "--save", "-")
     assert code == 2
-    assert "saved to a file" in err
+    assert "written to files" in err

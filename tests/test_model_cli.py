@@ -133,9 +133,9 @@ def test_a_model_without_a_name_for_its_target(ceql, tmp_path):
     x = np.linspace(1, 2, 20)[:, None]
     CEQLRegressor(operators=["mul"], time_limit=5).fit(x, 2 * x[:, 0]).save(tmp_path / "m.ceql")
     (tmp_path / "new.csv").write_text("x1\n1\n2\n")
-    assert ceql("predict", tmp_path / "m.ceql", tmp_path / "new.csv")[1] == "prediction\n2.0\n4.0\n"
+    assert ceql("predict", tmp_path / "m.ceql", tmp_path / "new.csv")[1] == "y\n2.0\n4.0\n"
     assert ceql("show", tmp_path / "m.ceql")[1].startswith("y = 2*x1\n")
-    assert "def formula(x1)" in ceql("export", tmp_path / "m.ceql", "--to", "python")[1]
+    assert "def y(x1)" in ceql("export", tmp_path / "m.ceql", "--to", "python")[1]
 
 
 def test_export(ceql, model, tmp_path):
@@ -149,10 +149,10 @@ def test_export(ceql, model, tmp_path):
 
 def test_a_file_from_before_targets_had_names_still_loads(model, tmp_path):
     content = json.loads(model.read_text())
-    assert content.pop("target") == "I"
+    assert content.pop("target_names") == ["I"]
     assert content.pop("ceql")
     (tmp_path / "old.ceql").write_text(json.dumps(content))
-    assert load(tmp_path / "old.ceql")._data.target is None
+    assert load(tmp_path / "old.ceql").target_names_ == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_file_from_before_targets_had_names_still_loads(model, tmp_path):
         (lambda text: text[: len(text) // 2], "is no ceql model, or only part of one"),
         (lambda text: "a,b\n1,2\n", "is no ceql model"),
         (lambda text: '{"format": "other"}', "is no ceql model"),
-        (lambda text: text.replace('"version": 1', '"version": 2'), "has version 2 of the format, this ceql reads 1"),
+        (lambda text: text.replace('"version": 1', '"version": 9'), "has version 9 of the format, this ceql reads"),
     ],
 )
 @pytest.mark.parametrize("command", [("show",), ("export", "--to", "c")])

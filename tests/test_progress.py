@@ -64,6 +64,17 @@ def test_the_search_tells_its_best_formula_in_the_users_units():
     assert texts[-1] in {"2.5e-6*x1 + 40", "2.5e-6*x1 + 40.0"}
 
 
+def test_the_display_says_that_a_long_table_is_searched_in_part():
+    reports: list[Progress] = []
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 2, (3_000, 1))
+    discovery = discover(
+        Dataset.of(x, rng.normal(size=3_000)), Settings(operators=("mul",), time_limit=0.2), reports.append
+    )
+    assert discovery.rows_searched == 2_000
+    assert "2,000 of 3,000 rows" in progress.describe(reports[0])
+
+
 @pytest.mark.parametrize(("fraction", "words"), [(0.25, "25%"), (1.0, "100%")])
 def test_a_schedule_shows_its_share(monkeypatch, fraction, words):
     screen = io.StringIO()

@@ -14,6 +14,10 @@ class InputError(CeqlError):
     """The data or a setting cannot be used as given."""
 
 
+class NotNumericError(InputError, TypeError):
+    """A value that cannot be turned into a number."""
+
+
 class UnknownNameError(CeqlError):
     """A name (operator, recipe, problem, option) that does not exist."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option("--target", required=True, help="The column to explain.")
+@click.option("--target", "targets", required=True, multiple=True, help="The column to explain; may be repeated.")
 @click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]")
 @click.option("--operators", default="", help="Operators, separated by commas (see `ceql operators`), or 'paper'.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
 def fit(
     table: Path,
-    target: str,
+    targets: tuple[str, ...],
     features: str,
     save_to: Path | None,
     report_to: Path | None,
@@ -51,6 +51,7 @@ def fit(
     Examples:
       ceql fit data.csv --target y
       ceql fit data.csv --target y --save model.ceql --report page.html
+      ceql fit data.csv --target lift --target drag --features speed,angle
       ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
       ceql fit daten.csv --target kraft --separator ';' --decimal ','
       ceql fit data.csv --target y --cluster dask://head-node:8786
@@ -61,18 +62,19 @@ def fit(
         raise click.UsageError("Models and reports are written to files; '-' is for --json.")
     from ceql.cluster import cluster
     from ceql.table_formats.layout import Layout
-    from ceql.tables import read_cells, split_target
+    from ceql.tables import read_cells, split_targets
 
     check_writable(save_to, report_to, json_out)
     layout = Layout(options["separator"], options["decimal"], options["encoding"], options["sheet"])
-    x, y = split_target(read_cells(table, layout), target, _names(features))
+    x, y = split_targets(read_cells(table, layout), targets, _names(features))
     model = _regressor(options, quiet)
     with cluster(options["address"]) if options["address"] else nullcontext():
         model.fit(x, y)
     if save_to is not None:
         model.save(save_to)
     if report_to is not None:
-        model.report(report_to, table=table.name)
+        for name in targets:
+            model.report(_of_target(report_to, name, targets), target=name, table=table.name)
     _show(model, json_out, quiet)
 
 
@@ -92,14 +94,22 @@ def _regressor(options: dict[str, Any], quiet: bool) -> CEQLRegressor:
     )
 
 
+def _of_target(path: Path, name: str, targets: tuple[str, ...]) -> Path:
+    """A page of its own for each of several targets."""
+    return path if len(targets) == 1 else path.with_name(f"{path.stem}-{name}{path.suffix}")
+
+
 def _show(model: CEQLRegressor, json_out: Path | None, quiet: bool) -> None:
+    from ceql.results import one_or_all
     from ceql.summary import as_json, in_words
 
+    findings = [model._finding(target=name) for name in model.target_names_]
     if json_out is not None:
-        write_json(json_out, as_json(model))
+        write_json(json_out, one_or_all([as_json(found) for found in findings]))
         if is_standard_output(json_out):
             return
-    click.echo(str(model.sympy()) if quiet else in_words(model))
+    texts = [str(found.formula) if quiet else in_words(found) for found in findings]
+    click.echo(("\n" if quiet else "\n\n").join(texts))
 
 
 def _names(text: str) -> list[str]:

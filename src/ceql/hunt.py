@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -168,22 +168,27 @@ class Hunt:
     def _neighbours(self) -> np.ndarray:
         return neighbours(self.plain.x)
 
-    def front(self, deadline: float = np.inf) -> list[Formula]:
-        """Approximate formulas of all sizes; those that may be chosen get the full effort, within the time there is."""
+    def front(self, deadline: float = np.inf) -> Iterator[list[Formula]]:
+        """Approximate formulas of all sizes; those that may be chosen get the full effort, within the time there is.
+
+        Yields what there is again and again as it grows, for those who cannot wait; the last is the front.
+        """
         drawn: list[tuple[Formula, Reduced]] = []
         for state in self._states():
             if (formula := self._formula(state, sketch)) is not None:
                 drawn.append((formula, state))
+                yield [formula for formula, _ in drawn]
             if len(drawn) >= _DRAWN_ANYWAY and time.monotonic() > deadline:
                 break
         drawn = _without_twins(sorted(drawn, key=lambda pair: self._rank(pair[0])))
         formulas = [formula for formula, _ in drawn]
+        yield formulas
         for _, state in drawn[:_FINISHED]:
             if len(formulas) > len(drawn) and time.monotonic() > deadline:
                 break
             if (formula := self._formula(state, polish)) is not None:
-                formulas.append(formula)
-        return formulas
+                formulas = [*formulas, formula]
+                yield formulas
 
     def _rank(self, formula: Formula) -> tuple[bool, float]:
         return formula.complexity > self._limit, criterion(formula, len(self.data.y))

@@ -21,6 +21,7 @@ LANGUAGES = ("python", "numpy", "jax", "torch", "c", "fortran", "julia", "excel"
 
 _model = click.argument("model", type=click.Path(path_type=Path))
 _row = click.option("--row", type=int, help="Another row of the front than the chosen one; see `ceql show`.")
+_target = click.option("--target", help="Which target is meant, where the model has several.")
 _out = click.option(
     "--out", type=click.Path(path_type=Path), default=STANDARD_OUTPUT, help="Write to this file. [default: stdout]"
 )
@@ -29,8 +30,9 @@ _out = click.option(
 @click.command()
 @_model
 @_row
+@_target
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write it here as JSON ('-' = stdout).")
-def show(model: Path, row: int | None, json_out: Path | None) -> None:
+def show(model: Path, row: int | None, target: str | None, json_out: Path | None) -> None:
     """Show the formula in MODEL, the front it was chosen from, its constants and poles, and how it was found.
 
     \b
@@ -39,13 +41,16 @@ def show(model: Path, row: int | None, json_out: Path | None) -> None:
       ceql show model.ceql --row 2
       ceql show model.ceql --json - | jq .front
     """
+    from ceql.results import one_or_all
     from ceql.summary import as_json, how_found, in_words
 
     fitted = _loaded(model)
+    names = [target] if target or len(fitted.target_names_) == 1 else fitted.target_names_
+    findings = [fitted._finding(row, name) for name in names]
     if json_out is not None:
-        write_json(json_out, as_json(fitted, row))
+        write_json(json_out, one_or_all([as_json(found) for found in findings]))
     else:
-        click.echo(f"{in_words(fitted, row)}\n{how_found(fitted)}")
+        click.echo("\n\n".join(f"{in_words(found)}\n{how_found(fitted, found)}" for found in findings))
 
 
 @click.command()
@@ -92,7 +97,8 @@ def predict(
 @click.option("--to", required=True, type=SuggestingChoice(LANGUAGES), help="The language.")
 @_out
 @_row
-def export(model: Path, to: str, out: Path, row: int | None) -> None:
+@_target
+def export(model: Path, to: str, out: Path, row: int | None, target: str | None) -> None:
     """Write the formula in MODEL as source text of another language.
 
     \b
@@ -102,7 +108,7 @@ def export(model: Path, to: str, out: Path, row: int | None) -> None:
       ceql export model.ceql --to latex --row 1
     """
     check_writable(out)
-    write_text(out, _loaded(model).export(to, row))
+    write_text(out, _loaded(model).export(to, row, target=target))
 
 
 def _loaded(path: Path) -> CEQLRegressor:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-import numpy as np
-
 from ceql.aims import Aim, plain
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
@@ -17,6 +15,7 @@ from ceql.errors import WorkersLostError, unknown_name
 from ceql.expression.extract import extract, upright
 from ceql.expression.poles import Pole, find_poles
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
+from ceql.guesses import starting_formulas
 from ceql.hunt import Hunt
 from ceql.libraries import search_network
 from ceql.network import Searchable
@@ -62,6 +61,7 @@ class Progress:
     best_loss: float
     message: str = ""
     fraction: float | None = None  # of a schedule of known length
+    target: str = ""  # which of several
     formula: Callable[[], str] | None = None  # the best so far; to write it takes milliseconds, so only on demand
 
 
@@ -69,7 +69,7 @@ class Progress:
 class Settings:
     """What to try and when to stop."""
 
-    recipe: str | Recipe = "search"
+    recipe: str | Recipe = "search"  # or "real": the same search with real weights
     operators: str | tuple[str, ...] | None = None  # a library by name, or operators; None: the default library
     time_limit: float = 60.0
     max_complexity: int | None = None
@@ -78,8 +78,8 @@ class Settings:
     n_jobs: int | None = None  # joblib workers; None and 1: this process, unless a joblib.parallel_config says more
     threads: int | None = None  # of the core in each of them; None: all cores
     device: str = "cpu"  # or "gpu", or "auto": the GPU if there is one
-    complex_weights: bool = True
     template: Template | None = None  # what is known of the formula; then nothing but its unknown parts is searched
+    guesses: tuple[str, ...] = ()  # formulas to start from, as text for `parse_formula`
     search: SearchSettings = field(default_factory=SearchSettings)
 
 
@@ -107,15 +107,19 @@ def discover(
     """Finds formulas for `data`. Ctrl-C ends the search and keeps what was found."""
     begin = time.perf_counter()
     report = progress or (lambda _: None)
-    if np.ptp(data.y) == 0:
+    deadline = time.monotonic() + settings.time_limit / 2
+    guesses = [f for f in starting_formulas(settings.guesses, data, deadline) if _is_allowed(f, settings)]
+    if data.is_constant:
         found = _Found([constant_formula(data)], Outcome.CONSTANT)
-    elif settings.recipe == "search":
+    elif any(formula.loss <= EXACT * mean_square(data.y, data.weight) for formula in guesses):
+        found = _Found([], Outcome.EXACT, starts=0)
+    elif settings.recipe in SEARCHES:
         with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
             found = _searched(data, settings, report, begin, workers)
     else:
         found = _trained(data, settings, report, begin)
-    formulas = [f for f in found.formulas if settings.max_complexity is None or f.complexity <= settings.max_complexity]
-    front = pareto_front([*formulas, constant_formula(data)], len(data.y))
+    formulas = [f for f in found.formulas if _is_allowed(f, settings)]
+    front = pareto_front([*formulas, *guesses, constant_formula(data)], len(data.y))
     chosen = choose(front, settings.model_selection, len(data.y), mean_square(data.y, data.weight))
     best = front[chosen]
     y_size = mean_square(data.y, data.weight)
@@ -132,6 +136,15 @@ def discover(
         found.imaginary_residue,
         found.rows_searched or len(data.y),
     )
+
+
+def not_searched(data: Dataset) -> Discovery:
+    """What stands in for a search that Ctrl-C kept from beginning."""
+    return Discovery((constant_formula(data),), 0, (), Outcome.INTERRUPTED, 0.0, 0)
+
+
+def _is_allowed(formula: Formula, settings: Settings) -> bool:
+    return settings.max_complexity is None or formula.complexity <= settings.max_complexity
 
 
 def poles_of(formula: Formula, data: Dataset) -> tuple[Pole, ...]:
@@ -151,16 +164,19 @@ class _Found:
 # ---- one network, one schedule ------------------------------------------------------------------------------------
 
 
+SEARCHES = ("search", "real")
+
+
 def resolve_recipe(recipe: str | Recipe) -> Recipe:
     if isinstance(recipe, Recipe):
         return recipe
-    if recipe not in RECIPES:
-        raise unknown_name("recipe", recipe, ["search", *RECIPES])
+    if not isinstance(recipe, str) or recipe not in RECIPES:
+        raise unknown_name("recipe", recipe, [*SEARCHES, *RECIPES])
     return RECIPES[recipe]()
 
 
 def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float) -> _Found:
-    recipe = replace(resolve_recipe(settings.recipe), complex_weights=settings.complex_weights)
+    recipe = resolve_recipe(settings.recipe)
     stop = fit.StopFlag()
 
     def follow(epochs: int, edges: int, misfit: float) -> None:
@@ -189,6 +205,8 @@ def _searched(
     outcome = Outcome.OUT_OF_TIME
     rounds_beyond_limit = rounds_with_spare = 0
     reserve = _reserve(settings)
+    seen, there = len(main.samples.y), len(data.y)
+    rows = f"{seen:,} of {there:,} rows" if seen < there else ""
 
     def starts() -> int:
         return sum(hunt.archive.starts for hunt in turns.hunts)
@@ -198,9 +216,9 @@ def _searched(
             exact = turns.next_hunt().next_round() or _shortcut(turns)
             seconds = time.perf_counter() - begin
             if starts():
-                report(Progress(seconds, settings.time_limit, starts(), main.best_loss, formula=main.glance))
+                report(Progress(seconds, settings.time_limit, starts(), main.best_loss, rows, formula=main.glance))
             if exact:
-                return _Found(exact + main.outline(), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
+                return _Found(exact + _quick_outline(main), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
             if seconds > settings.time_limit - reserve:
                 break
             rounds_beyond_limit += any(hunt.exceeds_limit for hunt in turns.hunts)
@@ -218,12 +236,35 @@ def _searched(
         outcome = Outcome.WORKERS_LOST
     if turns.spares:
         outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
-        return _Found(turns.spares + main.outline(), outcome, starts(), rows_searched=len(main.samples.y))
+        return _Found(turns.spares + _quick_outline(main), outcome, starts(), rows_searched=len(main.samples.y))
     if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME):
         outcome = Outcome.TOO_COMPLEX
     left = settings.time_limit - (time.perf_counter() - begin)
-    front = [formula for hunt in turns.mains for formula in hunt.front(deadline=time.monotonic() + left)]
-    return _Found(front, outcome, starts(), rows_searched=len(main.samples.y))
+    front, is_whole = _drawn(turns.mains, deadline=time.monotonic() + left)
+    return _Found(front, outcome if is_whole else Outcome.INTERRUPTED, starts(), rows_searched=len(main.samples.y))
+
+
+def _drawn(hunts: list[Hunt], deadline: float) -> tuple[list[Formula], bool]:
+    """The formulas of the hunts, and whether these are all: Ctrl-C ends the drawing and keeps those it has, or a quick
+    outline where there are none; once more, and not even that."""
+    fronts: list[list[Formula]] = [[] for _ in hunts]
+    is_whole = False
+    try:
+        for k, hunt in enumerate(hunts):
+            for so_far in hunt.front(deadline):
+                fronts[k] = so_far
+        is_whole = True
+    except KeyboardInterrupt:
+        if not any(fronts):
+            fronts = [_quick_outline(hunts[0])]
+    return [formula for front in fronts for formula in front], is_whole
+
+
+def _quick_outline(hunt: Hunt) -> list[Formula]:
+    try:
+        return hunt.outline()
+    except KeyboardInterrupt:
+        return []
 
 
 def _shortcut(turns: Turns) -> list[Formula]:
@@ -243,7 +284,9 @@ def _reserve(settings: Settings) -> float:
 
 
 def _turns(data: Dataset, settings: Settings, begin: float, workers: Workers) -> Turns:
-    schedule = replace(settings.search.schedule, complex_weights=settings.complex_weights)
+    schedule = settings.search.schedule
+    if settings.recipe == "real":
+        schedule = replace(schedule, complex_weights=False)
     size = max(settings.search.round_size, workers.least_round)
     search_settings = replace(settings.search, schedule=schedule, round_size=size)
     if settings.max_complexity is not None:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ceql.data import Dataset
-    from ceql.formula import Formula
     from ceql.pipeline import Discovery
     from ceql.report.subject import Subject
+    from ceql.results import Finding
 
 
 class Presented:
-    """What CEQLRegressor inherits: its picture methods. `row` is a row of ``equations_``, by default the chosen one."""
+    """What CEQLRegressor inherits: its picture methods.
+
+    `row` is a row of ``equations_``, by default the chosen one. With several targets `target` names the one to show; a
+    single one can be given another name by it.
+    """
 
     if TYPE_CHECKING:
-        discovery_: Discovery
-        _data: Dataset
+        discoveries_: list[Discovery]
+        target_names_: list[str]
 
-        def _formula(self, row: int | None = None) -> Formula: ...
+        def _finding(self, row: int | None = None, target: str | None = None) -> Finding: ...
 
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
@@ -36,26 +40,29 @@ class Presented:
         """
         from ceql.plots.fit import plot_fit
 
-        return plot_fit(self._formula(row), self._data, self._called(target), against, ax)
+        found = self._finding(row, target)
+        return plot_fit(found.formula, found.data, found.name, against, ax)
 
-    def plot_pareto(self, ax: Any = None, *, row: int | None = None) -> Any:
+    def plot_pareto(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
         """Complexity against loss with the chosen row (or `row`) marked; returns matplotlib Axes."""
         from ceql.plots.pareto import plot_pareto
 
-        marked = self._formula(row)
-        return plot_pareto(self.discovery_.front, self.discovery_.front.index(marked), ax)
+        found = self._finding(row, target)
+        return plot_pareto(found.discovery.front, found.discovery.front.index(found.formula), ax)
 
-    def plot_poles(self, ax: Any = None, *, row: int | None = None) -> Any:
+    def plot_poles(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
         """Where the formula is singular or undefined, in and around the data; returns matplotlib Axes."""
         from ceql.plots.poles import plot_poles
 
-        return plot_poles(self._formula(row), self._data, ax)
+        found = self._finding(row, target)
+        return plot_poles(found.formula, found.data, ax)
 
     def plot_network(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
         """The operators of the formula in layers with the weights between them; returns matplotlib Axes."""
         from ceql.plots.network import plot_network
 
-        return plot_network(self._formula(row), self._called(target), ax)
+        found = self._finding(row, target)
+        return plot_network(found.formula, found.name, ax)
 
     def report(
         self, path: str | Path, *, row: int | None = None, target: str | None = None, table: str = "data.csv"
@@ -70,20 +77,18 @@ class Presented:
 
         write_atomically(path, report_page(self._subject(row, target, table)))
 
-    def _called(self, target: str | None) -> str:
-        return str(target or self._data.target or "y")
-
     def _subject(self, row: int | None, target: str | None, table: str) -> Subject:
         from ceql.report.subject import Subject
 
+        found = self._finding(row, target)
         return Subject(
-            self._formula(row),
-            self.discovery_,
-            self._data,
+            found.formula,
+            found.discovery,
+            found.data,
             self.get_params(deep=False),
             type(self)().get_params(deep=False),
             hasattr(self, "feature_names_in_"),
-            self._called(target),
+            found.name,
             str(table),
         )
 
@@ -91,15 +96,19 @@ class Presented:
     def _repr_html_(self) -> Callable[[], str]:
         """The card of a fitted model, scikit-learn's diagram of any other; neither where that is set to text."""
         usual = super()._repr_html_  # pyright: ignore[reportAttributeAccessIssue]
-        return self._card if hasattr(self, "discovery_") else usual
+        return self._card if hasattr(self, "discoveries_") else usual
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**kwargs)  # pyright: ignore[reportAttributeAccessIssue]
-        if hasattr(self, "discovery_") and "text/html" in bundle:
+        if hasattr(self, "discoveries_") and "text/html" in bundle:
             bundle["text/html"] = self._card()
         return bundle
 
     def _card(self) -> str:
         from ceql.report.card import card
 
-        return card(self.discovery_)
+        several = len(self.discoveries_) > 1
+        cards = [card(found) for found in self.discoveries_]
+        if not several:
+            return cards[0]
+        return "".join(f"<h4>{escape(n)}</h4>{c}" for n, c in zip(self.target_names_, cards, strict=True))

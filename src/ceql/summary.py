@@ -1,4 +1,4 @@
-"""A fitted model in words and as JSON: what `ceql fit` and `ceql show` say about it."""
+"""A formula and its search in words and as JSON: what `ceql fit` and `ceql show` say about it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ import math
 from typing import Any
 
 from ceql.estimator import CEQLRegressor
-from ceql.formula import Formula, in_readable_form
+from ceql.formula import in_readable_form
 from ceql.pipeline import poles_of
+from ceql.results import Finding, equations_table
 
 
-def target_name(model: CEQLRegressor) -> str:
-    return model._data.target or "y"
-
-
-def in_words(model: CEQLRegressor, row: int | None = None) -> str:
+def in_words(found: Finding) -> str:
     """The formula, the front, the poles, the uncertain constants, and how the search ended."""
-    formula, discovery = model._formula(row), model.discovery_
-    lines = [f"{target_name(model)} = {formula}", "", _front(model), *_poles_and_constants(model, formula)]
-    searched, rows = discovery.rows_searched, len(model._data.y)
+    formula, discovery = found.formula, found.discovery
+    front = equations_table(discovery)[["complexity", "loss", "equation"]].to_string()
+    lines = [f"{found.name} = {formula}", "", front, *_poles_and_constants(found)]
+    searched, rows = discovery.rows_searched, len(found.data.y)
     if searched < rows:
         lines += ["", f"The search looked at {searched:,} of {rows:,} rows; the constants are fitted to all of them."]
     return "\n".join([*lines, "", discovery.outcome.value])
 
 
-def how_found(model: CEQLRegressor) -> str:
-    """The settings and the effort behind a model."""
-    discovery, data = model.discovery_, model._data
+def how_found(model: CEQLRegressor, found: Finding) -> str:
+    """The settings and the effort behind a formula."""
+    discovery, data = found.discovery, found.data
     operators = model.operators if isinstance(model.operators, str | None) else ", ".join(model.operators)
     what = "a template" if model.template is not None else f"operators: {operators or 'default'}"
     columns = "; ".join(
@@ -43,37 +41,33 @@ def how_found(model: CEQLRegressor) -> str:
     )
 
 
-def as_json(model: CEQLRegressor, row: int | None = None) -> dict[str, Any]:
-    formula, discovery = model._formula(row), model.discovery_
+def as_json(found: Finding) -> dict[str, Any]:
+    formula, discovery = found.formula, found.discovery
     return {
-        "target": model._data.target,
-        "features": list(model._data.names),
+        "target": found.name,
+        "features": list(found.data.names),
         "expression": str(formula),
-        "readable": str(in_readable_form(formula, model._data)),
+        "readable": str(in_readable_form(formula, found.data)),
         "latex": formula.latex(),
         "loss": formula.loss,
         "complexity": formula.complexity,
         "outcome": discovery.outcome.name.lower(),
         "seconds": discovery.seconds,
         "starts": discovery.starts,
-        "poles": [str(pole) for pole in _poles(model, formula)],
+        "poles": [str(pole) for pole in _poles(found)],
         "constants": [{"value": v, "standard_error": _finite(e)} for v, e in formula.constants],
         "front": [{"complexity": f.complexity, "loss": f.loss, "expression": str(f)} for f in discovery.front],
         "chosen": discovery.chosen,
     }
 
 
-def _front(model: CEQLRegressor) -> str:
-    return model.equations_[["complexity", "loss", "equation"]].to_string()
+def _poles(found: Finding) -> Any:
+    return found.discovery.poles if found.formula is found.discovery.best else poles_of(found.formula, found.data)
 
 
-def _poles(model: CEQLRegressor, formula: Formula) -> Any:
-    return model.poles_ if formula is model.discovery_.best else poles_of(formula, model._data)
-
-
-def _poles_and_constants(model: CEQLRegressor, formula: Formula) -> list[str]:
-    poles = [f"{pole.kind}: {pole}" for pole in _poles(model, formula)]
-    return poles + [f"constant: {value:.15g} ± {error:.2g}" for value, error in formula.uncertain_constants]
+def _poles_and_constants(found: Finding) -> list[str]:
+    poles = [f"{pole.kind}: {pole}" for pole in _poles(found)]
+    return poles + [f"constant: {value:.15g} ± {error:.2g}" for value, error in found.formula.uncertain_constants]
 
 
 def _finite(number: float) -> float | None:

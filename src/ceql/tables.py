@@ -127,21 +127,27 @@ def read_table(path: Path) -> pd.DataFrame:
     return read_cells(path).cells
 
 
-def split_target(table: Table, target: str, features: Sequence[str] = ()) -> tuple[pd.DataFrame, pd.Series]:
-    """The chosen columns and the target column, all of them numbers."""
-    for name in (target, *features):
+def split_targets(
+    table: Table, targets: Sequence[str], features: Sequence[str] = ()
+) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
+    """The chosen columns and the target column, or a table of several, all of them numbers."""
+    for name in (*targets, *features):
         if name not in table.names:
             raise unknown_name("column", name, table.names)
-    if target in features:
-        raise InputError(f"{target!r} is the target and cannot be a feature as well.")
-    chosen = list(features) or [name for name in table.names if name != target]
+    for name in targets:
+        if name in features:
+            raise InputError(f"{name!r} is the target and cannot be a feature as well.")
+        if list(targets).count(name) > 1:
+            raise InputError(f"{name!r} is named twice as a target.")
+    chosen = list(features) or [name for name in table.names if name not in targets]
     if not chosen:
-        raise InputError(f"{table.path} has the column {target!r} alone: a formula needs at least one other column.")
+        which = f"the column {targets[0]!r} alone" if len(targets) == 1 else "no column beside the targets"
+        raise InputError(f"{table.path} has {which}: a formula needs at least one other column.")
     if "" in chosen:
         where = table.names.index("") + 1
         raise InputError(
             f"{table.path}: column {where} has no name. Name or delete it, or choose columns with --features. "
             "(pandas writes such a column unless it is told index=False.)"
         )
-    numbers = table.numbers([*chosen, target])
-    return numbers.loc[:, chosen], numbers.loc[:, target]
+    numbers = table.numbers([*chosen, *targets])
+    return numbers.loc[:, chosen], numbers.loc[:, targets[0] if len(targets) == 1 else list(targets)]

@@ -146,7 +146,7 @@ def run(path, arguments: np.ndarray, name: str) -> np.ndarray:
 
 
 def test_a_model_exports_any_row_of_its_front(model, tmp_path):
-    x = model._data.x[:5]
+    x = model._finding().data.x[:5]
     for row in (None, 0, len(model.discovery_.front) - 1):
         text = model.export("python", row=row, path=tmp_path / "f.py")
         assert (tmp_path / "f.py").read_text(encoding="utf-8") == text
@@ -169,4 +169,4 @@ def test_a_template_is_exported_like_any_formula(tmp_path):
     template = Template("u / x2", functions={"u": Unknown(["x1"], operators=["mul", "square"])})
     fitted = CEQLRegressor(template=template, time_limit=10).fit(x, (x[:, 0] ** 2 + 0.5) / x[:, 1])
     fitted.export("python", path=tmp_path / "t.py")
-    np.testing.assert_allclose(run(tmp_path / "t.py", x[:5], "formula"), fitted.predict(x[:5]), rtol=1e-12)
+    np.testing.assert_allclose(run(tmp_path / "t.py", x[:5], "y"), fitted.predict(x[:5]), rtol=1e-12)

@@ -12,6 +12,7 @@ from ceql import CEQLRegressor, Dataset, Discovery
 from ceql.expression import parse_formula
 from ceql.formula import Formula, constant_formula, constants_of, make_symbols, mean_square
 from ceql.pipeline import Outcome, poles_of
+from ceql.targets import Targets
 
 
 def fitted(text: str, x: np.ndarray, names=None, noise=0.0, also=(), **parameters) -> CEQLRegressor:
@@ -32,7 +33,7 @@ def fitted(text: str, x: np.ndarray, names=None, noise=0.0, also=(), **parameter
     front = tuple(sorted({row.complexity: row for row in rows}.values(), key=lambda row: row.complexity))
     discovery = Discovery(front, front.index(best), poles_of(best, data), Outcome.SETTLED, 1.5, 1024, 0.0, len(y))
     model = CEQLRegressor(**parameters)
-    model._take(discovery, data, from_frame=True)
+    model._take([discovery], Targets(("y",), (data,)), from_frame=True)
     return model
 
 

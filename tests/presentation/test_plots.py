@@ -105,7 +105,7 @@ def test_residuals_stand_below_a_fit_in_several_inputs(make_fitted):
     for against, label in ((None, "y, measured"), ("x2", "x2")):
         (panel,) = model.plot_fit(against=against).child_axes
         drawn = np.concatenate([line.get_ydata() for line in panel.lines[1:]])
-        assert np.std(drawn) == pytest.approx(np.std(model._data.y - model.predict(x)), rel=0.2)
+        assert np.std(drawn) == pytest.approx(np.std(model._finding().data.y - model.predict(x)), rel=0.2)
         assert (panel.get_xlabel(), panel.get_ylabel()) == (label, "residual")
     with pytest.raises(UnknownNameError, match="There is no column 'x3'"):
         model.plot_fit(against="x3")

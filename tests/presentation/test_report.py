@@ -112,7 +112,7 @@ def test_numbers_of_the_header(model_with):
     best = model.discovery_.best
     assert f"{best.loss:.4g}" in words
     assert f"{np.sqrt(best.loss):.4g}" in words
-    assert f"{model.score(model._data.x, model._data.y):.6g}" in words
+    assert f"{model.score(model._finding().data.x, model._finding().data.y):.6g}" in words
     assert f"{best.complexity} nodes" in words
 
 
@@ -217,7 +217,7 @@ def test_the_command_finds_the_formula_again(searched, monkeypatch):
 def test_what_the_command_cannot_say_is_said(make_fitted, parameters, names, weights, words):
     model = make_fitted(f"1.5*`{names[0]}` + 2.25", np.linspace(0, 1, 20)[:, None], names, **parameters)
     if weights:
-        object.__setattr__(model._data, "weight", np.array(weights))
+        object.__setattr__(model._finding().data, "weight", np.array(weights))
     subject = model._subject(None, "y", "data.csv")
     assert command_line(subject) is None
     assert words in not_on_the_command_line(subject)

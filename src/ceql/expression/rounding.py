@@ -55,9 +55,14 @@ def bounded_covariance(problem: Problem, values: Array, variance: float) -> Arra
     _, jacobian = problem.linearise(values)
     size = np.where(values == 0.0, 1.0, np.abs(values))
     scaled = jacobian * size / math.sqrt(variance)
-    if not np.all(np.isfinite(scaled)):
+    with np.errstate(over="ignore", invalid="ignore"):
+        information = scaled.T @ scaled + np.eye(len(values))
+    if not np.all(np.isfinite(information)):
         return None
-    return np.linalg.inv(scaled.T @ scaled + np.eye(len(values))) * np.outer(size, size)
+    try:
+        return np.linalg.inv(information) * np.outer(size, size)
+    except np.linalg.LinAlgError:  # the constants' sizes differ by more digits than there are
+        return None
 
 
 def rounded_together(values: Array, covariance: Array, digits: int) -> Array:

@@ -11,7 +11,7 @@ LONGEST_NUMBER = 40
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NAME = re.compile(r"[^\W\d]\w*")
-_QUOTED = re.compile(r"`((?:[^`]|``)*)`")
+_QUOTED = re.compile(r"`((?:[^`]|``)*)`(?!`)")
 _OPERATORS = ("**", "+", "-", "*", "/", "(", ")", ",")
 
 
@@ -20,6 +20,11 @@ class Token:
     kind: str  # "number", "name", "quoted", "operator" or "end"
     text: str
     position: int
+
+
+def written_name(name: str) -> str:
+    """The name as it stands in a formula: bare if it is a plain word, otherwise in backticks."""
+    return name if _NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def tokenise(text: str) -> list[Token]:
@@ -58,15 +63,11 @@ def _number(text: str, number: re.Match[str]) -> tuple[Token, int]:
 
 
 def _quoted(text: str, position: int) -> tuple[Token, int]:
-    name = _QUOTED.match(text, position)
-    if name is None:
+    """A name in backticks; a backtick within it is written twice."""
+    quoted = _QUOTED.match(text, position)
+    if not quoted:
         raise FormulaError("a backtick opens a column name but none closes it", position)
-    return Token("quoted", name[1].replace("``", "`"), position), name.end()
-
-
-def named(name: str) -> str:
-    """A column's name as it stands in a formula: in backticks unless it is a plain word, its own backticks doubled."""
-    return name if _NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+    return Token("quoted", quoted.group(1).replace("``", "`"), position), quoted.end()
 
 
 def _unexpected(character: str) -> str:
