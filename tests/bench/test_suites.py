@@ -17,7 +17,7 @@ from ceql.bench.problems import load_problem, load_suite, sample, select, suite_
 from ceql.bench.spreads import bounds
 
 OWN = ("ablation", "noise", "paper", "poles", "scalability")
-PUBLIC = ("srsd",)
+PUBLIC = ("srbench", "srsd", "strogatz")
 SUITES = tuple(sorted((*OWN, *PUBLIC)))
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -39,13 +39,13 @@ def test_every_problem_samples(suite, seed):
         sizes = (problem.n_train, problem.n_interp, problem.n_extrap)
         parts = (
             (samples.X_train, samples.y_train, problem.train),
-            (samples.X_interp, samples.y_interp, problem.train),
+            (samples.X_interp, samples.y_interp, problem.test or problem.train),
             (samples.X_extrap, samples.y_extrap, problem.extrap),
         )
         assert samples.names == problem.names
         for (X, y, ranges), size in zip(parts, sizes, strict=True):
             assert X.shape == (size, len(problem.names))
-            assert inside(X, ranges), problem.name
+            assert problem.system or inside(X, ranges), problem.name
             assert np.isfinite(y).all()
         assert np.abs(samples.y_interp).max() <= problem.limit
 

@@ -27,6 +27,19 @@ class Spread:
 
 Range = Intervals | Spread
 
+
+@dataclass(frozen=True)
+class System:
+    """Differential equations whose solutions are the points of a problem: the rate of each variable, the values that
+    the solutions start from, and the `points` taken from each of them, `step` apart in time."""
+
+    variables: tuple[str, ...]
+    rates: tuple[str, ...]
+    starts: tuple[tuple[float, ...], ...]
+    step: float
+    points: int
+
+
 PAPER_TRAIN: Intervals = ((-2.0, 2.0),)
 PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
 
@@ -40,7 +53,8 @@ class Problem:
     extrapolation points. A point whose target is undefined, larger than `limit` or smaller than `least` in magnitude
     is discarded and replaced. `noise` is the standard deviation of the noise on the training targets as a fraction of
     theirs, or of their root mean square where `noise_unit` is "rms", and `nuisance` the number of extra columns that
-    the target does not depend on. `relative` measures errors beside the size of the target, for targets in any unit.
+    the target does not depend on. With a `system` the points lie on its solutions: `n_train` of them, chosen by the
+    seed, are trained on and `n_interp` of the others tested. `relative` measures errors beside the size of the target, for targets in any unit.
     `singular` names the arguments (denominators, arguments of logs and roots) that change sign inside the
     training range.
     """
@@ -62,6 +76,7 @@ class Problem:
     relative: bool = False
     nuisance: int = 0
     singular: tuple[str, ...] = ()
+    system: System | None = None
     # Variants of a problem (noise levels, nuisance counts) share the stem and thereby the points drawn.
     stem: str = ""
 

@@ -114,6 +114,19 @@ def ranges(value: Any, variables: Sequence[str]) -> tuple[Range, ...]:
     return tuple(spread(value[name]) for name in variables)
 
 
+def formulas(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not value:
+        raise BenchError(f'must be a table with a formula for every variable, such as {{ x = "-y" }}, not {value!r}.')
+    identifiers(list(value))
+    return {name: text(rate) for name, rate in value.items()}
+
+
+def points(value: Any, width: int) -> tuple[tuple[float, ...], ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(p, list) and len(p) == width for p in value):
+        raise BenchError(f"must be a list of points with {width} numbers each, not {value!r}.")
+    return tuple(tuple(number(v) for v in point) for point in value)
+
+
 def noise_unit(value: Any) -> str:
     if value not in NOISE_UNITS:
         raise BenchError(f"must be one of {', '.join(NOISE_UNITS)}, not {value!r}.")
