@@ -14,10 +14,10 @@ import pytest
 from ceql.bench.errors import SuiteError
 from ceql.bench.posed import complaints
 from ceql.bench.problems import load_problem, load_suite, sample, select, suite_names
-from ceql.bench.spreads import bounds
+from ceql.bench.spreads import bounds, is_grid
 
 OWN = ("ablation", "noise", "paper", "poles", "scalability")
-PUBLIC = ("srbench", "srsd", "strogatz")
+PUBLIC = ("classic", "empirical", "srbench", "srsd", "strogatz")
 SUITES = tuple(sorted((*OWN, *PUBLIC)))
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -44,8 +44,9 @@ def test_every_problem_samples(suite, seed):
         )
         assert samples.names == problem.names
         for (X, y, ranges), size in zip(parts, sizes, strict=True):
-            assert X.shape == (size, len(problem.names))
-            assert problem.system or inside(X, ranges), problem.name
+            given = is_grid(ranges) or (problem.data and X is samples.X_train)
+            assert X.shape == (len(y) if given else size, len(problem.names))
+            assert problem.system or problem.data or inside(X, ranges), problem.name
             assert np.isfinite(y).all()
         assert np.abs(samples.y_interp).max() <= problem.limit
 

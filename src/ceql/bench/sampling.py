@@ -32,7 +32,8 @@ def sample(problem: Problem, seed: int) -> Samples:
         _part(problem, seed, "extrap", problem.extrap, PAPER_EXTRAP, problem.n_extrap),
     ]
     (X, y), (X_interp, y_interp), (X_extrap, y_extrap) = parts
-    return Samples(X, _noisy(problem, seed, y), X_interp, y_interp, X_extrap, y_extrap, problem.names)
+    y = y if problem.data else _noisy(problem, seed, y)
+    return Samples(X, y, X_interp, y_interp, X_extrap, y_extrap, problem.names)
 
 
 def _on_solutions(problem: Problem, system: System, seed: int) -> Samples:
@@ -80,7 +81,10 @@ def usable(problem: Problem, y: np.ndarray) -> np.ndarray:
 def _part(
     problem: Problem, seed: int, part: str, ranges: Sequence[Range], nuisance: Intervals, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    if is_grid(ranges):
+    if problem.data and part == "train":
+        X, y = np.hsplit(np.array(problem.data), [len(problem.variables)])
+        y = y.ravel()
+    elif is_grid(ranges):
         X, y = _whole_grid(problem, ranges)
     else:
         X, y = _fill(problem, stream(problem, seed, part), ranges, size, part)
@@ -133,5 +137,5 @@ def _noisy(problem: Problem, seed: int, y: np.ndarray) -> np.ndarray:
 
 def noise_deviation(problem: Problem, y: np.ndarray) -> float:
     """The standard deviation of the noise on targets `y`."""
-    size = y.std() if problem.noise_unit == "std" else np.sqrt(np.mean(y**2))
-    return problem.noise * float(size)
+    size = {"std": np.std, "rms": lambda v: np.sqrt(np.mean(v**2)), "absolute": lambda v: 1.0}[problem.noise_unit]
+    return problem.noise * float(size(y))

@@ -20,6 +20,8 @@ A suite is TOML:
     limit, least                           targets larger or smaller than these are drawn anew
     noise, noise_unit, relative            a fraction, of "std" or "rms"; errors beside the size of the target
     singular                               the expressions that vanish
+    data                                   columns to train on, with the column "target", in place of drawn points
+    constants                              how many constants of the law are for the data to say
     system                                 the name of differential equations whose solutions are the points
     [system.NAME]                          such equations
     rates, starts, step, points            a formula for every variable, where the solutions start, and the points
@@ -46,9 +48,8 @@ from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Problem, Suite, Sy
 from ceql.bench.errors import BenchError, SuiteError
 from ceql.bench.names import parse_seeds, unknown
 
-_TOP = {
-    "title", "methods", "seeds", "time_limit", "memory", "settings", "variant", "system", "defaults", "problem", "include",
-}  # fmt: skip
+_METHODS = ("methods", "seeds", "time_limit", "memory", "settings", "variant")
+_TOP = {"title", *_METHODS, "system", "defaults", "problem", "include"}
 _SYSTEM = ("rates", "starts", "step", "points")
 _VARIED = ("n_train", "noise", "nuisance")
 _RANGES = {"train": (PAPER_TRAIN,), "test": (), "extrap": (PAPER_EXTRAP,)}
@@ -139,13 +140,20 @@ def _systems(place: _Place, tables: Mapping[str, Mapping[str, Any]]) -> Iterator
         for field in _SYSTEM:
             if field not in table:
                 raise here.error(field, "is missing.")
-        rates = _checked(here, table, "rates", checks.formulas, {})
-        starts = _checked(here, table, "starts", lambda value: checks.points(value, len(rates)), ())
-        step = _checked(here, table, "step", checks.positive, 0.0)
-        points = _checked(here, table, "points", checks.size, 0)
-        system = System(tuple(rates), tuple(rates.values()), starts, step, points)
-        _check_formulas(here, system.variables, {"rates": system.rates})
-        yield name, system
+        yield name, _read_system(here, table)
+
+
+def _read_system(place: _Place, table: Mapping[str, Any]) -> System:
+    rates = _checked(place, table, "rates", checks.formulas, {})
+    system = System(
+        variables=tuple(rates),
+        rates=tuple(rates.values()),
+        starts=_checked(place, table, "starts", lambda value: checks.points(value, len(rates)), ()),
+        step=_checked(place, table, "step", checks.positive, 0.0),
+        points=_checked(place, table, "points", checks.size, 0),
+    )
+    _check_formulas(place, system.variables, {"rates": system.rates})
+    return system
 
 
 def _problems(
@@ -194,12 +202,13 @@ def _included(place: _Place, tables: Any, load: Callable[[str], Suite]) -> Itera
 
 def _problem(place: _Place, table: Mapping[str, Any], systems: Mapping[str, System]) -> Problem:
     variables = _checked(place, table, "variables", checks.identifiers, ())
-    simple = [f for f in table if f not in ("variables", "system", *_RANGES, *_VARIED)]
+    simple = [f for f in table if f not in ("variables", "system", "data", *_RANGES, *_VARIED)]
     ranges = {
         field: _checked(place, table, field, lambda v: checks.ranges(v, variables), default * len(variables))
         for field, default in _RANGES.items()
     }
     values = {"family": "", **{f: _value(place, table, f) for f in simple}}
+    values["data"] = _checked(place, table, "data", lambda v: checks.rows(v, (*variables, "target")), ())
     problem = Problem(variables=variables, system=_system(place, table, systems, variables), **ranges, **values)
     _check_formulas(place, variables, {"expression": (problem.expression,), "singular": problem.singular})
     return problem
