@@ -138,7 +138,7 @@ def test_complaints_notice_what_is_wrong():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: load_suite("papr"), "Did you mean 'paper'.*Known: ablation, noise, paper"),
+        (lambda: load_suite("papr"), "Did you mean 'paper'.*Known: ablation, classic, empirical, noise, paper"),
         (lambda: load_suite("nowhere/mine.toml"), "no suite file nowhere/mine.toml"),
         (lambda: load_problem("E-77"), "Unknown problem 'E-77'. Did you mean 'E-7"),
         (lambda: select(load_suite("paper"), ("e7",)), "Did you mean 'E-7'"),

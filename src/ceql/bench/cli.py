@@ -58,7 +58,8 @@ def bench(
 @click.command("bench-report")
 @click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The page to write, such as results.md.")
-def bench_report(records: tuple[Path, ...], out: Path) -> None:
+@click.option("--title", default="Results", show_default=True, help="The heading of the page.")
+def bench_report(records: tuple[Path, ...], out: Path, title: str) -> None:
     """Write one page of results from files of RECORDS, with machine, versions, seeds and commands.
 
     \b
@@ -68,7 +69,7 @@ def bench_report(records: tuple[Path, ...], out: Path) -> None:
     from ceql.bench.command import write_report
 
     try:
-        count = write_report(records, out)
+        count = write_report(records, out, title)
     except BenchError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{count} records, written to {out}")

@@ -38,13 +38,13 @@ def run_bench(asked: Request) -> None:
     click.echo(on_screen(suite, records))
 
 
-def write_report(sources: Sequence[Path], out: Path) -> int:
+def write_report(sources: Sequence[Path], out: Path, title: str = "Results") -> int:
     """Write the page of results from files of records; the number of records is returned."""
     check_writable(out)
     records = [record for path in sources for record in read_records(path)]
     if not records:
         raise RecordError("There are no records in these files.")
-    out.write_text(results_page(records), encoding="utf-8")
+    out.write_text(results_page(records, title), encoding="utf-8")
     return len(records)
 
 
