@@ -31,8 +31,7 @@ def test_the_suites_are_there():
     assert suite_names() == SUITES
 
 
-@pytest.mark.parametrize("suite", SUITES)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("suite", "seed"), [*((s, k) for s in OWN for k in (0, 1)), *((s, 0) for s in PUBLIC)])
 def test_every_problem_samples(suite, seed):
     for problem in load_suite(suite).problems:
         samples = sample(problem, seed)

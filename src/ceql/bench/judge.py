@@ -139,7 +139,7 @@ class Judge:
             return False
         fitted = refit(family, self.symbols, self.x_test[::2], self.y_test[::2], max_iterations=200).expr
         contained = agrees(fitted, self.symbols, self.x_test, self.y_test)
-        return contained and (not self.relative or self._agrees_far_away(fitted))
+        return contained and (not self.relative or self._agrees_far_away(_without_speck(fitted)))
 
     def _numbers(self, family: Any) -> int:
         return independent_constants(family, self.symbols, self.x_test)
@@ -161,6 +161,12 @@ def _stretches(width: int) -> Iterator[np.ndarray]:
 def _freed(expression: Any) -> Any:
     """The formula with all its numbers free, and a free factor and constant around it."""
     return sympy.Add(sympy.Mul(sympy.Float(1.0), with_free_integers(expression)), sympy.Float(_SMALL))
+
+
+def _without_speck(expression: Any) -> Any:
+    """Without the added constant that a fit leaves where there should be none: far away it may be all that is left."""
+    constant, rest = expression.as_coeff_Add()
+    return rest if abs(constant) < _NUDGE else expression
 
 
 def _rounded(expression: Any) -> Any:

@@ -28,10 +28,15 @@ def public_sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
 
 
 def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Runs of one method at one level of noise."""
+    """Runs of one method at one level of noise; problems with noise of their own stay together."""
     for method in dict.fromkeys(record.method for record in records):
-        for noise in sorted({record.noise for record in records if record.method == method}):
-            yield [r for r in records if r.method == method and r.noise == noise]
+        runs = [record for record in records if record.method == method]
+        for level in sorted({_added(run) for run in runs}):
+            yield [run for run in runs if _added(run) == level]
+
+
+def _added(record: Record) -> float:
+    return record.noise if record.plain_problem != record.problem else 0.0
 
 
 def _own_rows(group: Sequence[Record]) -> Iterator[list[Cell]]:
@@ -45,7 +50,7 @@ def _row(group: Sequence[Record], part: str) -> list[Cell]:
     budget = group[0].settings.get("time_limit")
     texts = [
         group[0].method,
-        f"{group[0].noise:g}",
+        "of the suite" if any(r.noise and not _added(r) for r in group) else f"{_added(group[0]):g}",
         part,
         str(len(group)),
         _share([record.symbolic_solution for record in group]),

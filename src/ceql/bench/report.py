@@ -80,7 +80,7 @@ def _suite_part(name: str, records: Sequence[Record]) -> list[str]:
         # A user's own suite: its file may be elsewhere, the records are here.
         suite = Suite(name, name, ())
     own = {p.name for p in suite.problems}
-    ran = {record.problem if record.problem in own else plain_name(record) for record in records}
+    ran = {record.problem if record.problem in own else record.plain_problem for record in records}
     suite = replace(suite, problems=tuple(p for p in suite.problems if p.name in ran))
     tables = [as_markdown(sheet, level=3) for sheet in sheets(suite, records)] or [problem_table(records)]
     return [f"## {suite.title}", provenance(records, own), *tables, "### Methods", method_table(records)]
@@ -96,19 +96,14 @@ def provenance(records: Sequence[Record], own: Collection[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def plain_name(record: Record) -> str:
-    """The problem's name without the level of noise that `--noise` adds to it."""
-    return record.problem.removesuffix(f"[noise={record.noise:g}]")
-
-
 def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
-    """The commands that make these runs: methods with the same problems, noise, seeds and time limit share one."""
-    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    """The commands that make these runs: methods with the same noise, seeds and time limit share one."""
+    problems = _problems_option(records, own)
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for method in dict.fromkeys(record.method for record in records):
         runs = [record for record in records if record.method == method]
         limit = runs[0].settings.get("time_limit")
         options = (
-            _problems_option(runs, own),
             _noise_option(runs, own),
             f" --seeds {_range(sorted({record.seed for record in runs}))}",
             f" --time-limit {limit:g}" if limit else "",
@@ -116,17 +111,17 @@ def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
         groups.setdefault(options, []).append(method)
     return [
         f"ceql bench {records[0].suite}{problems}{noise} --methods {','.join(methods)}{seeds}{limit}"
-        for (problems, noise, seeds, limit), methods in groups.items()
+        for (noise, seeds, limit), methods in groups.items()
     ]
 
 
 def _problems_option(runs: Sequence[Record], own: Collection[str]) -> str:
-    names = dict.fromkeys(run.problem if run.problem in own else plain_name(run) for run in runs)
+    names = dict.fromkeys(run.problem if run.problem in own else run.plain_problem for run in runs)
     return "" if names.keys() >= set(own) else f" --problems {','.join(names)}"
 
 
 def _noise_option(runs: Sequence[Record], own: Collection[str]) -> str:
-    added = {run.noise for run in runs if run.problem not in own and plain_name(run) != run.problem}
+    added = {run.noise for run in runs if run.problem not in own and run.plain_problem != run.problem}
     plain = {0.0 for run in runs if not run.noise}
     return f" --noise {','.join(f'{level:g}' for level in sorted(added | plain))}" if added else ""
 
