@@ -34,7 +34,7 @@ def test_the_suites_have_their_problems():
 def test_families_are_chosen_by_name_and_offered_when_misspelt():
     suite = load_suite("srsd")
     assert len(select(suite, ("easy", "I.6.20"))) == 31
-    with pytest.raises(SuiteError, match="Unknown problem or family of suite 'srsd', 'haard'. Did you mean 'hard'"):
+    with pytest.raises(SuiteError, match=r"of suite 'srsd', 'haard'\. Did you mean 'hard'"):
         select(suite, ("haard",))
 
 
@@ -79,7 +79,7 @@ def test_a_noisy_run_is_recorded_resumed_and_shown(tmp_path):
     assert second.exit_code == 0, second.output
     records = read_records(out)
     assert [(r.problem, r.noise) for r in records] == [("Nguyen-1", 0.0), ("Nguyen-1[noise=0.01]", 0.01)]
-    assert records[0].r2 > 0.999
+    assert (records[0].r2 or 0.0) > 0.999
     assert records[0].rows == 20
     assert "| aaa | 0.01 | all | 1 |" in second.stdout
     bad = CliRunner().invoke(bench, [*arguments, "--noise", "much"])
@@ -110,6 +110,7 @@ def test_rates_stand_by_family_and_noise_beside_the_reported():
     assert rows[0] == ["ceql", "0", "all", "3", "66.7 %", "33.3 %", "33.3 %", "5", "2.0", "60 s"]
     assert [row[1:4] for row in rows[1:4]] == [["0", "easy", "2"], ["0", "hard", "1"], ["0.01", "all", "1"]]
     assert rows[2][-3:] == ["–", "–", "60 s"]
+    assert sheet.note.startswith("**Only 3 of the 120 problems of this suite ran:**")
     assert rows[4][0] == "TiSR (reported)"
     assert rows[4][4] == "69.4 %"
     assert "TiSR (reported)" in results_page(records)

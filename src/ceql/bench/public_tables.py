@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ceql.bench.definitions import Suite
+from ceql.bench.problems import load_suite
 from ceql.bench.published.rates import Rate, published_rates
 from ceql.bench.record import Record
 from ceql.bench.sheets import Cell, Sheet
@@ -24,7 +25,18 @@ def public_sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
     """One table: our rows by method, noise and family, then the reported ones."""
     rows = [row for group in _groups(records) for row in _own_rows(group)]
     rows += [_reported(rate) for rate in published_rates(suite.name) or ()]
-    return [Sheet(f"{suite.title}: solution rates", _HEADER, rows, _NOTE)]
+    return [Sheet(f"{suite.title}: solution rates", _HEADER, rows, _warning(suite, records) + _NOTE)]
+
+
+def _warning(suite: Suite, records: Sequence[Record]) -> str:
+    """Said of a selection, since reported rates are over whole benchmarks."""
+    ran, there = len({record.plain_problem for record in records}), len(load_suite(suite.name).problems)
+    if ran >= there:
+        return ""
+    return (
+        f"**Only {ran} of the {there} problems of this suite ran:** rates over a selection cannot be set beside rates "
+        "over other problems. "
+    )
 
 
 def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
