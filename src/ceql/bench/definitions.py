@@ -27,6 +27,19 @@ class Spread:
 
 Range = Intervals | Spread
 
+
+@dataclass(frozen=True)
+class System:
+    """Differential equations whose solutions are the points of a problem: the rate of each variable, the values that
+    the solutions start from, and the `points` taken from each of them, `step` apart in time."""
+
+    variables: tuple[str, ...]
+    rates: tuple[str, ...]
+    starts: tuple[tuple[float, ...], ...]
+    step: float
+    points: int
+
+
 PAPER_TRAIN: Intervals = ((-2.0, 2.0),)
 PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
 
@@ -35,12 +48,17 @@ PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
 class Problem:
     """A formula to be found, and how to draw data from it.
 
-    `train` and `extrap` hold, for each variable, the union of intervals it is drawn from, or a `Spread`;
-    interpolation points come from `test`, or from `train` where that is empty. Without `n_extrap` there are no
-    extrapolation points. A point whose target is undefined, larger than `limit` or smaller than `least` in magnitude
-    is discarded and replaced. `noise` is the standard deviation of the noise on the training targets as a fraction of
-    theirs, or of their root mean square where `noise_unit` is "rms", and `nuisance` the number of extra columns that
-    the target does not depend on. `relative` measures errors beside the size of the target, for targets in any unit.
+    `train` and `extrap` hold, for each variable, the union of intervals it is drawn from, or a `Spread`; interpolation
+    points come from `test`, or from `train` where that is empty. Without `n_extrap` there are no extrapolation points.
+    A point whose target is undefined, larger than `limit` or smaller than `least` in magnitude is discarded and
+    replaced. With a `system` the points lie on its solutions: `n_train` of them, chosen by the seed, are trained on and
+    `n_interp` of the others tested.
+
+    `data` are rows to train on, the target last, in place of drawn ones. `noise` is the standard deviation of the noise
+    on drawn training targets: a fraction of theirs, of their root mean square where `noise_unit` is "rms", or a number
+    in the target's own unit where it is "absolute". `nuisance` is the number of extra columns that the target does not
+    depend on. `relative` measures errors and compares formulas in units of the data, whatever their size. `constants`
+    is the number of constants of a law whose values are for the data to say.
     `singular` names the arguments (denominators, arguments of logs and roots) that change sign inside the
     training range.
     """
@@ -62,6 +80,9 @@ class Problem:
     relative: bool = False
     nuisance: int = 0
     singular: tuple[str, ...] = ()
+    system: System | None = None
+    data: tuple[tuple[float, ...], ...] = ()
+    constants: int | None = None
     # Variants of a problem (noise levels, nuisance counts) share the stem and thereby the points drawn.
     stem: str = ""
 

@@ -114,6 +114,29 @@ def ranges(value: Any, variables: Sequence[str]) -> tuple[Range, ...]:
     return tuple(spread(value[name]) for name in variables)
 
 
+def rows(value: Any, names: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+    """Rows from a table of columns, in the order of `names`."""
+    if not isinstance(value, dict) or set(value) != set(names):
+        raise BenchError(f"must be a table with the columns {', '.join(names)}.")
+    columns = [value[name] for name in names]
+    if not all(isinstance(c, list) and len(c) == len(columns[0]) for c in columns) or not columns[0]:
+        raise BenchError("must have columns of the same length, with at least one number each.")
+    return tuple(tuple(number(v) for v in row) for row in zip(*columns, strict=True))
+
+
+def formulas(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not value:
+        raise BenchError(f'must be a table with a formula for every variable, such as {{ x = "-y" }}, not {value!r}.')
+    identifiers(list(value))
+    return {name: text(rate) for name, rate in value.items()}
+
+
+def points(value: Any, width: int) -> tuple[tuple[float, ...], ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(p, list) and len(p) == width for p in value):
+        raise BenchError(f"must be a list of points with {width} numbers each, not {value!r}.")
+    return tuple(tuple(number(v) for v in point) for point in value)
+
+
 def noise_unit(value: Any) -> str:
     if value not in NOISE_UNITS:
         raise BenchError(f"must be one of {', '.join(NOISE_UNITS)}, not {value!r}.")
@@ -133,7 +156,7 @@ def table_of_tables(value: Any) -> dict[str, dict[str, Any]]:
 
 
 SPREADS = {"log": ("log",), "integer": ("integer",), "grid": ("grid", "step")}
-NOISE_UNITS = ("std", "rms")
+NOISE_UNITS = ("std", "rms", "absolute")
 BY_NAME: dict[str, Callable[[Any], Any]] = {
     "name": text,
     "family": text,
@@ -147,5 +170,6 @@ BY_NAME: dict[str, Callable[[Any], Any]] = {
     "noise_unit": noise_unit,
     "relative": flag,
     "nuisance": count,
+    "constants": count,
     "singular": texts,
 }

@@ -78,6 +78,11 @@ class Record:
         """What tells runs apart: a file holds each key once."""
         return self.suite, self.problem, self.method, self.seed
 
+    @property
+    def plain_problem(self) -> str:
+        """The problem's name without the level of noise that `--noise` adds to it."""
+        return self.problem.removesuffix(f"[noise={self.noise:g}]")
+
 
 _FIELDS = {f.name for f in fields(Record)}
 

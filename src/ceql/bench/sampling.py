@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Intervals, Problem, Range, Samples
+from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Intervals, Problem, Range, Samples, System
 from ceql.bench.errors import SuiteError
 from ceql.bench.spreads import draw, is_grid, lattice
+from ceql.bench.trajectories import solutions
 from ceql.expression import compile_numpy, parse_formula
 
 Function = Callable[[np.ndarray], np.ndarray]
@@ -23,13 +24,31 @@ _MAX_DRAWS_PER_POINT = 100
 
 def sample(problem: Problem, seed: int) -> Samples:
     """Draw the training, interpolation and extrapolation points of `problem` for `seed`."""
+    if problem.system is not None:
+        return _on_solutions(problem, problem.system, seed)
     parts = [
         _part(problem, seed, "train", problem.train, PAPER_TRAIN, problem.n_train),
         _part(problem, seed, "interp", problem.test or problem.train, PAPER_TRAIN, problem.n_interp),
         _part(problem, seed, "extrap", problem.extrap, PAPER_EXTRAP, problem.n_extrap),
     ]
     (X, y), (X_interp, y_interp), (X_extrap, y_extrap) = parts
-    return Samples(X, _noisy(problem, seed, y), X_interp, y_interp, X_extrap, y_extrap, problem.names)
+    y = y if problem.data else _noisy(problem, seed, y)
+    return Samples(X, y, X_interp, y_interp, X_extrap, y_extrap, problem.names)
+
+
+def _on_solutions(problem: Problem, system: System, seed: int) -> Samples:
+    """Training and test points from the same solutions; there is nothing beyond them."""
+    X = solutions(system, [formula(rate, system.variables) for rate in system.rates])
+    if problem.n_train + problem.n_interp > len(X):
+        raise SuiteError(
+            f"Problem {problem.name!r}: its solutions have {len(X)} points, fewer than n_train + n_interp = "
+            f"{problem.n_train + problem.n_interp}: lower them, or take more points."
+        )
+    X = stream(problem, seed, "split").permutation(X)[: problem.n_train + problem.n_interp]
+    y = target(problem)(X)
+    train, test, none = np.split(np.arange(len(X)), [problem.n_train, len(X)])
+    noisy = _noisy(problem, seed, y[train])
+    return Samples(X[train], noisy, X[test], y[test], X[none], y[none], problem.names)
 
 
 def target(problem: Problem) -> Function:
@@ -62,7 +81,10 @@ def usable(problem: Problem, y: np.ndarray) -> np.ndarray:
 def _part(
     problem: Problem, seed: int, part: str, ranges: Sequence[Range], nuisance: Intervals, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    if is_grid(ranges):
+    if problem.data and part == "train":
+        X, y = np.hsplit(np.array(problem.data), [len(problem.variables)])
+        y = y.ravel()
+    elif is_grid(ranges):
         X, y = _whole_grid(problem, ranges)
     else:
         X, y = _fill(problem, stream(problem, seed, part), ranges, size, part)
@@ -115,5 +137,5 @@ def _noisy(problem: Problem, seed: int, y: np.ndarray) -> np.ndarray:
 
 def noise_deviation(problem: Problem, y: np.ndarray) -> float:
     """The standard deviation of the noise on targets `y`."""
-    size = y.std() if problem.noise_unit == "std" else np.sqrt(np.mean(y**2))
-    return problem.noise * float(size)
+    size = {"std": np.std, "rms": lambda v: np.sqrt(np.mean(v**2)), "absolute": lambda v: 1.0}[problem.noise_unit]
+    return problem.noise * float(size(y))

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ceql.bench.definitions import Problem, Samples
+from ceql.bench.judge import Judge
 from ceql.bench.sampling import columns
-from ceql.expression import compile_numpy, is_exact, node_count, parse_formula
+from ceql.expression import compile_numpy, node_count, parse_formula
 
 EQUIVALENT_MSE = 1e-20
-_WITNESS_POINTS = 512
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Score:
 
     exact: the same structure with constants within 1e-6, shown by SymPy; equivalent: both test errors below
     1e-20, or below 1e-20 of the mean square of the target where the problem is `relative`. `extrap_mse` is None where
-    the problem has no extrapolation points; `r2` is of the interpolation points.
+    the problem has no extrapolation points; `r2` is of the interpolation points. `symbolic_solution` is SRBench's
+    verdict, defined in `judge`.
     """
 
     train_mse: float
@@ -31,6 +32,7 @@ class Score:
     node_count: int
     exact: bool
     equivalent: bool
+    symbolic_solution: bool
 
 
 def score(found: Any, problem: Problem, samples: Samples) -> Score:
@@ -40,16 +42,19 @@ def score(found: Any, problem: Problem, samples: Samples) -> Score:
     function = compile_numpy(expression, symbols)
     interp = mse(function(samples.X_interp), samples.y_interp)
     extrap = mse(function(samples.X_extrap), samples.y_extrap) if len(samples.y_extrap) else None
-    truth = parse_formula(problem.expression, samples.names)
+    fit = r2(interp, samples.y_interp)
+    judge = Judge(problem, samples)
+    exact = judge.exact(expression)
     return Score(
         train_mse=mse(function(samples.X_train), samples.y_train),
         interp_mse=interp,
         extrap_mse=extrap,
-        r2=r2(interp, samples.y_interp),
+        r2=fit,
         node_count=node_count(expression),
-        exact=bool(is_exact(expression, truth, symbols, samples.X_interp[:_WITNESS_POINTS])),
+        exact=exact,
         equivalent=_tiny(interp, samples.y_interp, problem)
         and (extrap is None or _tiny(extrap, samples.y_extrap, problem)),
+        symbolic_solution=judge.solution(expression, fit, exact),
     )
 
 
