@@ -150,7 +150,7 @@ def test_a_model_exports_any_row_of_its_front(model, tmp_path):
     for row in (None, 0, len(model.discovery_.front) - 1):
         text = model.export("python", row=row, path=tmp_path / "f.py")
         assert (tmp_path / "f.py").read_text(encoding="utf-8") == text
-        np.testing.assert_allclose(run(tmp_path / "f.py", x, "I"), model._formula(row)(x), rtol=1e-12)
+        np.testing.assert_allclose(run(tmp_path / "f.py", x, "I"), model._finding(row).formula(x), rtol=1e-12)
     with pytest.raises(InputError, match="there is no row 99"):
         model.export("python", row=99)
     with pytest.raises(InputError, match="cannot be written"):
