@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset, column_names, numeric_matrix
 from ceql.errors import CeqlWarning, InputError
 from ceql.formula import Formula, in_readable_form
@@ -57,6 +58,9 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
     template : Template, optional
         What is known of the formula, with the parameters, functions and sums to be found in it. The search then
         fills in these alone, and `operators` is not used: each unknown function has its own.
+    constraints : Constraints, optional
+        What every formula of the front keeps to: operators that are not nested, columns that must occur, bounds of
+        constants, costs of operators.
     verbose : bool, optional
         Show a live display. By default it is shown in a terminal or notebook and not when output is piped.
     """
@@ -74,6 +78,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         device: str = "cpu",
         complex_weights: bool = True,
         template: Template | None = None,
+        constraints: Constraints | None = None,
         verbose: bool | None = None,
     ) -> None:
         self.recipe = recipe
@@ -87,6 +92,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         self.device = device
         self.complex_weights = complex_weights
         self.template = template
+        self.constraints = constraints
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CEQLRegressor:
@@ -118,7 +124,8 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
 
     def _parameters(self) -> dict[str, Any]:
         template = None if self.template is None else self.template.as_dict()
-        return {**self.get_params(), "template": template}
+        constraints = None if self.constraints is None else self.constraints.as_dict()
+        return {**self.get_params(), "template": template, "constraints": constraints}
 
     def predict(self, X: Any, row: int | None = None) -> np.ndarray:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined."""
@@ -136,7 +143,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         formula = self._formula(row)
         if form not in ("smallest", "readable"):
             raise InputError(f"form must be 'smallest' or 'readable', not {form!r}.")
-        return formula if form == "smallest" else in_readable_form(formula, self._data)
+        return formula if form == "smallest" else in_readable_form(formula, self._data, self.constraints or NONE)
 
     def _formula(self, row: int | None = None) -> Formula:
         check_is_fitted(self)
@@ -178,6 +185,8 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             raise InputError(f"template must be a ceql.templates.Template, not {type(self.template).__name__}.")
         if self.template is not None and self.recipe != "search":
             raise InputError("A template needs recipe='search': the other recipes train one dense network.")
+        if not isinstance(self.constraints, Constraints | None):
+            raise InputError(f"constraints must be ceql.Constraints(...), not {type(self.constraints).__name__}.")
         return Settings(
             recipe=self.recipe,
             operators=self.operators if isinstance(self.operators, str | None) else tuple(self.operators),
@@ -190,6 +199,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             device=self.device,
             complex_weights=bool(self.complex_weights),
             template=self.template,
+            constraints=self.constraints or NONE,
         )
 
     def _advise(self, data: Dataset) -> None:
@@ -209,6 +219,8 @@ def load(path: str | Path) -> CEQLRegressor:
     known = CEQLRegressor().get_params()
     if parameters.get("template") is not None:
         parameters = {**parameters, "template": Template.from_dict(parameters["template"])}
+    if parameters.get("constraints") is not None:
+        parameters = {**parameters, "constraints": Constraints.from_dict(parameters["constraints"])}
     model = CEQLRegressor(**{name: value for name, value in parameters.items() if name in known})
     model._take(discovery, data, from_frame)
     return model

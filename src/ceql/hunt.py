@@ -12,6 +12,7 @@ import numpy as np
 from ceql import search as searching
 from ceql.aims import Aim
 from ceql.closed_form import fraction
+from ceql.constraints import NONE, Constraints
 from ceql.contenders import Contenders
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
@@ -55,8 +56,10 @@ class Hunt:
         workers: Workers,
         deadline: float,
         max_complexity: int | None = None,
+        constraints: Constraints = NONE,
     ) -> None:
         self.data, self.aim, self.network, self.threads = data, aim, network, workers.threads_here
+        self.constraints, self._needed = constraints, settings.prior.needed
         self.scaling = Scaling.of(aim.x, aim.y)
         x, y = self.scaling.apply(aim.x, aim.y)
         self.samples = fit.Samples.of(x, y, aim.weight / (1.0 + y**2))
@@ -67,7 +70,7 @@ class Hunt:
         self._rounds = searching.search(network, self.samples, settings, seed, workers, deadline)
         self._tried: set[bytes] = set()
         self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
-        self.contenders = Contenders(network, self.plain, self.threads)
+        self.contenders = Contenders(network, self.plain, self.threads, self._needed)
         self._glance = b"", ""
         self._limit = np.inf if max_complexity is None else max_complexity
         self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
@@ -90,7 +93,8 @@ class Hunt:
         found = fraction(self.plain.x[counted], self.plain.y[counted], symbols)
         if found is None:
             return []
-        formula = polish(self.aim.back(self.scaling.y * found.expression), self.data, self.symbols)
+        raw = self.aim.back(self.scaling.y * found.expression)
+        formula = polish(raw, self.data, self.symbols, self.constraints)
         if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
             return []
         if found.is_linear or found.terms <= _SHORT_FRACTION:
@@ -118,7 +122,7 @@ class Hunt:
         chunk = self.archive.chunk
         sizes = chunk.edges.sum(axis=1)
         best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
-        reached = np.flatnonzero(best < 2.0 * best.min())
+        reached = np.flatnonzero(best <= 2.0 * best.min())
         return len(best) - 1 - reached[0] >= 6
 
     def has_settled(self) -> bool:
@@ -184,7 +188,7 @@ class Hunt:
         for index in chosen:
             start = self._reduced(index)
             allowed = max(self.tolerance, 10.0 * start.misfit)
-            path = eliminate(self.network, self.plain, start, allowed, self.threads, self.tolerance)
+            path = eliminate(self.network, self.plain, start, allowed, self.threads, self.tolerance, self._needed)
             exact = [step for step in path if step.misfit <= self.tolerance]
             if exact:
                 survivors[exact[-1].edges.tobytes()] = exact[-1]
@@ -208,7 +212,7 @@ class Hunt:
         contenders = _distinct(self.contenders.ranked())[:_CONTENDERS]
         steps: dict[int, Reduced] = {}
         for start in contenders[:2]:
-            for step in eliminate(self.network, self.plain, start, 0.0, self.threads)[1:]:
+            for step in eliminate(self.network, self.plain, start, 0.0, self.threads, needed=self._needed)[1:]:
                 size = int(step.edges.sum())
                 if size not in steps or step.misfit < steps[size].misfit:
                     steps[size] = step
@@ -226,7 +230,7 @@ class Hunt:
         mask = self.network.parameter_mask(edges[None], imaginary=False)
         fits = fit.levenberg(network_tape(self.network), self.plain, np.zeros(mask.shape), mask, fit.Levenberg(30))
         start = Reduced(edges, fits.params[0], float(fits.misfit[0]))
-        return eliminate(self.network, self.plain, start, 0.0, self.threads)
+        return eliminate(self.network, self.plain, start, 0.0, self.threads, needed=self._needed)
 
     def _best_per_size(self) -> list[Reduced]:
         chunk = self.archive.chunk
@@ -249,7 +253,7 @@ class Hunt:
     def _formula(self, state: Reduced, finish: Callable[..., Finished]) -> Finished:
         params = upright(self.network, state.edges, state.params, self.samples.x)
         raw = in_units(self.network, state.edges, params, self.aim.symbols, self.scaling)
-        return finish(self.aim.back(raw), self.data, self.symbols)
+        return finish(self.aim.back(raw), self.data, self.symbols, self.constraints)
 
 
 def _falling(best: dict[int, Reduced]) -> list[Reduced]:

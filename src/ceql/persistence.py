@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ceql.constraints import Constraints
 from ceql.data import Dataset
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
@@ -102,12 +103,15 @@ def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], Discovery, Datas
     x = np.array(content["x"], float).reshape(len(content["y"]), len(names))
     data = Dataset(x, np.array(content["y"], float), np.array(content["weight"], float), names)
     symbols = make_symbols(names)
+    constraints = content["parameters"].get("constraints")
+    costs = Constraints.from_dict(constraints).costs if constraints else {}
     front = tuple(
         Formula(
             parse_formula(row["expression"], names),
             symbols,
             float(row["loss"]),
             tuple((float(value), float(error)) for value, error in row["constants"]),
+            costs,
         )
         for row in content["front"]
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 
 from ceql.aims import Aim, plain
+from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
@@ -48,6 +49,10 @@ class Outcome(Enum):
     TOO_COMPLEX = (
         "An exact formula was found, but it has more nodes than max_complexity allows; this is the best within it."
     )
+    NOT_ALLOWED = (
+        "No formula that was found keeps to the constraints; what is left is a constant. Loosen them, allow more "
+        "operators or a higher max_complexity, or raise time_limit."
+    )
     SCHEDULE_DONE = "The recipe ran to its end."
     CONSTANT = "The target is constant."
 
@@ -80,6 +85,7 @@ class Settings:
     device: str = "cpu"  # or "gpu", or "auto": the GPU if there is one
     complex_weights: bool = True
     template: Template | None = None  # what is known of the formula; then nothing but its unknown parts is searched
+    constraints: Constraints = NONE  # what every formula of the front keeps to
     search: SearchSettings = field(default_factory=SearchSettings)
 
 
@@ -107,19 +113,24 @@ def discover(
     """Finds formulas for `data`. Ctrl-C ends the search and keeps what was found."""
     begin = time.perf_counter()
     report = progress or (lambda _: None)
+    constraints = settings.constraints
+    constraints.check_columns(data.names)
+    constant = constant_formula(data, constraints)
     if np.ptp(data.y) == 0:
-        found = _Found([constant_formula(data)], Outcome.CONSTANT)
+        found = _Found([], Outcome.CONSTANT)
     elif settings.recipe == "search":
         with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
             found = _searched(data, settings, report, begin, workers)
     else:
         found = _trained(data, settings, report, begin)
     formulas = [f for f in found.formulas if settings.max_complexity is None or f.complexity <= settings.max_complexity]
-    front = pareto_front([*formulas, constant_formula(data)], len(data.y))
-    chosen = choose(front, settings.model_selection, len(data.y), mean_square(data.y, data.weight))
+    front = pareto_front([*formulas, constant], len(data.y))
+    chosen = _chosen(front, settings, data)
     best = front[chosen]
     y_size = mean_square(data.y, data.weight)
     outcome = found.outcome
+    if constraints and len(front) == 1 and outcome is not Outcome.CONSTANT:
+        outcome = Outcome.NOT_ALLOWED
     if outcome is Outcome.EXACT and best.loss > EXACT * y_size:
         outcome = Outcome.TOO_COMPLEX
     return Discovery(
@@ -132,6 +143,13 @@ def discover(
         found.imaginary_residue,
         found.rows_searched or len(data.y),
     )
+
+
+def _chosen(front: list[Formula], settings: Settings, data: Dataset) -> int:
+    """The row to report. The constant that opens the front lacks the columns that are required, if any are."""
+    first = 1 if settings.constraints.required and len(front) > 1 else 0
+    size = mean_square(data.y, data.weight)
+    return first + choose(front[first:], settings.model_selection, len(data.y), size)
 
 
 def poles_of(formula: Formula, data: Dataset) -> tuple[Pole, ...]:
@@ -171,7 +189,7 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
     params = upright(trained.network, trained.edges, trained.on_real_axis().params, data.x)
     symbols = make_symbols(data.names)
     raw = extract(trained.network, trained.edges, params, symbols)
-    formula = polish(raw, data, symbols)
+    formula = polish(raw, data, symbols, settings.constraints)
     formulas = [] if formula is None else [formula]
     outcome = Outcome.INTERRUPTED if trained.stopped else Outcome.SCHEDULE_DONE
     return _Found(formulas, outcome, 1, trained.imaginary_residue)
@@ -242,20 +260,34 @@ def _turns(data: Dataset, settings: Settings, begin: float, workers: Workers) ->
     if settings.max_complexity is not None:
         edges = min(search_settings.prior.maximum_edges, edges_within(settings.max_complexity))
         search_settings = replace(search_settings, prior=replace(search_settings.prior, maximum_edges=edges))
+    prior = replace(search_settings.prior, nesting=settings.constraints.nesting)
+    search_settings = replace(search_settings, prior=prior)
     deadline = time.monotonic() + settings.time_limit - _reserve(settings) - (time.perf_counter() - begin)
 
     def hunt_for(aim: Aim) -> Hunt:
         network = _searchable(data, aim, settings)
         seed, limit = settings.seed, settings.max_complexity
-        return Hunt(data, aim, network, search_settings, seed, workers, deadline, limit)
+        needed = _needed_inputs(aim, settings.constraints.required)
+        own = replace(search_settings, prior=replace(prior, needed=needed))
+        return Hunt(data, aim, network, own, seed, workers, deadline, limit, settings.constraints)
 
     # The structure shows in a few rows; the finished formula is fitted to and judged on all of them.
     few = data.thinned(_SEARCHED_ROWS)
-    operators = tuple({operator.name for operator in search_network(1, settings.operators).units})
-    return Turns(plain(few, make_symbols(data.names)), operators, hunt_for, aside=settings.template is None)
+    network = search_network(1, settings.operators, settings.constraints.without)
+    operators = tuple({operator.name for operator in network.units})
+    required = [data.names.index(name) for name in settings.constraints.required]
+    aim = plain(few, make_symbols(data.names))
+    return Turns(aim, operators, hunt_for, aside=settings.template is None, required=required)
+
+
+def _needed_inputs(aim: Aim, required: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Per required column the inputs that bring it in; none where the way back from the aim does."""
+    names = [{symbol.name for symbol in expression.free_symbols} for expression in aim.symbols]
+    groups = (tuple(k for k, found in enumerate(names) if column in found) for column in required)
+    return tuple(group for group in groups if group)
 
 
 def _searchable(data: Dataset, aim: Aim, settings: Settings) -> Searchable:
     if settings.template is None:
-        return search_network(aim.x.shape[1], settings.operators)
+        return search_network(aim.x.shape[1], settings.operators, settings.constraints.without)
     return Assembly(settings.template, data.names, Scaling.of(aim.x, aim.y))

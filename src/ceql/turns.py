@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, cycle, islice
 
 import numpy as np
@@ -20,10 +20,15 @@ class Turns:
     """The hunts of a search. Those that are not needed for an easy formula are only made when it was not found."""
 
     def __init__(
-        self, aim: Aim, operators: tuple[str, ...], hunt_for: Callable[[Aim], Hunt], aside: bool = True
+        self,
+        aim: Aim,
+        operators: tuple[str, ...],
+        hunt_for: Callable[[Aim], Hunt],
+        aside: bool = True,
+        required: Sequence[int] = (),
     ) -> None:
         self._operators, self._hunt_for = operators, hunt_for
-        few = _few_columns(aim) if aside else aim
+        few = _few_columns(aim, required) if aside else aim
         self.mains = [hunt_for(few), hunt_for(aim)] if few is not aim else [hunt_for(aim)]
         self.hunts = list(self.mains)
         self._direct = cycle(self.mains)
@@ -74,9 +79,10 @@ class Turns:
             yield hunt
 
 
-def _few_columns(aim: Aim) -> Aim:
+def _few_columns(aim: Aim, required: Sequence[int] = ()) -> Aim:
     n = aim.x.shape[1]
     columns = relevant(aim.x, aim.y, _MANY_COLUMNS) if n > _MANY_COLUMNS else range(n)
+    columns = sorted({*columns, *required}) if len(columns) else columns
     return only(aim, columns) if 0 < len(columns) < n else aim
 
 
