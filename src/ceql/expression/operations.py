@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from sympy import E, Mul, Pow, Rational, preorder_traversal
 
 from ceql.expression.compile import FUNCTIONS
 from ceql.expression.symbolic import Expr
 
-_POWERS = {Rational(1): (), Rational(2): ("square",), Rational(3): ("cube",), Rational(1, 2): ("sqrt",)}
+_POWERS: dict[Any, tuple[str, ...]] = {
+    Rational(1): (),
+    Rational(2): ("square",),
+    Rational(3): ("cube",),
+    Rational(1, 2): ("sqrt",),
+}
 Nesting = Sequence[tuple[str, Sequence[str]]]
 
 

@@ -57,7 +57,10 @@ def bounded_covariance(problem: Problem, values: Array, variance: float) -> Arra
     scaled = jacobian * size / math.sqrt(variance)
     if not np.all(np.isfinite(scaled)):
         return None
-    return np.linalg.inv(scaled.T @ scaled + np.eye(len(values))) * np.outer(size, size)
+    try:
+        return np.linalg.inv(scaled.T @ scaled + np.eye(len(values))) * np.outer(size, size)
+    except np.linalg.LinAlgError:
+        return None  # two constants say the same, and so strongly that the one on the diagonal is lost in rounding
 
 
 def rounded_together(values: Array, covariance: Array, digits: int) -> Array:
