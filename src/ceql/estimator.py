@@ -15,6 +15,7 @@ from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset, column_names, numeric_matrix
 from ceql.errors import CeqlWarning, InputError
 from ceql.formula import Formula, in_readable_form
+from ceql.losses import SQUARED
 from ceql.persistence import read_model, write_model
 from ceql.pipeline import Discovery, Settings, discover, resolve_recipe
 from ceql.progress import live_display
@@ -58,6 +59,10 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
     template : Template, optional
         What is known of the formula, with the parameters, functions and sums to be found in it. The search then
         fills in these alone, and `operators` is not used: each unknown function has its own.
+    loss : str
+        What a residual costs: "squared", or one that gross outliers cannot rule: "absolute", "huber", "cauchy",
+        "log-cosh". Or a formula of your own in ``residual``, ``y`` and ``prediction``, such as
+        "log(1 + residual**2)". ``equations_`` shows the mean of it as `loss`.
     constraints : Constraints, optional
         What every formula of the front keeps to: operators that are not nested, columns that must occur, bounds of
         constants, costs of operators.
@@ -78,6 +83,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         device: str = "cpu",
         complex_weights: bool = True,
         template: Template | None = None,
+        loss: str = SQUARED,
         constraints: Constraints | None = None,
         verbose: bool | None = None,
     ) -> None:
@@ -92,6 +98,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         self.device = device
         self.complex_weights = complex_weights
         self.template = template
+        self.loss = loss
         self.constraints = constraints
         self.verbose = verbose
 
@@ -187,6 +194,8 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             raise InputError("A template needs recipe='search': the other recipes train one dense network.")
         if not isinstance(self.constraints, Constraints | None):
             raise InputError(f"constraints must be ceql.Constraints(...), not {type(self.constraints).__name__}.")
+        if self.loss != SQUARED and self.recipe != "search":
+            raise InputError("Another loss than 'squared' needs recipe='search': the other recipes minimise squares.")
         return Settings(
             recipe=self.recipe,
             operators=self.operators if isinstance(self.operators, str | None) else tuple(self.operators),
@@ -200,6 +209,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             complex_weights=bool(self.complex_weights),
             template=self.template,
             constraints=self.constraints or NONE,
+            loss=self.loss,
         )
 
     def _advise(self, data: Dataset) -> None:

@@ -38,10 +38,11 @@ _LARGEST_DENOMINATOR = 12  # of the fractions that constants are rounded to
 class Formula:
     expression: sympy.Expr
     symbols: tuple[sympy.Symbol, ...]
-    loss: float  # weighted mean squared error on the training data
+    loss: float  # weighted mean squared error on the training data, or the mean of another loss
     constants: tuple[tuple[float, float], ...] = ()  # value and standard error of each, in the order of `parametrise`
 
     costs: Mapping[str, int] = field(default_factory=dict)  # operators that count for more than one node
+    surprise: float | None = None  # under a loss that is not of squares: how unlikely the data are, by its criterion
 
     @cached_property
     def complexity(self) -> int:
@@ -209,6 +210,18 @@ def _digits(expression: sympy.Expr) -> int:
     """How many characters its numbers take."""
     numbers = (part for part in sympy.preorder_traversal(expression) if part.is_Float or part.is_Rational)
     return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)
+
+
+def reweighted(formula: Formula, data: Dataset, rounds: bool = False) -> Formula:
+    """The formula with its constants fitted to other weights, and with their errors; or rounded by these."""
+    symbols, table = formula.symbols, (data.x, data.y, data.weight)
+    if rounds:
+        expression = round_to_errors(formula.expression, symbols, *table)
+    else:
+        expression = refit(formula.expression, symbols, *table).expr
+    if not _is_usable(expression, symbols, data):
+        return formula
+    return replace(formula, expression=expression, constants=_constants(expression, symbols, data))
 
 
 def _constants(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:

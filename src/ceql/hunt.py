@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -58,22 +59,44 @@ class Hunt:
         max_complexity: int | None = None,
         constraints: Constraints = NONE,
     ) -> None:
-        self.data, self.aim, self.network, self.threads = data, aim, network, workers.threads_here
+        self.network, self.threads = network, workers.threads_here
+        self._search = settings, seed, workers, deadline
         self.constraints, self._needed = constraints, settings.prior.needed
         self.scaling = Scaling.of(aim.x, aim.y)
+        self.symbols = make_symbols(data.names)
+        self.archive = searching.empty_archive(network)
+        self._begin(data, aim)
+        self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
+        self._glance = b"", ""
+        self._limit = np.inf if max_complexity is None else max_complexity
+        self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
+
+    def _begin(self, data: Dataset, aim: Aim) -> None:
+        """Everything that depends on the weights of the rows."""
+        self.data, self.aim = data, aim
         x, y = self.scaling.apply(aim.x, aim.y)
         self.samples = fit.Samples.of(x, y, aim.weight / (1.0 + y**2))
         self.plain = fit.Samples.of(x, y, aim.weight)
         self.tolerance = searching.EXACT * mean_square(y, aim.weight)
-        self.symbols = make_symbols(data.names)
-        self.archive = searching.empty_archive(network)
-        self._rounds = searching.search(network, self.samples, settings, seed, workers, deadline)
+        self._rounds = searching.search(self.network, self.samples, *self._search, self.archive)
         self._tried: set[bytes] = set()
-        self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
-        self.contenders = Contenders(network, self.plain, self.threads, self._needed)
-        self._glance = b"", ""
-        self._limit = np.inf if max_complexity is None else max_complexity
-        self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
+        self.contenders = Contenders(self.network, self.plain, self.threads, self._needed)
+
+    def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
+        """Goes on with other weights of the rows: `data` has those of all, `weight` those of the rows searched."""
+        self.archive = searching.judged_anew(self.archive, self.network, self._samples_with(weight))
+        self._begin(data, replace(self.aim, weight=weight))
+
+    def _samples_with(self, weight: np.ndarray) -> fit.Samples:
+        return fit.Samples.of(self.samples.x, self.samples.y, weight / (1.0 + self.samples.y**2))
+
+    def admit(self, state: Reduced) -> None:
+        """Puts a fit that was made elsewhere into the archive."""
+        self.archive = searching.with_fits(self.archive, [state.edges], [state.params])
+
+    def expression(self, state: Reduced) -> Any:
+        """The raw formula of a fit, in the user's units."""
+        return self._formula(state, lambda raw, *_: raw)
 
     def next_round(self) -> list[Formula]:
         """Fits another round of starts; gives the exact formulas it led to. What needs no search comes first."""

@@ -7,8 +7,8 @@ the loss itself. All named losses but "absolute" behave like r**2 for residuals 
 have the unit of y squared; "absolute" has that of y. The scale is 1.4826 times the median of |r|, so it is the
 standard deviation where the noise is normal, and the tuning constants are those of 95 % efficiency there.
 
-A loss of the user's own is text in `residual` (y minus prediction), `y` and `prediction`, read by the parser of formulas
-and never run. It has no scale beyond what is written in it.
+A loss of the user's own is text in `residual` (y minus prediction), `y` and `prediction`, read by our parser,
+never run. It has no scale beyond what is written in it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from ceql.errors import InputError, unknown_name
 from ceql.expression import FormulaError, compile_numpy, parse_formula
-from ceql.expression.symbolic import real_symbols
+from ceql.formula import make_symbols
 
 SQUARED = "squared"
 _HUBER, _CAUCHY, _LOG_COSH = 1.345, 2.385, 1.2047
@@ -108,7 +108,7 @@ def _own(text: str, y: np.ndarray, residual: np.ndarray) -> np.ndarray:
 
 
 def _compiled(text: str) -> Callable[[np.ndarray], np.ndarray]:
-    return compile_numpy(parse_formula(text, _WORDS), real_symbols(_WORDS))
+    return compile_numpy(parse_formula(text, _WORDS), make_symbols(_WORDS))
 
 
 def _check_own(text: str, y: np.ndarray) -> None:

@@ -20,7 +20,9 @@ from ceql.expression.poles import Pole, find_poles
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.hunt import Hunt
 from ceql.libraries import search_network
+from ceql.losses import SQUARED, Loss, read_loss
 from ceql.network import Searchable
+from ceql.robust import Reweighting, is_exact, judged
 from ceql.search import EXACT, SearchSettings
 from ceql.selection import choose, pareto_front
 from ceql.templates import Template
@@ -86,6 +88,7 @@ class Settings:
     complex_weights: bool = True
     template: Template | None = None  # what is known of the formula; then nothing but its unknown parts is searched
     constraints: Constraints = NONE  # what every formula of the front keeps to
+    loss: str = SQUARED  # by name, or a formula in `residual`
     search: SearchSettings = field(default_factory=SearchSettings)
 
 
@@ -115,23 +118,26 @@ def discover(
     report = progress or (lambda _: None)
     constraints = settings.constraints
     constraints.check_columns(data.names)
+    loss = read_loss(settings.loss, data.y)
     constant = constant_formula(data, constraints)
     if np.ptp(data.y) == 0:
         found = _Found([], Outcome.CONSTANT)
     elif settings.recipe == "search":
         with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-            found = _searched(data, settings, report, begin, workers)
+            found = _searched(data, settings, report, begin, workers, loss)
     else:
         found = _trained(data, settings, report, begin)
     formulas = [f for f in found.formulas if settings.max_complexity is None or f.complexity <= settings.max_complexity]
-    front = pareto_front([*formulas, constant], len(data.y))
+    formulas = [*formulas, constant]
+    if loss is not None and found.outcome is not Outcome.CONSTANT:
+        formulas = judged(formulas, data, loss, constraints)
+    front = pareto_front(formulas, len(data.y))
     chosen = _chosen(front, settings, data)
     best = front[chosen]
-    y_size = mean_square(data.y, data.weight)
     outcome = found.outcome
     if constraints and len(front) == 1 and outcome is not Outcome.CONSTANT:
         outcome = Outcome.NOT_ALLOWED
-    if outcome is Outcome.EXACT and best.loss > EXACT * y_size:
+    if outcome is Outcome.EXACT and not _fits_exactly(best, data, loss):
         outcome = Outcome.TOO_COMPLEX
     return Discovery(
         tuple(front),
@@ -143,6 +149,12 @@ def discover(
         found.imaginary_residue,
         found.rows_searched or len(data.y),
     )
+
+
+def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
+    if loss is not None:
+        return is_exact(formula, data)
+    return formula.loss <= EXACT * mean_square(data.y, data.weight)
 
 
 def _chosen(front: list[Formula], settings: Settings, data: Dataset) -> int:
@@ -199,10 +211,16 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
 
 
 def _searched(
-    data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float, workers: Workers
+    data: Dataset,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    begin: float,
+    workers: Workers,
+    loss: Loss | None,
 ) -> _Found:
     """Rounds of the search until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
-    turns = _turns(data, settings, begin, workers)
+    reweighting = None if loss is None else Reweighting(data, loss)
+    turns = _turns(data if reweighting is None else reweighting.weighted, settings, begin, workers)
     main = turns.mains[0]
     outcome = Outcome.OUT_OF_TIME
     rounds_beyond_limit = rounds_with_spare = 0
@@ -214,6 +232,8 @@ def _searched(
     try:
         while True:
             exact = turns.next_hunt().next_round()
+            if reweighting is not None and not exact and any(reweighting.follow(main) for main in turns.mains):
+                turns.reweigh(reweighting.weighted, reweighting.weighted.thinned(_SEARCHED_ROWS).weight)
             seconds = time.perf_counter() - begin
             if starts():
                 report(Progress(seconds, settings.time_limit, starts(), main.best_loss, formula=main.glance))

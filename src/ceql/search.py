@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ceql.dispatch import Work, Workers
 from ceql.engine import fit
+from ceql.engine.record import network_tape
 from ceql.network import Network, Searchable
 from ceql.network.sampling import Prior, draw, mutate
 from ceql.schedule import Chunk, Schedule
@@ -79,7 +80,7 @@ def propose(
     """The starts of the next round: live edges and initial parameters. `rhythms` are frequencies seen per input."""
     rng = np.random.default_rng([seed, archive.rounds])
     count = settings.round_size
-    n_mutants = int(settings.mutant_share * count) if archive.rounds else 0
+    n_mutants = int(settings.mutant_share * count) if len(archive.chunk.misfit) else 0
     edges = draw(network, count - n_mutants, rng, settings.prior)
     params = rng.normal(0.0, settings.start_scale, (count, network.n_params))
     spread = rng.random((count, 1)) < settings.oscillating
@@ -140,6 +141,26 @@ def empty_archive(network: Searchable) -> Archive:
     return Archive(none)
 
 
+def with_fits(archive: Archive, edges: Sequence[np.ndarray], params: Sequence[np.ndarray]) -> Archive:
+    """The archive with these fits in front, not yet judged."""
+    count = len(edges)
+    new = Chunk(np.array(edges), np.array(params), np.full(count, np.inf), np.ones(count, bool))
+    return replace(archive, chunk=Chunk.concatenate([new, archive.chunk]))
+
+
+def judged_anew(archive: Archive, network: Searchable, samples: fit.Samples) -> Archive:
+    """The archive with the misfits that its fits have on other samples, best first."""
+    chunk = archive.chunk
+    if not len(chunk.misfit):
+        return archive
+    masks = network.parameter_mask(chunk.edges, imaginary=False)
+    misfit = fit.objective(network_tape(network), samples, chunk.params, masks).misfit
+    chunk = replace(chunk, misfit=np.where(np.isfinite(misfit), misfit, np.inf))
+    order = np.argsort(score(chunk, len(samples.y)), kind="stable")
+    parts = (chunk.edges, chunk.params, chunk.misfit, chunk.in_domain)
+    return replace(archive, chunk=Chunk(*(part[order] for part in parts)))
+
+
 def search(
     network: Searchable,
     samples: fit.Samples,
@@ -147,9 +168,10 @@ def search(
     seed: int,
     workers: Workers,
     deadline: float = np.inf,
+    archive: Archive | None = None,
 ) -> Iterator[Archive]:
-    """Yields the archive after every round, for as long as it is asked."""
-    archive = empty_archive(network)
+    """Yields the archive after every round, for as long as it is asked; `archive` is what an earlier search left."""
+    archive = archive or empty_archive(network)
     rhythms = peaks(samples.x, samples.y) if network.is_frequency.any() else ()
 
     def fit_chunks(starts: list[tuple[np.ndarray, np.ndarray]]) -> list[Chunk]:

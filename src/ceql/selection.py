@@ -66,4 +66,5 @@ def criterion(formula: Formula, n_samples: int) -> float:
     """The Bayesian information criterion with a price on structure: every node could have been another."""
     constants = len(parametrise(formula.expression).symbols)
     nodes = structure_count(formula.expression, formula.costs)
-    return n_samples * np.log(floor(formula.loss)) + np.log(n_samples) * (constants + 1) + 2.0 * nodes
+    misfit = n_samples * np.log(floor(formula.loss)) if formula.surprise is None else formula.surprise
+    return misfit + np.log(n_samples) * (constants + 1) + 2.0 * nodes

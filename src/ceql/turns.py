@@ -8,6 +8,7 @@ from itertools import chain, cycle, islice
 import numpy as np
 
 from ceql.aims import Aim, only, reduced, relevant, smooth_error, towards, usable_targets, with_logs
+from ceql.data import Dataset
 from ceql.formula import Formula
 from ceql.hunt import Hunt
 
@@ -36,6 +37,11 @@ class Turns:
         self._rounds = 0
         self._has_asides = aside
         self._noise_at_most = smooth_error(few)
+
+    def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
+        """Goes on with other weights of the rows; hunts yet to be made take them over from the first."""
+        for hunt in self.hunts:
+            hunt.reweigh(data, weight)
 
     @property
     def sees_noise(self) -> bool:
