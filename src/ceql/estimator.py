@@ -63,6 +63,9 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         What a residual costs: "squared", or one that gross outliers cannot rule: "absolute", "huber", "cauchy",
         "log-cosh". Or a formula of your own in ``residual``, ``y`` and ``prediction``, such as
         "log(1 + residual**2)". ``equations_`` shows the mean of it as `loss`.
+    guesses : list of str, optional
+        Formulas that you suspect, as text over the columns: "a*sin(b*x1)/x2". Other names are constants to be found,
+        numbers are starting values. They compete with what is found and the search builds on them.
     constraints : Constraints, optional
         What every formula of the front keeps to: operators that are not nested, columns that must occur, bounds of
         constants, costs of operators.
@@ -84,6 +87,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         complex_weights: bool = True,
         template: Template | None = None,
         loss: str = SQUARED,
+        guesses: Any = None,
         constraints: Constraints | None = None,
         verbose: bool | None = None,
     ) -> None:
@@ -99,6 +103,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         self.complex_weights = complex_weights
         self.template = template
         self.loss = loss
+        self.guesses = guesses
         self.constraints = constraints
         self.verbose = verbose
 
@@ -210,6 +215,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             template=self.template,
             constraints=self.constraints or NONE,
             loss=self.loss,
+            guesses=_texts(self.guesses),
         )
 
     def _advise(self, data: Dataset) -> None:
@@ -234,6 +240,12 @@ def load(path: str | Path) -> CEQLRegressor:
     model = CEQLRegressor(**{name: value for name, value in parameters.items() if name in known})
     model._take(discovery, data, from_frame)
     return model
+
+
+def _texts(guesses: Any) -> tuple[str, ...]:
+    if isinstance(guesses, str) or not all(isinstance(text, str) for text in guesses or ()):
+        raise InputError(f"guesses is a list of formulas as text, such as ['a*sin(b*x1)'], not {guesses!r}.")
+    return tuple(guesses or ())
 
 
 def _seed(random_state: Any) -> int:

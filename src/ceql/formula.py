@@ -212,6 +212,17 @@ def _digits(expression: sympy.Expr) -> int:
     return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)
 
 
+def with_free_numbers(expression: sympy.Expr) -> Any:
+    """Every number a decimal, so that it is fitted; exponents, 1 and -1 stay, they are structure."""
+    if expression.is_Number or expression.is_NumberSymbol:
+        return expression if abs(expression) == 1 or expression.is_NumberSymbol else sympy.Float(float(expression))
+    if not expression.args:
+        return expression
+    if expression.is_Pow and expression.exp.is_number:
+        return sympy.Pow(with_free_numbers(expression.base), expression.exp)
+    return expression.func(*[with_free_numbers(part) for part in expression.args])
+
+
 def reweighted(formula: Formula, data: Dataset, rounds: bool = False) -> Formula:
     """The formula with its constants fitted to other weights, and with their errors; or rounded by these."""
     symbols, table = formula.symbols, (data.x, data.y, data.weight)

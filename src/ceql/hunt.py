@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
 from ceql.engine.record import network_tape
+from ceql.expression.embedding import embed
 from ceql.expression.extract import in_units, upright
 from ceql.expression.glance import short_text
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
@@ -89,6 +90,20 @@ class Hunt:
 
     def _samples_with(self, weight: np.ndarray) -> fit.Samples:
         return fit.Samples.of(self.samples.x, self.samples.y, weight / (1.0 + self.samples.y**2))
+
+    def found(self, guesses: Sequence[Any]) -> None:
+        """Formulas in the user's columns as parents of the search, as far as they fit into the library."""
+        if not isinstance(self.network, Network) or not self.aim.is_direct:
+            return
+        scales = self.scaling.x, self.scaling.y
+        placed = (embed(guess, self.network, self.aim.symbols, *scales) for guess in guesses)
+        founders = tuple(pair for pair in placed if pair is not None)
+        if founders:
+            edges, params = zip(*founders, strict=True)
+            known = searching.with_fits(self.archive, edges, params)
+            archive = searching.judged_anew(known, self.network, self.samples)
+            self.archive = replace(archive, founders=founders)
+            self._begin(self.data, self.aim)
 
     def admit(self, state: Reduced) -> None:
         """Puts a fit that was made elsewhere into the archive."""

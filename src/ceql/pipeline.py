@@ -18,6 +18,7 @@ from ceql.errors import WorkersLostError, unknown_name
 from ceql.expression.extract import extract, upright
 from ceql.expression.poles import Pole, find_poles
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
+from ceql.guesses import starting_formulas
 from ceql.hunt import Hunt
 from ceql.libraries import search_network
 from ceql.losses import SQUARED, Loss, read_loss
@@ -89,6 +90,7 @@ class Settings:
     template: Template | None = None  # what is known of the formula; then nothing but its unknown parts is searched
     constraints: Constraints = NONE  # what every formula of the front keeps to
     loss: str = SQUARED  # by name, or a formula in `residual`
+    guesses: tuple[str, ...] = ()  # formulas as text that compete in the front and are parents of the search
     search: SearchSettings = field(default_factory=SearchSettings)
 
 
@@ -119,15 +121,19 @@ def discover(
     constraints = settings.constraints
     constraints.check_columns(data.names)
     loss = read_loss(settings.loss, data.y)
+    reweighting = None if loss is None else Reweighting(data, loss)
+    rows = data if reweighting is None else reweighting.weighted
+    guessed = starting_formulas(settings.guesses, rows, constraints)
     constant = constant_formula(data, constraints)
     if np.ptp(data.y) == 0:
         found = _Found([], Outcome.CONSTANT)
     elif settings.recipe == "search":
         with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-            found = _searched(data, settings, report, begin, workers, loss)
+            found = _searched(rows, settings, report, begin, workers, reweighting, guessed)
     else:
         found = _trained(data, settings, report, begin)
-    formulas = [f for f in found.formulas if settings.max_complexity is None or f.complexity <= settings.max_complexity]
+    formulas = [*found.formulas, *guessed]
+    formulas = [f for f in formulas if settings.max_complexity is None or f.complexity <= settings.max_complexity]
     formulas = [*formulas, constant]
     if loss is not None and found.outcome is not Outcome.CONSTANT:
         formulas = judged(formulas, data, loss, constraints)
@@ -216,11 +222,13 @@ def _searched(
     report: Callable[[Progress], None],
     begin: float,
     workers: Workers,
-    loss: Loss | None,
+    reweighting: Reweighting | None,
+    guessed: Sequence[Formula],
 ) -> _Found:
     """Rounds of the search until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
-    reweighting = None if loss is None else Reweighting(data, loss)
-    turns = _turns(data if reweighting is None else reweighting.weighted, settings, begin, workers)
+    turns = _turns(data, settings, begin, workers)
+    for hunt in turns.mains if guessed else []:
+        hunt.found([formula.expression for formula in guessed])
     main = turns.mains[0]
     outcome = Outcome.OUT_OF_TIME
     rounds_beyond_limit = rounds_with_spare = 0

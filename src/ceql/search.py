@@ -11,7 +11,7 @@ from ceql.dispatch import Work, Workers
 from ceql.engine import fit
 from ceql.engine.record import network_tape
 from ceql.network import Network, Searchable
-from ceql.network.sampling import Prior, draw, mutate
+from ceql.network.sampling import Prior, draw, graft, mutate
 from ceql.schedule import Chunk, Schedule
 from ceql.spectrum import peaks
 
@@ -29,6 +29,7 @@ class SearchSettings:
     oscillating: float = 0.5  # share of starts whose sines begin at frequencies spread over decades
     fastest: float = 30.0  # the highest of these, in radians per unit of scaled input
     in_rhythm: float = 0.3  # share of starts whose sines begin at peaks of the periodogram
+    founders_share: float = 0.4  # of the mutants, children of the user's guesses
     prior: Prior = field(default_factory=Prior)
     schedule: Schedule = field(default_factory=Schedule)
 
@@ -40,6 +41,7 @@ class Archive:
     chunk: Chunk
     starts: int = 0
     rounds: int = 0
+    founders: tuple[tuple[np.ndarray, np.ndarray], ...] = ()  # edges and parameters that stay parents for good
 
     @property
     def hits(self) -> np.ndarray:
@@ -71,6 +73,7 @@ def merge(archive: Archive, new: Chunk, starts: int, n_samples: int, kept_per_si
         Chunk(both.edges[order], both.params[order], both.misfit[order], both.in_domain[order]),
         archive.starts + starts,
         archive.rounds + 1,
+        archive.founders,
     )
 
 
@@ -91,14 +94,33 @@ def propose(
         params = network.started(params, rng)
     if n_mutants:
         parents = choose_parents(archive, n_mutants, rng)
-        children = mutate(network, archive.chunk.edges[parents], rng, settings.prior)
+        of_parents, inherited_params, founded = _with_founders(archive, parents, settings.founders_share, rng)
+        children = mutate(network, of_parents, rng, settings.prior)
+        if founded.any():
+            grafted = np.flatnonzero(founded)[::2]
+            children[grafted] = graft(network, of_parents[grafted], rng, settings.prior)
         edges = np.concatenate([edges, children])
-        inherits = rng.random(n_mutants) < settings.inherit_share
+        inherits = (rng.random(n_mutants) < settings.inherit_share) | founded
         rows = count - n_mutants + np.flatnonzero(inherits)
-        inherited = archive.chunk.params[parents[inherits]]
+        inherited = inherited_params[inherits]
         known = inherited != 0.0
         params[rows] = np.where(known, inherited, params[rows] * np.where(network.is_imaginary, 0.5, 0.3))
     return edges, params
+
+
+def _with_founders(
+    archive: Archive, parents: np.ndarray, share: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Edges and parameters of the parents, some replaced by founders where there are any, and which these are."""
+    edges, params = archive.chunk.edges[parents], archive.chunk.params[parents]
+    founded = np.zeros(len(parents), bool)
+    if archive.founders:
+        founded = rng.random(len(parents)) < share
+        rows = np.flatnonzero(founded)
+        which = rng.integers(len(archive.founders), size=len(rows))
+        edges[rows] = np.array([archive.founders[k][0] for k in which]).reshape(len(rows), -1)
+        params[rows] = np.array([archive.founders[k][1] for k in which]).reshape(len(rows), -1)
+    return edges, params, founded
 
 
 def _follow_rhythms(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sympy import Symbol
+from sympy import Float, Symbol
 
 from ceql.expression.jacobian import CompiledJacobian, value_and_jacobian
 from ceql.expression.parametrise import Parametrised, parametrise
@@ -145,6 +145,31 @@ def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
         covariance[loose, loose] = np.inf
         return covariance
     return (vt.T / sigma**2) @ vt / np.outer(scale, scale) * (misfit / freedom)
+
+
+@np.errstate(all="ignore")
+def best_of_starts(
+    expr: Expr,
+    unknown: Sequence[Symbol],
+    starts: Array,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weights: Array | None = None,
+    max_iterations: int = 30,
+) -> tuple[Expr, float]:
+    """Fit the decimals of ``expr`` and the ``unknown`` symbols in it, these from every row of ``starts``.
+
+    Returns the best fit and its misfit, which is infinite where no start has a value on every row.
+    """
+    decimals = parametrise(expr)
+    names = (*decimals.symbols, *unknown)
+    program = value_and_jacobian(decimals.expr, symbols, names)
+    root_weights = np.ones(len(y)) if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
+    problem = Problem(program, np.asarray(x, np.float64), np.asarray(y, np.float64), root_weights)
+    fits = [minimise(problem, np.concatenate([decimals.values, start]), max_iterations) for start in starts]
+    values, misfit = min(fits, key=lambda pair: pair[1])
+    return decimals.expr.xreplace({s: Float(float(v)) for s, v in zip(names, values, strict=True)}), misfit
 
 
 @np.errstate(all="ignore")

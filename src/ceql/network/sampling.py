@@ -189,6 +189,41 @@ def mutate(network: Searchable, parents: np.ndarray, rng: np.random.Generator, p
     return children
 
 
+def graft(network: Searchable, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+    """One child per parent with an operator put into one of its edges: x within sin(x) becomes x**2, or x*z."""
+    if not isinstance(network, Network):
+        return network.mutated(parents, rng, prior)
+    children = parents.copy()
+    wires = _wires(network)
+    for row in range(len(children)):
+        _insert_unit(network, wires, children[row], rng)
+    children = clean_up(network, children)
+    lost = ~prior.allows(network, children)
+    children[lost] = parents[lost]
+    return children
+
+
+def _insert_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+    live = _live_nodes(network, wires, edges)
+    edge = int(rng.choice(np.flatnonzero(edges)))
+    source, into = wires.source[edge], network.sums[network.edge_sum[edge]]
+    onward = {int(wires.source[e]): e for e in range(into.first, into.last)}
+    idle = [u for u in range(len(network.units)) if not live[network.node(u)] and network.node(u) in onward]
+    sums = {u: [s for s in network.sums if s.unit == u] for u in idle}
+    idle = [u for u in idle if sums[u] and source in wires.source[sums[u][0].first : sums[u][0].last]]
+    if not idle:
+        return
+    unit = int(rng.choice(idle))
+    taker = int(rng.integers(len(sums[unit])))
+    for position, s in enumerate(sums[unit]):
+        options = np.arange(s.first, s.last)
+        own = options[wires.source[options] == source]
+        others = options[live[wires.source[options]]]
+        edges[own if position == taker and len(own) else rng.choice(others)] = True
+    edges[edge] = False
+    edges[onward[network.node(unit)]] = True
+
+
 def _live_nodes(network: Network, wires: _Wires, edges: np.ndarray) -> np.ndarray:
     live = np.zeros(network.n_nodes + 1, bool)
     live[wires.source[edges]] = True
