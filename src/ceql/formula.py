@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ from ceql.expression.bounded import refit_within
 from ceql.expression.exponents import with_simple_exponents
 from ceql.expression.held import held_numbers, smallest_holding
 from ceql.expression.phases import with_small_phases
+from ceql.expression.refit import refit_reweighted
 
 _FITTED = 1e-9  # how well the engine's constants are known before they are refitted
 _CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original
@@ -212,7 +213,7 @@ def _digits(expression: sympy.Expr) -> int:
     return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)
 
 
-def with_free_numbers(expression: sympy.Expr) -> Any:
+def with_free_numbers(expression: Any) -> Any:
     """Every number a decimal, so that it is fitted; exponents, 1 and -1 stay, they are structure."""
     if expression.is_Number or expression.is_NumberSymbol:
         return expression if abs(expression) == 1 or expression.is_NumberSymbol else sympy.Float(float(expression))
@@ -223,16 +224,21 @@ def with_free_numbers(expression: sympy.Expr) -> Any:
     return expression.func(*[with_free_numbers(part) for part in expression.args])
 
 
-def reweighted(formula: Formula, data: Dataset, rounds: bool = False) -> Formula:
-    """The formula with its constants fitted to other weights, and with their errors; or rounded by these."""
-    symbols, table = formula.symbols, (data.x, data.y, data.weight)
-    if rounds:
-        expression = round_to_errors(formula.expression, symbols, *table)
-    else:
-        expression = refit(formula.expression, symbols, *table).expr
-    if not _is_usable(expression, symbols, data):
-        return formula
-    return replace(formula, expression=expression, constants=_constants(expression, symbols, data))
+def reweighted(formula: Formula, data: Dataset, weigh: Callable[[np.ndarray], np.ndarray], rounds: int) -> Formula:
+    """The formula with its constants fitted by weights that depend on its values; as it was where that fails."""
+    expression = refit_reweighted(formula.expression, formula.symbols, data.x, data.y, weigh, rounds)
+    return formula.with_expression(expression) if _is_usable(expression, formula.symbols, data) else formula
+
+
+def rounded_by(formula: Formula, data: Dataset) -> Formula:
+    """The formula with its constants rounded to their errors, by the weights of these data."""
+    expression = round_to_errors(formula.expression, formula.symbols, data.x, data.y, data.weight)
+    return formula.with_expression(expression)
+
+
+def with_errors(formula: Formula, data: Dataset) -> Formula:
+    """The formula with the standard errors that its constants have by the weights of these data."""
+    return replace(formula, constants=_constants(formula.expression, formula.symbols, data))
 
 
 def _constants(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:

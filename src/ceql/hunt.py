@@ -96,7 +96,7 @@ class Hunt:
         if not isinstance(self.network, Network) or not self.aim.is_direct:
             return
         scales = self.scaling.x, self.scaling.y
-        placed = (embed(guess, self.network, self.aim.symbols, *scales) for guess in guesses)
+        placed = [embed(g, self.network, self.aim.symbols, *scales, late) for g in guesses for late in (False, True)]
         founders = tuple(pair for pair in placed if pair is not None)
         if founders:
             edges, params = zip(*founders, strict=True)

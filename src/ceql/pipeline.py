@@ -226,6 +226,10 @@ def _searched(
     guessed: Sequence[Formula],
 ) -> _Found:
     """Rounds of the search until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
+    limit = np.inf if settings.max_complexity is None else settings.max_complexity
+    least = EXACT * mean_square(data.y, data.weight)
+    if any(guess.loss <= least and guess.complexity <= limit for guess in guessed):
+        return _Found([], Outcome.EXACT, 0)
     turns = _turns(data, settings, begin, workers)
     for hunt in turns.mains if guessed else []:
         hunt.found([formula.expression for formula in guessed])

@@ -25,7 +25,7 @@ from ceql.data import Dataset
 from ceql.engine import fit
 from ceql.engine.record import network_tape
 from ceql.expression import parametrise
-from ceql.formula import Formula, reweighted
+from ceql.formula import Formula, reweighted, rounded_by, with_errors
 from ceql.hunt import Hunt
 from ceql.losses import Loss, robust_scale
 from ceql.pruning import Reduced
@@ -94,7 +94,7 @@ def concentrated(hunt: Hunt, index: int) -> Reduced | None:
     edges, params = chunk.edges[index], chunk.params[index]
     mask = hunt.network.parameter_mask(edges[None], imaginary=False)
     tape = network_tape(hunt.network)
-    before = np.inf
+    before, best = np.inf, params
     for _ in range(_CONCENTRATIONS + 1):
         residual = np.abs(samples.y - fit.values(tape, samples, params, mask)[0])
         near = residual <= np.quantile(residual, _SHARE) if np.isfinite(residual).all() else np.zeros(0, bool)
@@ -159,26 +159,24 @@ def _trimmed(formula: Formula, data: Dataset, size: float) -> float:
 
 
 def _fitted(formula: Formula, data: Dataset, loss: Loss, scale: float, constraints: Constraints) -> Formula:
-    """Reweighted least squares from the constants it has, for as long as that lowers the loss."""
+    """Reweighted least squares from the constants it has, then rounding: each if loss and constraints allow it."""
 
     def mean_loss(candidate: Formula) -> float:
         return float(np.mean(data.weight * loss.cost(data.y, candidate(data.x), scale)))
 
-    def weighted(candidate: Formula) -> Dataset:
-        weight = data.weight * loss.weight(data.y, candidate(data.x), scale)
-        return _with_weight(data, weight) if weight.sum() > 0 else data
+    def weigh(prediction: np.ndarray) -> np.ndarray:
+        weight = data.weight * loss.weight(data.y, prediction, scale)
+        return weight if weight.sum() > 0.0 else data.weight
 
     best, value = formula, mean_loss(formula)
-    for _ in range(_REWEIGHTINGS):
-        candidate = reweighted(best, weighted(best))
-        after = mean_loss(candidate)
-        if not after < value * (1.0 - 1e-9) or not constraints.allows(candidate.expression):
-            break
-        best, value = candidate, after
-    rounded = reweighted(best, weighted(best), rounds=True)
-    if constraints.allows(rounded.expression) and mean_loss(rounded) <= value * (1.0 + 1.0 / len(data.y)):
+    fitted = reweighted(best, data, weigh, _REWEIGHTINGS)
+    if mean_loss(fitted) < value and constraints.allows(fitted.expression):
+        best, value = fitted, mean_loss(fitted)
+    weighted = _with_weight(data, weigh(best(data.x)))
+    rounded = rounded_by(best, weighted)
+    if mean_loss(rounded) <= value * (1.0 + 1.0 / len(data.y)) and constraints.allows(rounded.expression):
         best, value = rounded, mean_loss(rounded)
-    return replace(best, loss=value)
+    return replace(with_errors(best, weighted), loss=value)
 
 
 def _with_surprise(formula: Formula, data: Dataset, loss: Loss, scale: float, unit: float) -> Formula:
