@@ -8,8 +8,9 @@ most rows to machine precision the others are outliers without doubt and count n
 formula ends as it does without outliers. So up to a quarter of the rows may be wrong.
 
 The finished formulas are fitted to all rows by reweighted least squares with one scale, that of the best of them, and
-`Formula.loss` is the mean loss. Their standard errors are those of the weighted fit. For the choice among them a row
-costs at most as much as one three standard deviations off, so that no part of a formula is bought by a single outlier.
+`Formula.loss` is the mean loss. Their standard errors are those of the weighted fit, with outliers drawn in to two
+scales. For the choice among them a row costs at most as much as one three standard deviations off, so that no part of a
+formula is bought by a single outlier.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _EXACT = 1e-9  # share of the size of y that most residuals are below where a fo
 _ROUNDING = 1e-12  # share of the size of y below which residuals are not told apart
 _PROGRESS = 1.0  # of the criterion, for which the weights change
 _REWEIGHTINGS = 20
+_SHRINKINGS = 20  # of the scale; few are needed, unless a formula begins far off
+_DRAWN_IN = 2.0  # scales, beyond which a residual says nothing about the size of the noise
 _AT_MOST = 9.0  # what a row may cost in the choice, in units of the variance
 _MEDIAN_COST = {"absolute": 2.0 * np.log(2.0)}  # of a row, as minus twice a log-likelihood
 _MEDIAN_SQUARE = 0.4549  # the same for squares of normal noise
@@ -140,14 +143,28 @@ def agreement_with_neighbours(data: Dataset) -> np.ndarray:
 def judged(formulas: Sequence[Formula], data: Dataset, loss: Loss, constraints: Constraints) -> list[Formula]:
     """The formulas fitted and judged by the loss, all with the scale of the best of them."""
     size = max(float(np.median(np.abs(data.y))), 1e-300)
-    first = min(formulas, key=lambda formula: _trimmed(formula, data, size))
-    scale = max(robust_scale(data.y - first(data.x)), _ROUNDING * size)
+    scale = _common_scale(formulas, data, loss, constraints, _ROUNDING * size)
     fitted = [_fitted(formula, data, loss, scale, constraints) for formula in formulas]
     best = min(fitted, key=lambda formula: _trimmed(formula, data, size))
     typical = np.median(loss.cost(data.y, best(data.x), scale))
     least = float(np.median(loss.cost(data.y, data.y - _ROUNDING * size, scale)))
     unit = max(float(typical), least, 1e-300) / _MEDIAN_COST.get(loss.name, _MEDIAN_SQUARE)
     return [_with_surprise(formula, data, loss, scale, unit) for formula in fitted]
+
+
+def _common_scale(
+    formulas: Sequence[Formula], data: Dataset, loss: Loss, constraints: Constraints, least: float
+) -> float:
+    """That of the residuals of the best formula, which shrinks as outliers lose their hold on it."""
+    size = least / _ROUNDING
+    best = min(formulas, key=lambda formula: _trimmed(formula, data, size))
+    scale = max(robust_scale(data.y - best(data.x)), least)
+    for _ in range(_SHRINKINGS):
+        best = _fitted(best, data, loss, scale, constraints)
+        before, scale = scale, max(robust_scale(data.y - best(data.x)), least)
+        if not scale < 0.99 * before:
+            return min(scale, before)
+    return scale
 
 
 def _trimmed(formula: Formula, data: Dataset, size: float) -> float:
@@ -172,11 +189,26 @@ def _fitted(formula: Formula, data: Dataset, loss: Loss, scale: float, constrain
     fitted = reweighted(best, data, weigh, _REWEIGHTINGS)
     if mean_loss(fitted) < value and constraints.allows(fitted.expression):
         best, value = fitted, mean_loss(fitted)
-    weighted = _with_weight(data, weigh(best(data.x)))
+    weighted = _for_errors(best, data, loss, scale)
     rounded = rounded_by(best, weighted)
     if mean_loss(rounded) <= value * (1.0 + 1.0 / len(data.y)) and constraints.allows(rounded.expression):
         best, value = rounded, mean_loss(rounded)
     return replace(with_errors(best, weighted), loss=value)
+
+
+def _for_errors(formula: Formula, data: Dataset, loss: Loss, scale: float) -> Dataset:
+    """Data whose weighted squares give the errors of the constants: outliers are drawn in to where noise would be.
+
+    The weights of "absolute" only serve to find its minimum, so Huber's stand for them.
+    """
+    prediction = formula(data.x)
+    smooth = Loss("huber") if loss.name == "absolute" else loss
+    weight = data.weight * smooth.weight(data.y, prediction, scale)
+    if weight.sum() == 0.0:
+        return data
+    residual = data.y - prediction
+    reach = _DRAWN_IN * max(robust_scale(np.sqrt(weight) * residual), 1e-300) / np.sqrt(np.maximum(weight, 1e-300))
+    return _with_weight(replace(data, y=prediction + np.clip(residual, -reach, reach)), weight)
 
 
 def _with_surprise(formula: Formula, data: Dataset, loss: Loss, scale: float, unit: float) -> Formula:

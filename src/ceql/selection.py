@@ -36,7 +36,7 @@ def gains(front: Sequence[Formula]) -> np.ndarray:
     """How much each row lowers the logarithm of the loss per node it adds (PySR's score)."""
     score = np.zeros(len(front))
     for k in range(1, len(front)):
-        step = front[k].complexity - front[k - 1].complexity
+        step = max(front[k].complexity - front[k - 1].complexity, 1)  # text read back may be written a little longer
         score[k] = (np.log(floor(front[k - 1].loss)) - np.log(floor(front[k].loss))) / step
     return score
 

@@ -140,12 +140,20 @@ def test_a_robust_fit_of_a_constant_ignores_an_outlier(name):
 SYMBOLS = make_symbols(("x1", "x2"))
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("text", ["1/(x1 - 2.5) + x2", "2.5*x1/(x2 + 1.2)"])
-def test_a_formula_is_recovered_among_gross_outliers(seed, text):
+def pole(x):
+    return 1 / (x[:, 0] - 2.5) + x[:, 1]
+
+
+@pytest.mark.parametrize(
+    ("seed", "loss", "text"),
+    [
+        *((seed, ("huber", "cauchy")[seed % 2], "1/(x1 - 2.5) + x2") for seed in range(5)),
+        (0, "huber", "2.5*x1/(x2 + 1.2)"),
+    ],
+)
+def test_a_formula_is_recovered_among_gross_outliers(seed, loss, text):
     truth = parse_formula(text, ("x1", "x2"))
-    data = spoilt(seed, lambda x: 1 / (x[:, 0] - 2.5) + x[:, 1] if "2.5)" in text else fraction(x))
-    loss = ("huber", "cauchy")[seed % 2]
+    data = spoilt(seed, pole if text.startswith("1/") else fraction)
     model = CEQLRegressor(operators=["mul", "div"], time_limit=60, loss=loss, random_state=seed, verbose=False)
     model.fit(data.x, data.y)
     assert is_exact(model.sympy(), truth, SYMBOLS, data.x), str(model.discovery_.best)
@@ -158,7 +166,7 @@ def test_squares_are_led_astray_by_the_same_outliers(tmp_path):
     squares = CEQLRegressor(**settings_).fit(data.x, data.y)
     assert np.median(np.abs(squares.predict(data.x) - fraction(data.x))) > 1e-3
     noisy = Dataset.of(data.x, data.y + 0.02 * np.random.default_rng(5).normal(size=len(data.y)))
-    robust = CEQLRegressor(**{**settings_, "time_limit": 6.0}, loss=OWN).fit(noisy.x, noisy.y)
+    robust = CEQLRegressor(**{**settings_, "time_limit": 3.0}, loss=OWN).fit(noisy.x, noisy.y)
     assert np.median(np.abs(robust.predict(data.x) - fraction(data.x))) < 0.02
     costs = Loss(OWN).cost(noisy.y, robust.predict(noisy.x), 1.0)
     assert robust.equations_["loss"][robust.discovery_.chosen] == pytest.approx(costs.mean())
