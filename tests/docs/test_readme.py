@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WITH_CODE = ("README.md", "docs/operators.md", "docs/templates.md")
+WITH_CODE = ("README.md", "docs/operators.md", "docs/templates.md", "docs/constraints.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for folder in (ROOT, ROOT / "docs") for path in folder.glob("*.md"))
 SECONDS = 180
 
