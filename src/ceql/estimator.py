@@ -11,12 +11,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ceql.constraints import NONE, Constraints
 from ceql.data import column_names, columns_named, is_table, numeric_matrix
 from ceql.errors import CeqlWarning, InputError
 from ceql.export import write
 from ceql.expression.write import write_formula
 from ceql.files_out import write_text
 from ceql.formula import Formula, in_readable_form
+from ceql.losses import SQUARED
 from ceql.parameters import is_number, named_operators, seed_of
 from ceql.persistence import read_model, write_model
 from ceql.pipeline import SEARCHES, Discovery, Settings, resolve_recipe
@@ -67,6 +69,16 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     template : Template, optional
         What is known of the formula, with the parameters, functions and sums to be found in it. The search then
         fills in these alone, and `operators` is not used: each unknown function has its own.
+    loss : str
+        What a residual costs: "squared", or one that gross outliers cannot rule: "absolute", "huber", "cauchy",
+        "log-cosh". Or a formula of your own in ``residual``, ``y`` and ``prediction``, such as
+        "log(1 + residual**2)". ``equations_`` shows the mean of it as `loss`.
+    guesses : list of str, optional
+        Formulas that you suspect, as text over the columns: "a*sin(b*x1)/x2". Other names are constants to be found,
+        numbers are starting values. They compete with what is found and the search builds on them.
+    constraints : Constraints, optional
+        What every formula of the front keeps to: operators that are not nested, columns that must occur, bounds of
+        constants, costs of operators.
     warm_start : bool
         True lets a second ``fit`` go on from the formulas of the first: fitted to the new data, they compete with what
         it finds, and if one of them is exact there is no search. Set it when more rows of the same kind come in.
@@ -104,6 +116,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         threads: int | None = None,
         device: str = "cpu",
         template: Template | None = None,
+        loss: str = SQUARED,
+        guesses: Any = None,
+        constraints: Constraints | None = None,
         warm_start: bool = False,
         verbose: bool | None = None,
     ) -> None:
@@ -117,6 +132,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.threads = threads
         self.device = device
         self.template = template
+        self.loss = loss
+        self.guesses = guesses
+        self.constraints = constraints
         self.warm_start = warm_start
         self.verbose = verbose
 
@@ -172,7 +190,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
 
     def _parameters(self) -> dict[str, Any]:
         template = None if self.template is None else self.template.as_dict()
-        return {**self.get_params(), "template": template}
+        constraints = None if self.constraints is None else self.constraints.as_dict()
+        return {**self.get_params(), "template": template, "constraints": constraints}
 
     def predict(self, X: Any, row: Any = None) -> np.ndarray:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.
@@ -215,7 +234,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             raise InputError(f"form must be 'smallest' or 'readable', not {form!r}.")
         if form == "smallest":
             return formulas
-        return [in_readable_form(f, data) for f, data in zip(formulas, self._targets.datasets, strict=True)]
+        allowed = self.constraints or NONE
+        return [in_readable_form(f, data, allowed) for f, data in zip(formulas, self._targets.datasets, strict=True)]
 
     def _formulas(self, row: Any = None) -> list[Formula]:
         """The chosen formula of each target, or the one in that row."""
@@ -270,6 +290,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             raise InputError(f"template must be a ceql.templates.Template, not {type(self.template).__name__}.")
         if self.template is not None and self.recipe not in SEARCHES:
             raise InputError("A template needs recipe='search': the other recipes train one dense network.")
+        if not isinstance(self.constraints, Constraints | None):
+            raise InputError(f"constraints must be ceql.Constraints(...), not {type(self.constraints).__name__}.")
+        if self.loss != SQUARED and self.recipe not in SEARCHES:
+            raise InputError("Another loss than 'squared' needs recipe='search': the other recipes minimise squares.")
         return Settings(
             recipe=self.recipe,
             operators=named_operators(self.operators),
@@ -281,6 +305,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             threads=self.threads,
             device=self.device,
             template=self.template,
+            constraints=self.constraints or NONE,
+            loss=self.loss,
+            guesses=_texts(self.guesses),
         )
 
     def _advise(self) -> None:
@@ -302,6 +329,14 @@ def load(path: str | Path) -> CEQLRegressor:
     known = CEQLRegressor().get_params()
     if parameters.get("template") is not None:
         parameters = {**parameters, "template": Template.from_dict(parameters["template"])}
+    if parameters.get("constraints") is not None:
+        parameters = {**parameters, "constraints": Constraints.from_dict(parameters["constraints"])}
     model = CEQLRegressor(**{name: value for name, value in parameters.items() if name in known})
     model._take(discoveries, targets, from_frame)
     return model
+
+
+def _texts(guesses: Any) -> tuple[str, ...]:
+    if isinstance(guesses, str) or not all(isinstance(text, str) for text in guesses or ()):
+        raise InputError(f"guesses is a list of formulas as text, such as ['a*sin(b*x1)'], not {guesses!r}.")
+    return tuple(guesses or ())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,11 +13,13 @@ import numpy as np
 from ceql import search as searching
 from ceql.aims import Aim
 from ceql.closed_form import fraction, product, sparse_sum
+from ceql.constraints import NONE, Constraints
 from ceql.contenders import Contenders
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
 from ceql.engine.record import network_tape
+from ceql.expression.embedding import embed
 from ceql.expression.extract import in_units, upright
 from ceql.expression.glance import short_text
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
@@ -56,23 +59,61 @@ class Hunt:
         workers: Workers,
         deadline: float,
         max_complexity: int | None = None,
+        constraints: Constraints = NONE,
     ) -> None:
-        self.data, self.aim, self.network, self.threads = data, aim, network, workers.threads_here
+        self.network, self.threads = network, workers.threads_here
+        self._search = settings, seed, workers, deadline
+        self.constraints, self._needed = constraints, settings.prior.needed
         self.scaling = Scaling.of(aim.x, aim.y)
+        self.symbols = make_symbols(data.names)
+        self.archive = searching.empty_archive(network)
+        self._begin(data, aim)
+        self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
+        self._glance = b"", ""
+        self._limit = np.inf if max_complexity is None else max_complexity
+        self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
+
+    def _begin(self, data: Dataset, aim: Aim) -> None:
+        """Everything that depends on the weights of the rows."""
+        self.data, self.aim = data, aim
         x, y = self.scaling.apply(aim.x, aim.y)
         self.samples = fit.Samples.of(x, y, aim.weight / (1.0 + y**2))
         self.plain = fit.Samples.of(x, y, aim.weight)
         self.tolerance = searching.EXACT * mean_square(y, aim.weight)
-        self.symbols = make_symbols(data.names)
-        self.archive = searching.empty_archive(network)
-        self._rounds = searching.search(network, self.samples, settings, seed, workers, deadline)
+        self._rounds = searching.search(self.network, self.samples, *self._search, self.archive)
         self._tried: set[bytes] = set()
         self._tried_closed_form = False
-        self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
-        self.contenders = Contenders(network, self.plain, self.threads)
-        self._glance = b"", ""
-        self._limit = np.inf if max_complexity is None else max_complexity
-        self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
+        self.contenders = Contenders(self.network, self.plain, self.threads, self._needed)
+
+    def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
+        """Goes on with other weights of the rows: `data` has those of all, `weight` those of the rows searched."""
+        self.archive = searching.judged_anew(self.archive, self.network, self._samples_with(weight))
+        self._begin(data, replace(self.aim, weight=weight))
+
+    def _samples_with(self, weight: np.ndarray) -> fit.Samples:
+        return fit.Samples.of(self.samples.x, self.samples.y, weight / (1.0 + self.samples.y**2))
+
+    def found(self, guesses: Sequence[Any]) -> None:
+        """Formulas in the user's columns as parents of the search, as far as they fit into the library."""
+        if not isinstance(self.network, Network) or not self.aim.is_direct:
+            return
+        scales = self.scaling.x, self.scaling.y
+        placed = [embed(g, self.network, self.aim.symbols, *scales, late) for g in guesses for late in (False, True)]
+        founders = tuple(pair for pair in placed if pair is not None)
+        if founders:
+            edges, params = zip(*founders, strict=True)
+            known = searching.with_fits(self.archive, edges, params)
+            archive = searching.judged_anew(known, self.network, self.samples)
+            self.archive = replace(archive, founders=founders)
+            self._begin(self.data, self.aim)
+
+    def admit(self, state: Reduced) -> None:
+        """Puts a fit that was made elsewhere into the archive."""
+        self.archive = searching.with_fits(self.archive, [state.edges], [state.params])
+
+    def expression(self, state: Reduced) -> Any:
+        """The raw formula of a fit, in the user's units."""
+        return self._formula(state, lambda raw, *_: raw)
 
     def next_round(self) -> list[Formula]:
         """Fits another round of starts; gives the exact formulas it led to. What needs no search comes first."""
@@ -125,7 +166,7 @@ class Hunt:
 
     def _exact(self, found: Any) -> Formula | None:
         """The formula for y that this expression for the aim leads to, if it is exact and not too large."""
-        formula = polish(self.aim.back(found), self.data, self.symbols)
+        formula = polish(self.aim.back(found), self.data, self.symbols, self.constraints)
         if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
             return None
         return formula
@@ -149,7 +190,7 @@ class Hunt:
         chunk = self.archive.chunk
         sizes = chunk.edges.sum(axis=1)
         best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
-        reached = np.flatnonzero(best < 2.0 * best.min())
+        reached = np.flatnonzero(best <= 2.0 * best.min())
         return len(best) - 1 - reached[0] >= 6
 
     def has_settled(self) -> bool:
@@ -220,7 +261,7 @@ class Hunt:
         for index in chosen:
             start = self._reduced(index)
             allowed = max(self.tolerance, 10.0 * start.misfit)
-            path = eliminate(self.network, self.plain, start, allowed, self.threads, self.tolerance)
+            path = eliminate(self.network, self.plain, start, allowed, self.threads, self.tolerance, self._needed)
             exact = [step for step in path if step.misfit <= self.tolerance]
             if exact:
                 survivors[exact[-1].edges.tobytes()] = exact[-1]
@@ -244,7 +285,7 @@ class Hunt:
         contenders = _distinct(self.contenders.ranked())[:_CONTENDERS]
         steps: dict[int, Reduced] = {}
         for start in contenders[:2]:
-            for step in eliminate(self.network, self.plain, start, 0.0, self.threads)[1:]:
+            for step in eliminate(self.network, self.plain, start, 0.0, self.threads, needed=self._needed)[1:]:
                 size = int(step.edges.sum())
                 if size not in steps or step.misfit < steps[size].misfit:
                     steps[size] = step
@@ -262,7 +303,7 @@ class Hunt:
         mask = self.network.parameter_mask(edges[None], imaginary=False)
         fits = fit.levenberg(network_tape(self.network), self.plain, np.zeros(mask.shape), mask, fit.Levenberg(30))
         start = Reduced(edges, fits.params[0], float(fits.misfit[0]))
-        return eliminate(self.network, self.plain, start, 0.0, self.threads)
+        return eliminate(self.network, self.plain, start, 0.0, self.threads, needed=self._needed)
 
     def _best_per_size(self) -> list[Reduced]:
         chunk = self.archive.chunk
@@ -285,7 +326,7 @@ class Hunt:
     def _formula(self, state: Reduced, finish: Callable[..., Finished]) -> Finished:
         params = upright(self.network, state.edges, state.params, self.samples.x)
         raw = in_units(self.network, state.edges, params, self.aim.symbols, self.scaling)
-        return finish(self.aim.back(raw), self.data, self.symbols)
+        return finish(self.aim.back(raw), self.data, self.symbols, self.constraints)
 
 
 def _falling(best: dict[int, Reduced]) -> list[Reduced]:

@@ -17,13 +17,14 @@ stand in backticks.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ceql import __version__
+from ceql.constraints import Constraints
 from ceql.data import Dataset
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
@@ -118,14 +119,16 @@ def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], tuple[Discovery,
     x = np.array(content["x"], float).reshape(len(weight), len(names))
     searches = content["targets"] if content["version"] == 2 else [content]
     datasets = tuple(Dataset(x, np.array(search["y"], float).reshape(len(x)), weight, names) for search in searches)
-    found = tuple(_restored_search(search, data) for search, data in zip(searches, datasets, strict=True))
+    constraints = content["parameters"].get("constraints")
+    costs = Constraints.from_dict(constraints).costs if constraints else {}
+    found = tuple(_restored_search(search, data, costs) for search, data in zip(searches, datasets, strict=True))
     target_names = tuple(str(name) for name in content.get("target_names", ["y"]))
     if not found or len(target_names) != len(found):
         raise ValueError(f"{len(found)} targets have {len(target_names)} names")
     return dict(content["parameters"]), found, Targets(target_names, datasets), bool(content["from_frame"])
 
 
-def _restored_search(search: dict[str, Any], data: Dataset) -> Discovery:
+def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, int]) -> Discovery:
     symbols = make_symbols(data.names)
     if sum(len(row["expression"]) for row in search["front"]) > LONGEST_FRONT:
         raise ValueError("its formulas are too long")
@@ -135,6 +138,7 @@ def _restored_search(search: dict[str, Any], data: Dataset) -> Discovery:
             symbols,
             float(row["loss"]),
             tuple((float(value), float(error)) for value, error in row["constants"]),
+            costs,
         )
         for row in search["front"]
     )

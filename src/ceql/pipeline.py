@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from ceql.aims import Aim, plain
+from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
@@ -18,7 +19,9 @@ from ceql.formula import Formula, constant_formula, make_symbols, mean_square, p
 from ceql.guesses import starting_formulas
 from ceql.hunt import Hunt
 from ceql.libraries import search_network
+from ceql.losses import SQUARED, Loss, read_loss
 from ceql.network import Searchable
+from ceql.robust import Reweighting, is_exact, judged
 from ceql.search import EXACT, SearchSettings
 from ceql.selection import choose, pareto_front
 from ceql.templates import Template
@@ -46,6 +49,10 @@ class Outcome(Enum):
     INTERRUPTED = "The search was interrupted; this is the best it had found."
     TOO_COMPLEX = (
         "An exact formula was found, but it has more nodes than max_complexity allows; this is the best within it."
+    )
+    NOT_ALLOWED = (
+        "No formula that was found keeps to the constraints; what is left is a constant. Loosen them, allow more "
+        "operators or a higher max_complexity, or raise time_limit."
     )
     SCHEDULE_DONE = "The recipe ran to its end."
     CONSTANT = "The target is constant."
@@ -79,7 +86,9 @@ class Settings:
     threads: int | None = None  # of the core in each of them; None: all cores
     device: str = "cpu"  # or "gpu", or "auto": the GPU if there is one
     template: Template | None = None  # what is known of the formula; then nothing but its unknown parts is searched
-    guesses: tuple[str, ...] = ()  # formulas to start from, as text for `parse_formula`
+    constraints: Constraints = NONE  # what every formula of the front keeps to
+    loss: str = SQUARED  # by name, or a formula in `residual`
+    guesses: tuple[str, ...] = ()  # formulas as text that compete in the front and are parents of the search
     search: SearchSettings = field(default_factory=SearchSettings)
 
 
@@ -107,24 +116,33 @@ def discover(
     """Finds formulas for `data`. Ctrl-C ends the search and keeps what was found."""
     begin = time.perf_counter()
     report = progress or (lambda _: None)
-    deadline = time.monotonic() + settings.time_limit / 2
-    guesses = [f for f in starting_formulas(settings.guesses, data, deadline) if _is_allowed(f, settings)]
+    constraints = settings.constraints
+    constraints.check_columns(data.names)
+    loss = read_loss(settings.loss, data.y)
+    reweighting = None if loss is None else Reweighting(data, loss)
+    rows = data if reweighting is None else reweighting.weighted
+    halfway = time.monotonic() + settings.time_limit / 2
+    guessed = [f for f in starting_formulas(settings.guesses, rows, constraints, halfway) if _is_allowed(f, settings)]
+    constant = constant_formula(data, constraints)
     if data.is_constant:
-        found = _Found([constant_formula(data)], Outcome.CONSTANT)
-    elif any(formula.loss <= EXACT * mean_square(data.y, data.weight) for formula in guesses):
+        found = _Found([], Outcome.CONSTANT)
+    elif any(_fits_exactly(formula, data, loss) for formula in guessed):
         found = _Found([], Outcome.EXACT, starts=0)
     elif settings.recipe in SEARCHES:
         with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-            found = _searched(data, settings, report, begin, workers)
+            found = _searched(rows, settings, report, begin, workers, reweighting, guessed)
     else:
         found = _trained(data, settings, report, begin)
-    formulas = [f for f in found.formulas if _is_allowed(f, settings)]
-    front = pareto_front([*formulas, *guesses, constant_formula(data)], len(data.y))
-    chosen = choose(front, settings.model_selection, len(data.y), mean_square(data.y, data.weight))
+    formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
+    if loss is not None and found.outcome is not Outcome.CONSTANT:
+        formulas = judged(formulas, data, loss, constraints)
+    front = pareto_front(formulas, len(data.y))
+    chosen = _chosen(front, settings, data)
     best = front[chosen]
-    y_size = mean_square(data.y, data.weight)
     outcome = found.outcome
-    if outcome is Outcome.EXACT and best.loss > EXACT * y_size:
+    if constraints and len(front) == 1 and outcome is not Outcome.CONSTANT:
+        outcome = Outcome.NOT_ALLOWED
+    if outcome is Outcome.EXACT and not _fits_exactly(best, data, loss):
         outcome = Outcome.TOO_COMPLEX
     return Discovery(
         tuple(front),
@@ -145,6 +163,19 @@ def not_searched(data: Dataset) -> Discovery:
 
 def _is_allowed(formula: Formula, settings: Settings) -> bool:
     return settings.max_complexity is None or formula.complexity <= settings.max_complexity
+
+
+def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
+    if loss is not None:
+        return is_exact(formula, data)
+    return formula.loss <= EXACT * mean_square(data.y, data.weight)
+
+
+def _chosen(front: list[Formula], settings: Settings, data: Dataset) -> int:
+    """The row to report. The constant that opens the front lacks the columns that are required, if any are."""
+    first = 1 if settings.constraints.required and len(front) > 1 else 0
+    size = mean_square(data.y, data.weight)
+    return first + choose(front[first:], settings.model_selection, len(data.y), size)
 
 
 def poles_of(formula: Formula, data: Dataset) -> tuple[Pole, ...]:
@@ -187,7 +218,7 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
     params = upright(trained.network, trained.edges, trained.on_real_axis().params, data.x)
     symbols = make_symbols(data.names)
     raw = extract(trained.network, trained.edges, params, symbols)
-    formula = polish(raw, data, symbols)
+    formula = polish(raw, data, symbols, settings.constraints)
     formulas = [] if formula is None else [formula]
     outcome = Outcome.INTERRUPTED if trained.stopped else Outcome.SCHEDULE_DONE
     return _Found(formulas, outcome, 1, trained.imaginary_residue)
@@ -197,10 +228,18 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
 
 
 def _searched(
-    data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float, workers: Workers
+    data: Dataset,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    begin: float,
+    workers: Workers,
+    reweighting: Reweighting | None,
+    guessed: Sequence[Formula],
 ) -> _Found:
     """Rounds of the search until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
     turns = _turns(data, settings, begin, workers)
+    for hunt in turns.mains if guessed else []:
+        hunt.found([formula.expression for formula in guessed])
     main = turns.mains[0]
     outcome = Outcome.OUT_OF_TIME
     rounds_beyond_limit = rounds_with_spare = 0
@@ -214,6 +253,8 @@ def _searched(
     try:
         while True:
             exact = turns.next_hunt().next_round() or _shortcut(turns)
+            if reweighting is not None and not exact and any(reweighting.follow(main) for main in turns.mains):
+                turns.reweigh(reweighting.weighted, reweighting.weighted.thinned(_SEARCHED_ROWS).weight)
             seconds = time.perf_counter() - begin
             if starts():
                 report(Progress(seconds, settings.time_limit, starts(), main.best_loss, rows, formula=main.glance))
@@ -292,20 +333,34 @@ def _turns(data: Dataset, settings: Settings, begin: float, workers: Workers) ->
     if settings.max_complexity is not None:
         edges = min(search_settings.prior.maximum_edges, edges_within(settings.max_complexity))
         search_settings = replace(search_settings, prior=replace(search_settings.prior, maximum_edges=edges))
+    prior = replace(search_settings.prior, nesting=settings.constraints.nesting)
+    search_settings = replace(search_settings, prior=prior)
     deadline = time.monotonic() + settings.time_limit - _reserve(settings) - (time.perf_counter() - begin)
 
     def hunt_for(aim: Aim) -> Hunt:
         network = _searchable(data, aim, settings)
         seed, limit = settings.seed, settings.max_complexity
-        return Hunt(data, aim, network, search_settings, seed, workers, deadline, limit)
+        needed = _needed_inputs(aim, settings.constraints.required)
+        own = replace(search_settings, prior=replace(prior, needed=needed))
+        return Hunt(data, aim, network, own, seed, workers, deadline, limit, settings.constraints)
 
     # The structure shows in a few rows; the finished formula is fitted to and judged on all of them.
     few = data.thinned(_SEARCHED_ROWS)
-    operators = tuple({operator.name for operator in search_network(1, settings.operators).units})
-    return Turns(plain(few, make_symbols(data.names)), operators, hunt_for, aside=settings.template is None)
+    network = search_network(1, settings.operators, settings.constraints.without)
+    operators = tuple({operator.name for operator in network.units})
+    required = [data.names.index(name) for name in settings.constraints.required]
+    aim = plain(few, make_symbols(data.names))
+    return Turns(aim, operators, hunt_for, aside=settings.template is None, required=required)
+
+
+def _needed_inputs(aim: Aim, required: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Per required column the inputs that bring it in; none where the way back from the aim does."""
+    names = [{symbol.name for symbol in expression.free_symbols} for expression in aim.symbols]
+    groups = (tuple(k for k, found in enumerate(names) if column in found) for column in required)
+    return tuple(group for group in groups if group)
 
 
 def _searchable(data: Dataset, aim: Aim, settings: Settings) -> Searchable:
     if settings.template is None:
-        return search_network(aim.x.shape[1], settings.operators)
+        return search_network(aim.x.shape[1], settings.operators, settings.constraints.without)
     return Assembly(settings.template, data.names, Scaling.of(aim.x, aim.y))

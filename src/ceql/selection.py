@@ -65,5 +65,6 @@ def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float) -
 def criterion(formula: Formula, n_samples: int) -> float:
     """The Bayesian information criterion with a price on structure: every node could have been another."""
     constants = len(parametrise(formula.expression).symbols)
-    nodes = structure_count(formula.expression)
-    return n_samples * np.log(floor(formula.loss)) + np.log(n_samples) * (constants + 1) + 2.0 * nodes
+    nodes = structure_count(formula.expression, formula.costs)
+    misfit = n_samples * np.log(floor(formula.loss)) if formula.surprise is None else formula.surprise
+    return misfit + np.log(n_samples) * (constants + 1) + 2.0 * nodes

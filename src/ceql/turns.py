@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import cycle, islice
 
 import numpy as np
 
 from ceql.aims import Aim, independent_parts, only, reduced, relevant, smooth_error, towards, usable_targets, with_logs
+from ceql.data import Dataset
 from ceql.formula import Formula
 from ceql.hunt import Hunt
 
@@ -20,10 +21,15 @@ class Turns:
     """The hunts of a search. Those that are not needed for an easy formula are only made when it was not found."""
 
     def __init__(
-        self, aim: Aim, operators: tuple[str, ...], hunt_for: Callable[[Aim], Hunt], aside: bool = True
+        self,
+        aim: Aim,
+        operators: tuple[str, ...],
+        hunt_for: Callable[[Aim], Hunt],
+        aside: bool = True,
+        required: Sequence[int] = (),
     ) -> None:
         self._operators, self._hunt_for = operators, hunt_for
-        few = _few_columns(aim) if aside else aim
+        few = _few_columns(aim, required) if aside else aim
         self.mains = [hunt_for(few), hunt_for(aim)] if few is not aim else [hunt_for(aim)]
         self.hunts = list(self.mains)
         self._direct = cycle(self.mains)
@@ -31,6 +37,11 @@ class Turns:
         self.rounds = 0
         self._has_asides = aside
         self._noise_at_most = smooth_error(few)
+
+    def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
+        """Goes on with other weights of the rows; hunts yet to be made take them over from the first."""
+        for hunt in self.hunts:
+            hunt.reweigh(data, weight)
 
     @property
     def sees_noise(self) -> bool:
@@ -83,9 +94,10 @@ class Turns:
         return hunts
 
 
-def _few_columns(aim: Aim) -> Aim:
+def _few_columns(aim: Aim, required: Sequence[int] = ()) -> Aim:
     n = aim.x.shape[1]
     columns = relevant(aim.x, aim.y, _MANY_COLUMNS) if n > _MANY_COLUMNS else range(n)
+    columns = sorted({*columns, *required}) if len(columns) else columns
     return only(aim, columns) if 0 < len(columns) < n else aim
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WITH_CODE = ("README.md", "docs/operators.md", "docs/report.md", "docs/scikit-learn.md", "docs/templates.md")
+WITH_CODE = (
+    "README.md",
+    "docs/constraints.md",
+    "docs/operators.md",
+    "docs/report.md",
+    "docs/scikit-learn.md",
+    "docs/templates.md",
+)
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for folder in (ROOT, ROOT / "docs") for path in folder.glob("*.md"))
 SECONDS = 180
 
