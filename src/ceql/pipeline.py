@@ -32,7 +32,7 @@ from ceql.turns import Turns
 
 _ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so many rounds more for an approximation
 _ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
-_SEARCHED_ROWS = 2000
+_FIRST_ROWS, _SEARCHED_ROWS = 400, 2000  # of a long table; without noise few rows say as much as many
 _FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
 
 
@@ -237,18 +237,15 @@ def _searched(
     guessed: Sequence[Formula],
 ) -> _Found:
     """Rounds of the search until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
-    turns = _turns(data, settings, begin, workers)
-    for hunt in turns.mains if guessed else []:
-        hunt.found([formula.expression for formula in guessed])
-    main = turns.mains[0]
+    few_will_do = settings.template is None and reweighting is None
+    turns = _turns(data, settings, begin, workers, guessed, _FIRST_ROWS if few_will_do else None)
+    started_before = 0
     outcome = Outcome.OUT_OF_TIME
     rounds_beyond_limit = rounds_with_spare = 0
     reserve = _reserve(settings)
-    seen, there = len(main.samples.y), len(data.y)
-    rows = f"{seen:,} of {there:,} rows" if seen < there else ""
 
     def starts() -> int:
-        return sum(hunt.archive.starts for hunt in turns.hunts)
+        return started_before + turns.starts
 
     try:
         while True:
@@ -256,12 +253,19 @@ def _searched(
             if reweighting is not None and not exact and any(reweighting.follow(main) for main in turns.mains):
                 turns.reweigh(reweighting.weighted, reweighting.weighted.thinned(_SEARCHED_ROWS).weight)
             seconds = time.perf_counter() - begin
+            main = turns.mains[0]
             if starts():
+                rows = _share_of_rows(main, data)
                 report(Progress(seconds, settings.time_limit, starts(), main.best_loss, rows, formula=main.glance))
             if exact:
                 return _Found(exact + _quick_outline(main), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
             if seconds > settings.time_limit - reserve:
                 break
+            if turns.rows is not None and turns.sees_noise:
+                # Noise is averaged out over rows, so now they count.
+                started_before = starts()
+                turns = _turns(data, settings, begin, workers, guessed, None)
+                continue
             rounds_beyond_limit += any(hunt.exceeds_limit for hunt in turns.hunts)
             rounds_with_spare += bool(turns.spares)
             if turns.have_settled() or rounds_beyond_limit > _ROUNDS_BEYOND_LIMIT:
@@ -275,6 +279,7 @@ def _searched(
         if not starts():
             raise
         outcome = Outcome.WORKERS_LOST
+    main = turns.mains[0]
     if turns.spares:
         outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
         return _Found(turns.spares + _quick_outline(main), outcome, starts(), rows_searched=len(main.samples.y))
@@ -283,6 +288,11 @@ def _searched(
     left = settings.time_limit - (time.perf_counter() - begin)
     front, is_whole = _drawn(turns.mains, deadline=time.monotonic() + left)
     return _Found(front, outcome if is_whole else Outcome.INTERRUPTED, starts(), rows_searched=len(main.samples.y))
+
+
+def _share_of_rows(hunt: Hunt, data: Dataset) -> str:
+    seen, there = len(hunt.samples.y), len(data.y)
+    return f"{seen:,} of {there:,} rows" if seen < there else ""
 
 
 def _drawn(hunts: list[Hunt], deadline: float) -> tuple[list[Formula], bool]:
@@ -324,7 +334,14 @@ def _reserve(settings: Settings) -> float:
     return min(_FINISHING * settings.time_limit, _LONGEST_FINISHING)
 
 
-def _turns(data: Dataset, settings: Settings, begin: float, workers: Workers) -> Turns:
+def _turns(
+    data: Dataset,
+    settings: Settings,
+    begin: float,
+    workers: Workers,
+    guessed: Sequence[Formula] = (),
+    rows: int | None = None,
+) -> Turns:
     schedule = settings.search.schedule
     if settings.recipe == "real":
         schedule = replace(schedule, complex_weights=False)
@@ -344,13 +361,16 @@ def _turns(data: Dataset, settings: Settings, begin: float, workers: Workers) ->
         own = replace(search_settings, prior=replace(prior, needed=needed))
         return Hunt(data, aim, network, own, seed, workers, deadline, limit, settings.constraints)
 
-    # The structure shows in a few rows; the finished formula is fitted to and judged on all of them.
+    # The structure shows in some rows; the finished formula is fitted to and judged on all of them.
     few = data.thinned(_SEARCHED_ROWS)
     network = search_network(1, settings.operators, settings.constraints.without)
     operators = tuple({operator.name for operator in network.units})
     required = [data.names.index(name) for name in settings.constraints.required]
     aim = plain(few, make_symbols(data.names))
-    return Turns(aim, operators, hunt_for, aside=settings.template is None, required=required)
+    turns = Turns(aim, operators, hunt_for, aside=settings.template is None, required=required, rows=rows)
+    for hunt in turns.mains if guessed else []:
+        hunt.found([formula.expression for formula in guessed])
+    return turns
 
 
 def _needed_inputs(aim: Aim, required: Sequence[str]) -> tuple[tuple[int, ...], ...]:

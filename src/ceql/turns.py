@@ -7,7 +7,18 @@ from itertools import cycle, islice
 
 import numpy as np
 
-from ceql.aims import Aim, independent_parts, only, reduced, relevant, smooth_error, towards, usable_targets, with_logs
+from ceql.aims import (
+    Aim,
+    independent_parts,
+    only,
+    reduced,
+    relevant,
+    sampled,
+    smooth_error,
+    towards,
+    usable_targets,
+    with_logs,
+)
 from ceql.data import Dataset
 from ceql.formula import Formula
 from ceql.hunt import Hunt
@@ -27,11 +38,17 @@ class Turns:
         hunt_for: Callable[[Aim], Hunt],
         aside: bool = True,
         required: Sequence[int] = (),
+        rows: int | None = None,
     ) -> None:
-        self._operators, self._hunt_for = operators, hunt_for
-        few = _few_columns(aim, required) if aside else aim
-        self.mains = [hunt_for(few), hunt_for(aim)] if few is not aim else [hunt_for(aim)]
-        self.hunts = list(self.mains)
+        """The search looks at `rows` of the aim; what columns it needs, and in which combination, is read off all."""
+        self._operators, self._hunt_for, self.rows = (
+            operators,
+            hunt_for,
+            rows if rows is not None and len(aim.y) > rows else None,
+        )
+        self._aim = few = _few_columns(aim, required) if aside else aim
+        self.hunts: list[Hunt] = []
+        self.mains = self._made([few, aim] if few is not aim else [aim])
         self._direct = cycle(self.mains)
         self._asides: Iterator[Hunt] | None = None
         self.rounds = 0
@@ -73,10 +90,14 @@ class Turns:
             self._aside()
         return self.hunts[len(self.mains) :]
 
+    @property
+    def starts(self) -> int:
+        return sum(hunt.archive.starts for hunt in self.hunts)
+
     def _aside(self) -> Iterator[Hunt]:
         """The other aims in turn; they are made when first asked for."""
         if self._asides is None:
-            self._asides = self._hunts_aside(self.mains[0].aim)
+            self._asides = self._hunts_aside(self._aim)
         return self._asides
 
     def _hunts_aside(self, aim: Aim) -> Iterator[Hunt]:
@@ -89,7 +110,7 @@ class Turns:
         return _alternating(cycle(first), cycle(rest))
 
     def _made(self, aims: Iterable[Aim]) -> list[Hunt]:
-        hunts = [self._hunt_for(aim) for aim in aims]
+        hunts = [self._hunt_for(sampled(aim, self.rows)) for aim in aims]
         self.hunts += hunts
         return hunts
 

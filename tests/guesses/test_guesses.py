@@ -8,7 +8,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ceql import CEQLRegressor, Dataset, InputError, Settings, discover
+from ceql import CEQLRegressor, CeqlWarning, Dataset, InputError, Settings, discover
 from ceql.expression import compile_numpy, parse_formula
 from ceql.expression.embedding import embed
 from ceql.expression.extract import extract

@@ -1,6 +1,6 @@
 """What a search may aim at instead of y over the columns: shallower, or in fewer variables, and turned back after."""
 
-from ceql.aims.aim import Aim, only, plain, towards, with_logs
+from ceql.aims.aim import Aim, only, plain, sampled, towards, with_logs
 from ceql.aims.independence import independent_parts
 from ceql.aims.reduction import reduced, smooth_error
 from ceql.aims.screening import relevant
@@ -13,6 +13,7 @@ __all__ = [
     "plain",
     "reduced",
     "relevant",
+    "sampled",
     "smooth_error",
     "towards",
     "usable_targets",
