@@ -83,7 +83,7 @@ class Hunt:
         self.tolerance = searching.EXACT * mean_square(y, aim.weight)
         self._rounds = searching.search(self.network, self.samples, *self._search, self.archive)
         self._tried: set[bytes] = set()
-        self._tried_closed_form = False
+        self.tried_closed_form = False
         self.contenders = Contenders(self.network, self.plain, self.threads, self._needed)
 
     def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
@@ -154,9 +154,9 @@ class Hunt:
 
     def closed_form(self) -> list[Formula]:
         """What needs no search; it is looked for only once."""
-        if self._tried_closed_form:
+        if self.tried_closed_form:
             return []
-        self._tried_closed_form = True
+        self.tried_closed_form = True
         return self._fraction() or self._product_or_sum()
 
     def _product_or_sum(self) -> list[Formula]:
