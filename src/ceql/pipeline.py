@@ -287,7 +287,10 @@ def _searched(
     if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME):
         outcome = Outcome.TOO_COMPLEX
     left = settings.time_limit - (time.perf_counter() - begin)
-    front, is_whole = _drawn(turns.mains, deadline=time.monotonic() + left)
+    deadline = time.monotonic() + left
+    proposed = _proposed(turns, deadline)
+    front, is_whole = _drawn(turns.mains, deadline)
+    front += proposed
     return _Found(front, outcome if is_whole else Outcome.INTERRUPTED, starts(), rows_searched=len(main.samples.y))
 
 
@@ -321,11 +324,26 @@ def _quick_outline(hunt: Hunt) -> list[Formula]:
 
 def _shortcut(turns: Turns) -> list[Formula]:
     """Other aims that may need no search, those with the fewest columns first: a few after every round."""
-    if turns.rounds < len(turns.mains) or turns.sees_noise:
+    if turns.rounds < len(turns.mains):
+        return []
+    if turns.sees_noise:
         return []
     hunts = sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_SHORTCUTS]
     fresh = [hunt for hunt in hunts if not hunt.tried_closed_form][:_SHORTCUTS_A_ROUND]
     return next((found for hunt in fresh if (found := hunt.closed_form())), [])
+
+
+def _proposed(turns: Turns, deadline: float) -> list[Formula]:
+    """Formulas for noisy data that need no search: for y itself, and for other aims as long as there is time."""
+    formulas = turns.mains[0].proposals()
+    try:
+        for hunt in sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_SHORTCUTS]:
+            if time.monotonic() > deadline:
+                break
+            formulas += hunt.proposals()
+    except KeyboardInterrupt:
+        pass
+    return formulas
 
 
 def edges_within(max_complexity: int) -> int:
