@@ -17,9 +17,9 @@ from ceql.one_thread import one_thread
 
 _ROWS = 1000
 _MOST_TERMS = 5
-_MOST_CANDIDATES = 700
+_MOST_CANDIDATES = 300
 _DOUBT = 4.0  # standard errors within which an exponent may be a simple number
-_KEPT, _SWEEPS = 2, 6
+_KEPT, _SWEEPS = 3, 6
 _RESTARTS, _LIKELY = 6, 60  # choices to begin with, from so many columns that are most like y
 _PRICE = 12.0  # of a term beside its constant: it was chosen among hundreds
 
