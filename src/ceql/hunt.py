@@ -35,6 +35,8 @@ _FRACTIONS_NEED = {"mul", "div"}
 _IN_FRACTIONS = ("cos", "sin", "exp")
 _IN_CLOSED_FORM = ("sqrt", "log", "sin", "cos", "exp")
 _SHORT_FRACTION = 14  # terms, above and below the line together
+_BEYOND_DOUBT = 1e-24  # loss of an exact formula, as a share of the mean square of y
+_DIGITS, _JUDGED_ROWS = 1e-10, 2000  # its typical relative error, on so many rows
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
 _DRAWN_ANYWAY = 8  # formulas that a front gets however late it is
@@ -186,7 +188,20 @@ class Hunt:
         formula = polish(self.aim.back(found), self.data, self.symbols, self.constraints)
         if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
             return None
-        return formula
+        return formula if self._is_beyond_doubt(formula) else None
+
+    def _is_beyond_doubt(self, formula: Formula) -> bool:
+        """Whether it fits to the last digits. One that does not may be a very good approximation: it is kept for the
+        case that nothing better comes."""
+        few = self.data.thinned(_JUDGED_ROWS)
+        apart = np.abs(formula(few.x) - few.y)
+        # Where y spans decades, a term that matters for small values only hardly shows in the mean.
+        typical = float(np.median(apart / np.maximum(np.abs(few.y), 1e-300)))
+        if typical <= _DIGITS and formula.loss <= _BEYOND_DOUBT * mean_square(self.data.y, self.data.weight):
+            return True
+        if self.spare is None or formula.loss < self.spare.loss:
+            self.spare = formula
+        return False
 
     @property
     def _exact_loss(self) -> float:
@@ -290,7 +305,7 @@ class Hunt:
             if formula is None or formula.loss > self._exact_loss:
                 continue
             if formula.complexity <= self._limit:
-                formulas.append(formula)
+                formulas += [formula] if self._is_beyond_doubt(formula) else []
             else:
                 self._edges_too_many = size
         return formulas

@@ -31,7 +31,8 @@ from ceql.training.recipes import RECIPES
 from ceql.turns import Turns
 
 _ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so many rounds more for an approximation
-_SHORTCUTS, _SHORTCUTS_A_ROUND = 24, 4  # aims that are looked at for a closed form; to look at one takes about 0.2 s
+# Aims that are looked at for a closed form, fewer of them where the data look noisy; to look at one takes about 0.2 s.
+_SHORTCUTS, _SHORTCUTS_IN_NOISE, _SHORTCUTS_A_ROUND = 24, 12, 4
 _ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
 _FIRST_ROWS, _SEARCHED_ROWS = 400, 2000  # of a long table; without noise few rows say as much as many
 _FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
@@ -250,7 +251,7 @@ def _searched(
 
     try:
         while True:
-            exact = turns.next_hunt().next_round() or _shortcut(turns)
+            exact = turns.next_hunt().next_round() or ([] if started_before else _shortcut(turns))
             if reweighting is not None and not exact and any(reweighting.follow(main) for main in turns.mains):
                 turns.reweigh(reweighting.weighted, reweighting.weighted.thinned(_SEARCHED_ROWS).weight)
             seconds = time.perf_counter() - begin
@@ -262,7 +263,7 @@ def _searched(
                 return _Found(exact + _quick_outline(main), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
             if seconds > settings.time_limit - reserve:
                 break
-            if turns.rows is not None and turns.sees_noise:
+            if turns.rows is not None and turns.sees_noise and not _fresh_aims(turns):
                 # Noise is averaged out over rows, so now they count.
                 started_before = starts()
                 turns = _turns(data, settings, begin, workers, guessed, None)
@@ -324,13 +325,17 @@ def _quick_outline(hunt: Hunt) -> list[Formula]:
 
 def _shortcut(turns: Turns) -> list[Formula]:
     """Other aims that may need no search, those with the fewest columns first: a few after every round."""
+    fresh = _fresh_aims(turns)[:_SHORTCUTS_A_ROUND]
+    return next((found for hunt in fresh if (found := hunt.closed_form())), [])
+
+
+def _fresh_aims(turns: Turns) -> list[Hunt]:
     if turns.rounds < len(turns.mains):
         return []
-    if turns.sees_noise:
-        return []
-    hunts = sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_SHORTCUTS]
-    fresh = [hunt for hunt in hunts if not hunt.tried_closed_form][:_SHORTCUTS_A_ROUND]
-    return next((found for hunt in fresh if (found := hunt.closed_form())), [])
+    # After a few rounds a hard formula may still look like noise.
+    most = _SHORTCUTS_IN_NOISE if turns.sees_noise else _SHORTCUTS
+    hunts = sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:most]
+    return [hunt for hunt in hunts if not hunt.tried_closed_form]
 
 
 def _proposed(turns: Turns, deadline: float) -> list[Formula]:

@@ -25,7 +25,8 @@ _MOST_COLUMNS = 60
 _MODERATE = 1e3  # size of a function of a column that may be part of a polynomial
 _ROWS_PER_COLUMN = 3  # with fewer rows a fraction could meet the data by chance
 _ABOVE, _BELOW = 6, 4  # highest total degree of numerator and denominator
-_VANISHES, _CLEARLY_NOT = 1e-13, 1e-5  # smallest singular value, as a share of the largest
+_VANISHES, _ROUNDING = 1e-13, 1e-16  # smallest singular value, as a share of the largest
+_LEAP = 3e8  # by which it falls at the right degree; the next best approximation of a smooth function gains far less
 _IDLE = 1e-9  # a coefficient below this share of the largest, all columns being of equal size, is rounding
 
 
@@ -57,7 +58,7 @@ def fraction(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Fraction |
         before = min(remainders.get(smaller, np.inf) for smaller in ((above - 1, below), (above, below - 1)))
         if remainder > _VANISHES:
             continue
-        if before < _CLEARLY_NOT:
+        if before < _LEAP * max(remainder, _ROUNDING):
             # A smooth function comes closer with every degree. It is met at last, but it is no fraction.
             return None
         direction = _vanishing(columns / size)

@@ -87,4 +87,4 @@ def _found(factors: Sequence[_Factor], y: np.ndarray) -> Any:
     expression: Any = 1
     for k, exponent in zip(*chosen, strict=True):
         expression = expression * factors[k].raised(float(exponent))
-    return expression
+    return expression if getattr(expression, "free_symbols", None) else None

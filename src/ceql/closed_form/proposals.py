@@ -29,8 +29,8 @@ def proposals(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: S
     """Expressions over these symbols that may be the formula behind noisy y, none of them checked."""
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
     x, y = x[rows], y[rows]
-    law = _power_law(x, y, symbols)
-    return [*([] if law is None else [law]), *_sums(x, y, symbols, functions)]
+    found = [_power_law(x, y, symbols), *_sums(x, y, symbols, functions)]
+    return [expression for expression in found if getattr(expression, "free_symbols", None)]  # a constant is no news
 
 
 def _power_law(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Any:

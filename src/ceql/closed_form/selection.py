@@ -13,7 +13,8 @@ _ROWS_PER_TERM = 4
 _ROWS_PER_CANDIDATE = 1.5
 _ROWS_ONE_BY_ONE = 200  # for the choice of one candidate after the other, which takes the most time
 _LIKELY = 12  # candidates of every step that are looked at together when one by one has failed
-_VANISHES, _CLEARLY_NOT = 3e-13, 1e-6  # what a sum leaves of the goal, and what it left with a term less
+_VANISHES, _ROUNDING = 3e-13, 1e-16  # what a sum leaves of the goal
+_LEAP = 1e4  # by which that falls with the last term; a smooth function that is no such sum gains far less
 _USED_UP, _NOTHING_NEW = 1e-9, 1e-6  # of a candidate: what remains of it beside others is rounding, or too little
 
 
@@ -103,8 +104,9 @@ def _chosen(columns: np.ndarray, goal: np.ndarray) -> list[int] | None:
         kept: dict[frozenset[int], _Step] = {}
         for step in sorted(steps, key=lambda step: step.size):
             terms = (*step.path.chosen, step.term)
-            if step.size < _CLEARLY_NOT:
-                return _needed(columns, goal, list(terms)) if _vanishes(columns[:, terms], goal) else None
+            if step.size < _VANISHES:
+                leap = float(np.linalg.norm(step.path.left)) > _LEAP * max(step.size, _ROUNDING)
+                return _needed(columns, goal, list(terms)) if leap and _vanishes(columns[:, terms], goal) else None
             kept.setdefault(frozenset(terms), step)
         paths = [step.taken() for step in list(kept.values())[:_RIVALS]]
     together = np.sort(np.array(list(likely), int)[: int(len(goal) / _ROWS_PER_CANDIDATE)])

@@ -108,7 +108,8 @@ def _sum_of(atoms: Sequence[_Atom], terms: Sequence[_Term], y: np.ndarray) -> An
         found = few_of(columns * weight[:, None], y * weight)
     if found is None:
         return None
-    return sum(float(c) * _written(atoms, terms[k]) for k, c in zip(*found, strict=True))
+    total = sum(float(c) * _written(atoms, terms[k]) for k, c in zip(*found, strict=True))
+    return total if getattr(total, "free_symbols", None) else None
 
 
 def _limits(atoms: Sequence[_Atom]) -> tuple[tuple[int, int], ...]:
