@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import math
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import click
@@ -71,6 +73,10 @@ def demo(seed: int, out: Path, quiet: bool) -> None:
 @click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
 @click.option("--device", type=click.Choice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
 @click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
+@click.option("--checkpoint", type=click.Path(path_type=Path), help="Keep the search in this file. [default: see docs]")
+@click.option("--checkpoint-every", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True)
+@click.option("--no-checkpoint", is_flag=True, help="Do not keep the search in a file.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
 @click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
 def fit(
@@ -84,6 +90,10 @@ def fit(
     jobs: int | None,
     device: str,
     address: str | None,
+    checkpoint: Path | None,
+    checkpoint_every: float,
+    no_checkpoint: bool,
+    resume: bool,
     json_out: Path | None,
     quiet: bool,
 ) -> None:
@@ -94,15 +104,25 @@ def fit(
       ceql fit data.csv --target y
       ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
       ceql fit data.csv --target y --cluster dask://head-node:8786
+      ceql fit data.csv --target y --time-limit 3600 --resume
+
+    A search that was killed, interrupted or out of time goes on with --resume, as if nothing had happened: after a few
+    seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder, which goes when it is done.
     """
     if jobs and address:
         raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
+    if no_checkpoint and (checkpoint or resume):
+        raise click.UsageError("--no-checkpoint goes neither with --checkpoint nor with --resume.")
     from ceql.cluster import cluster
     from ceql.estimator import CEQLRegressor
     from ceql.libraries import LIBRARIES
+    from ceql.resuming import checkpoint_for, how_to_go_on, own_path
     from ceql.tables import read_table, split_target
 
     x, y = split_target(read_table(table), target, _names(features))
+    course = {"operators": operators, "max_complexity": max_complexity, "random_state": seed, "device": device}
+    own = own_path(table, target, {"features": features, **course})
+    kept_in = None if no_checkpoint else checkpoint_for(checkpoint, own, resume, checkpoint_every, _say(quiet))
     model = CEQLRegressor(
         operators=operators if operators in LIBRARIES else _names(operators) or None,
         time_limit=time_limit,
@@ -110,6 +130,7 @@ def fit(
         random_state=seed,
         n_jobs=jobs,
         device=device,
+        checkpoint=kept_in,
         verbose=False if quiet else None,
     )
     with cluster(address) if address else nullcontext():
@@ -131,6 +152,8 @@ def fit(
     if searched < len(y):
         click.echo(f"\nThe search looked at {searched:,} of {len(y):,} rows; the constants are fitted to all of them.")
     click.echo(f"\n{model.discovery_.outcome.value}")
+    if kept_in is not None and (hint := how_to_go_on(kept_in)):
+        click.echo(hint)
 
 
 @cli.command("operators")
@@ -144,6 +167,11 @@ def list_operators() -> None:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _say(quiet: bool) -> Callable[[str], None]:
+    """What the user should know while standard output is for the result."""
+    return (lambda _: None) if quiet else partial(click.echo, err=True)
 
 
 def _finite(number: float) -> float | None:

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ceql.checkpoint import Checkpoint
 from ceql.data import Dataset, column_names, numeric_matrix
 from ceql.errors import CeqlWarning, InputError
 from ceql.formula import Formula, in_readable_form
@@ -57,6 +58,10 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
     template : Template, optional
         What is known of the formula, with the parameters, functions and sums to be found in it. The search then
         fills in these alone, and `operators` is not used: each unknown function has its own.
+    checkpoint : str or path, optional
+        A file in which the search keeps its state, so that it can go on after a kill: ``fit`` with the same data and
+        parameters goes on from the file if it is there, and gives the result at once if the search had ended. A higher
+        `time_limit` goes on as well. A ``ceql.checkpoint.Checkpoint`` also says how often it is written.
     verbose : bool, optional
         Show a live display. By default it is shown in a terminal or notebook and not when output is piped.
     """
@@ -74,6 +79,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         device: str = "cpu",
         complex_weights: bool = True,
         template: Template | None = None,
+        checkpoint: str | Path | Checkpoint | None = None,
         verbose: bool | None = None,
     ) -> None:
         self.recipe = recipe
@@ -87,6 +93,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         self.device = device
         self.complex_weights = complex_weights
         self.template = template
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CEQLRegressor:
@@ -94,7 +101,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
         data = Dataset.of(X, y, sample_weight)
         settings = self._settings(data)
         with live_display(self.verbose) as display:
-            discovery = discover(data, settings, display)
+            discovery = discover(data, settings, display, self._checkpoint())
         self._take(discovery, data, hasattr(X, "columns"))
         self._advise(data)
         return self
@@ -118,7 +125,7 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
 
     def _parameters(self) -> dict[str, Any]:
         template = None if self.template is None else self.template.as_dict()
-        return {**self.get_params(), "template": template}
+        return {**self.get_params(), "template": template, "checkpoint": None}
 
     def predict(self, X: Any, row: int | None = None) -> np.ndarray:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined."""
@@ -191,6 +198,17 @@ class CEQLRegressor(RegressorMixin, BaseEstimator):
             complex_weights=bool(self.complex_weights),
             template=self.template,
         )
+
+    def _checkpoint(self) -> Checkpoint | None:
+        if self.checkpoint is None or isinstance(self.checkpoint, Checkpoint):
+            checkpoint = self.checkpoint
+        elif isinstance(self.checkpoint, str | Path) and str(self.checkpoint):
+            checkpoint = Checkpoint(self.checkpoint)
+        else:
+            raise InputError(f"checkpoint must be the path of a file, not {self.checkpoint!r}.")
+        if checkpoint is not None and not isinstance(self.random_state, int | np.integer):
+            raise InputError("A checkpoint needs a number as random_state: another seed would be another search.")
+        return checkpoint
 
     def _advise(self, data: Dataset) -> None:
         constants = len(self.discovery_.best.constants)

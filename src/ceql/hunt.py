@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ceql import search as searching
 from ceql.aims import Aim
 from ceql.closed_form import fraction
-from ceql.contenders import Contenders
+from ceql.contenders import Contenders, ContendersState
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
@@ -42,6 +43,17 @@ _QUIET, _QUIET_IN_DOUBT = 8, 16  # rounds without a better contender that end a 
 Finished = TypeVar("Finished")
 
 
+@dataclass(frozen=True, eq=False)
+class HuntState:
+    """What has to be kept between two rounds for the hunt to go on later as if nothing had happened."""
+
+    archive: searching.Archive
+    tried: frozenset[bytes]
+    contenders: ContendersState
+    spare: Formula | None
+    edges_too_many: float
+
+
 class Hunt:
     """One aim's search. `next_round` may be called as often as there is time."""
 
@@ -64,13 +76,28 @@ class Hunt:
         self.tolerance = searching.EXACT * mean_square(y, aim.weight)
         self.symbols = make_symbols(data.names)
         self.archive = searching.empty_archive(network)
-        self._rounds = searching.search(network, self.samples, settings, seed, workers, deadline)
+        self._search_from = partial(searching.search, network, self.samples, settings, seed, workers, deadline=deadline)
+        self._rounds = self._search_from(self.archive)
         self._tried: set[bytes] = set()
         self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
         self.contenders = Contenders(network, self.plain, self.threads)
         self._glance = b"", ""
         self._limit = np.inf if max_complexity is None else max_complexity
         self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
+
+    @property
+    def state(self) -> HuntState:
+        tried = frozenset(self._tried)
+        return HuntState(self.archive, tried, self.contenders.state, self.spare, self._edges_too_many)
+
+    def restore(self, state: HuntState) -> None:
+        chunk = state.archive.chunk
+        if (chunk.edges.shape[1], chunk.params.shape[1]) != (self.network.n_edges, self.network.n_params):
+            raise ValueError("it is of another network")
+        self.archive, self._rounds = state.archive, self._search_from(state.archive)
+        self._tried = set(state.tried)
+        self.contenders.restore(state.contenders)
+        self.spare, self._edges_too_many = state.spare, state.edges_too_many
 
     def next_round(self) -> list[Formula]:
         """Fits another round of starts; gives the exact formulas it led to. What needs no search comes first."""

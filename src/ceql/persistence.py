@@ -14,8 +14,6 @@ stand in backticks.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from ceql.data import Dataset
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
 from ceql.expression.write import write_formula
+from ceql.files import write_atomically
 from ceql.formula import Formula, make_symbols
 from ceql.pipeline import Discovery, Outcome, poles_of
 
@@ -36,7 +35,7 @@ class ModelFileError(CeqlError):
 
 
 def write_model(path: str | Path, parameters: dict[str, Any], discovery: Discovery, data: Dataset, frame: bool) -> None:
-    """Writes the whole file or nothing: it is built beside its place and then moved there."""
+    """Writes the whole file or nothing."""
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -63,16 +62,7 @@ def write_model(path: str | Path, parameters: dict[str, Any], discovery: Discove
     except TypeError as error:
         raise ModelFileError(f"The model cannot be saved: {error}. Name recipes and operators by text.") from None
     try:
-        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(scratch).replace(path)
-        except BaseException:
-            Path(scratch).unlink(missing_ok=True)
-            raise
+        write_atomically(path, text)
     except OSError as error:
         raise ModelFileError(f"{path} cannot be written: {error.strerror or error}.") from error
 

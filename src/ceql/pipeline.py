@@ -10,14 +10,17 @@ from enum import Enum
 import numpy as np
 
 from ceql.aims import Aim, plain
+from ceql.checkpoint import Checkpoint, CheckpointError, Ending, SearchState
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
-from ceql.errors import WorkersLostError, unknown_name
+from ceql.errors import InputError, WorkersLostError, unknown_name
 from ceql.expression.extract import extract, upright
 from ceql.expression.poles import Pole, find_poles
+from ceql.fingerprint import fingerprint
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.hunt import Hunt
+from ceql.keeper import Keeper
 from ceql.libraries import search_network
 from ceql.network import Searchable
 from ceql.search import EXACT, SearchSettings
@@ -102,16 +105,26 @@ class Discovery:
 
 
 def discover(
-    data: Dataset, settings: Settings = Settings(), progress: Callable[[Progress], None] | None = None
+    data: Dataset,
+    settings: Settings = Settings(),
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Discovery:
-    """Finds formulas for `data`. Ctrl-C ends the search and keeps what was found."""
+    """Finds formulas for `data`. Ctrl-C ends the search and keeps what was found.
+
+    With a `checkpoint` the search goes on from what an earlier one with the same data and settings left there. The
+    seconds of both count together.
+    """
     begin = time.perf_counter()
     report = progress or (lambda _: None)
     if np.ptp(data.y) == 0:
         found = _Found([constant_formula(data)], Outcome.CONSTANT)
     elif settings.recipe == "search":
-        with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-            found = _searched(data, settings, report, begin, workers)
+        keeper = Keeper(checkpoint, lambda: fingerprint(data, settings))
+        begin -= keeper.seconds(settings.time_limit)
+        found = _found_earlier(keeper, settings) or _kept(keeper, data, settings, report, begin)
+    elif checkpoint is not None:
+        raise InputError("A checkpoint needs recipe='search': the other recipes train one network in one go.")
     else:
         found = _trained(data, settings, report, begin)
     formulas = [f for f in found.formulas if settings.max_complexity is None or f.complexity <= settings.max_complexity]
@@ -146,6 +159,7 @@ class _Found:
     starts: int = 1
     imaginary_residue: float = 0.0
     rows_searched: int = 0
+    stands_until: float = np.inf  # the time limit up to which it would be the same
 
 
 # ---- one network, one schedule ------------------------------------------------------------------------------------
@@ -180,28 +194,61 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
 # ---- many sub-networks --------------------------------------------------------------------------------------------
 
 
+def _found_earlier(keeper: Keeper, settings: Settings) -> _Found | None:
+    """What an earlier search came to, where it would come to the same again."""
+    ending = keeper.ending(settings.time_limit)
+    if ending is None:
+        return None
+    if ending.outcome not in Outcome.__members__:
+        raise CheckpointError(f"The checkpoint ends with {ending.outcome!r}, which no search does: delete it.")
+    return _Found(
+        list(ending.formulas), Outcome[ending.outcome], ending.starts, 0.0, ending.rows_searched, ending.stands_until
+    )
+
+
+def _kept(
+    keeper: Keeper, data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float
+) -> _Found:
+    """Searches, and keeps what is found where the search itself is kept."""
+    with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
+        found = _searched(data, settings, report, begin, workers, keeper)
+    seconds = time.perf_counter() - begin
+    formulas = tuple(found.formulas)
+    keeper.end(Ending(found.outcome.name, formulas, found.starts, found.rows_searched, seconds, found.stands_until))
+    return found
+
+
 def _searched(
-    data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float, workers: Workers
+    data: Dataset,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    begin: float,
+    workers: Workers,
+    keeper: Keeper,
 ) -> _Found:
     """Rounds of the search until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
     turns = _turns(data, settings, begin, workers)
     main = turns.mains[0]
+    kept = keeper.restore(turns)
     outcome = Outcome.OUT_OF_TIME
-    rounds_beyond_limit = rounds_with_spare = 0
-    reserve = _reserve(settings)
+    rounds_beyond_limit, rounds_with_spare = kept.rounds_beyond_limit, kept.rounds_with_spare
+    time_for_rounds = settings.time_limit - _reserve(settings)
 
     def starts() -> int:
         return sum(hunt.archive.starts for hunt in turns.hunts)
 
+    def state() -> SearchState:
+        return SearchState(turns.state, rounds_beyond_limit, rounds_with_spare, time.perf_counter() - begin)
+
     try:
-        while True:
+        while not starts() or time.perf_counter() - begin <= time_for_rounds:
             exact = turns.next_hunt().next_round()
             seconds = time.perf_counter() - begin
             if starts():
                 report(Progress(seconds, settings.time_limit, starts(), main.best_loss, formula=main.glance))
             if exact:
                 return _Found(exact + main.outline(), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
-            if seconds > settings.time_limit - reserve:
+            if seconds > time_for_rounds:
                 break
             rounds_beyond_limit += any(hunt.exceeds_limit for hunt in turns.hunts)
             rounds_with_spare += bool(turns.spares)
@@ -209,21 +256,34 @@ def _searched(
                 outcome = Outcome.SETTLED
                 break
             if rounds_with_spare > _ROUNDS_WITH_SPARE:
+                outcome = Outcome.EXACT
                 break
+            keeper.note(state)
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
     except WorkersLostError:
         if not starts():
             raise
         outcome = Outcome.WORKERS_LOST
+    stands_until = _stands_until(outcome, settings)
+    if stands_until < np.inf:
+        keeper.write()  # a second Ctrl-C may come while the front is drawn
     if turns.spares:
         outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
-        return _Found(turns.spares + main.outline(), outcome, starts(), rows_searched=len(main.samples.y))
+        formulas = turns.spares + main.outline()
+        return _Found(formulas, outcome, starts(), rows_searched=len(main.samples.y), stands_until=stands_until)
     if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME):
         outcome = Outcome.TOO_COMPLEX
     left = settings.time_limit - (time.perf_counter() - begin)
     front = [formula for hunt in turns.mains for formula in hunt.front(deadline=time.monotonic() + left)]
-    return _Found(front, outcome, starts(), rows_searched=len(main.samples.y))
+    return _Found(front, outcome, starts(), rows_searched=len(main.samples.y), stands_until=stands_until)
+
+
+def _stands_until(ended_by: Outcome, settings: Settings) -> float:
+    """The time limit up to which the search would end so again."""
+    if ended_by is Outcome.OUT_OF_TIME:
+        return settings.time_limit
+    return 0.0 if ended_by in (Outcome.INTERRUPTED, Outcome.WORKERS_LOST) else np.inf
 
 
 def edges_within(max_complexity: int) -> int:

@@ -146,10 +146,10 @@ def search(
     settings: SearchSettings,
     seed: int,
     workers: Workers,
+    archive: Archive,
     deadline: float = np.inf,
 ) -> Iterator[Archive]:
-    """Yields the archive after every round, for as long as it is asked."""
-    archive = empty_archive(network)
+    """Goes on from this archive and yields it anew after every round, for as long as it is asked."""
     rhythms = peaks(samples.x, samples.y) if network.is_frequency.any() else ()
 
     def fit_chunks(starts: list[tuple[np.ndarray, np.ndarray]]) -> list[Chunk]:
