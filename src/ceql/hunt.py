@@ -143,6 +143,8 @@ class Hunt:
     def sees_noise(self) -> bool:
         """Whether larger fits have stopped being better: without noise they would go on improving."""
         chunk = self.archive.chunk
+        if not len(chunk.misfit):
+            return False
         sizes = chunk.edges.sum(axis=1)
         best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
         reached = np.flatnonzero(best < 2.0 * best.min())
