@@ -76,7 +76,7 @@ def kill_and_resume(kills: int, seed: int) -> bool:
         rests = [rest.name for rest in folder.iterdir() if rest.name not in ("data.csv", "run.ckpt")]
     same = sum(found == undisturbed for found in answers)
     print(
-        f"\nat the end: {answers[-1][0]}, {answers[-1][1]}, {answers[-1][2]:,} starts; left behind: {rests or 'nothing'}"
+        f"\nthe last: {answers[-1][0]}, {answers[-1][1]}, {answers[-1][2]:,} starts; left behind: {rests or 'nothing'}"
     )
     print(f"searches that ended as the undisturbed one: {same} of {len(answers)}")
     return same == len(answers)
