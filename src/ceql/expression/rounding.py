@@ -51,13 +51,19 @@ def round_to_errors(expr: Expr, symbols: Sequence[Symbol], x: Array, y: Array, w
 
 
 def bounded_covariance(problem: Problem, values: Array, variance: float) -> Array | None:
-    """As of least squares, but no constant is less known than its own size: then its first digits are kept at least."""
+    """As of least squares, but no constant is less known than its own size: then its first digits are kept at least.
+
+    None where the numbers overflow, or where constants that stand in for each other outgrow that bound.
+    """
     _, jacobian = problem.linearise(values)
     size = np.where(values == 0.0, 1.0, np.abs(values))
     scaled = jacobian * size / math.sqrt(variance)
     if not np.all(np.isfinite(scaled)):
         return None
-    return np.linalg.inv(scaled.T @ scaled + np.eye(len(values))) * np.outer(size, size)
+    try:
+        return np.linalg.inv(scaled.T @ scaled + np.eye(len(values))) * np.outer(size, size)
+    except np.linalg.LinAlgError:
+        return None
 
 
 def rounded_together(values: Array, covariance: Array, digits: int) -> Array:
