@@ -13,17 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ceql.formula
 from ceql import keeper
-from ceql.checkpoint import Checkpoint, CheckpointError, SearchState, read_checkpoint, to_bytes
+from ceql.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, read_checkpoint, to_bytes
+from ceql.constraints import Constraints
 from ceql.contenders import ContendersState
 from ceql.data import Dataset
 from ceql.dispatch import Workers
+from ceql.errors import CeqlError, InputError
 from ceql.files import write_atomically
-from ceql.formula import Formula
+from ceql.formula import Formula, make_symbols
 from ceql.hunt import HuntState
 from ceql.keeper import Keeper
 from ceql.pipeline import Discovery, Outcome, Progress, Settings, discover
@@ -78,6 +81,24 @@ def _with_a_spare() -> tuple[Dataset, Settings]:
     return Dataset.of(x, y), Settings(operators=("mul", "div"), search=SMALL_ROUNDS)
 
 
+def _long() -> tuple[Dataset, Settings]:
+    """Begins on a few rows, sees noise, and begins anew on all of them."""
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-2, 2, (450, 1))
+    y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_normal(450)
+    return Dataset.of(x, y), Settings(operators=("mul", "div"), search=SMALL_ROUNDS)
+
+
+def _guessed() -> tuple[Dataset, Settings]:
+    rng = np.random.default_rng(7)
+    x = rng.uniform(0.5, 3, (60, 2))
+    y = x[:, 0] * np.sqrt(x[:, 1] + 0.3) + 0.02 * rng.standard_normal(60)
+    constraints = Constraints(costs={"sqrt": 3}, forbidden_nesting={"sqrt": ("sqrt",)})
+    return Dataset.of(x, y), Settings(
+        operators=("mul", "sqrt"), guesses=("a*x1*x2",), constraints=constraints, search=SMALL_ROUNDS
+    )
+
+
 PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "exact": _exact,
     "noisy": _noisy,
@@ -85,6 +106,8 @@ PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "many columns": _many_columns,
     "within a limit": _within_a_limit,
     "with a spare": _with_a_spare,
+    "long": _long,
+    "guessed": _guessed,
 }
 
 
@@ -92,7 +115,8 @@ PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
 def unhurried():
     """Formulas are not shortened: that ends by the clock, and what is compared here must not depend on it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ceql.formula, "smallest", lambda expression, *_, **__: expression)
+        patch.setattr(ceql.formula, "smallest_holding", lambda expression, *_, **__: expression)
+        patch.setattr(ceql.formula, "forms", lambda *_: [])
         patch.setattr(keeper, "_SHARE", np.inf)
         yield
 
@@ -117,7 +141,7 @@ def stop_after(rounds: float) -> Callable[[Progress], None]:
 
 
 def summary(found: Discovery) -> tuple:
-    return [(str(f), f.loss, f.constants) for f in found.front], found.chosen, found.outcome, found.starts
+    return [(str(f), f.loss, f.constants, f.complexity) for f in found.front], found.chosen, found.outcome, found.starts
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +156,9 @@ def undisturbed(tmp_path_factory) -> Callable[[str], Run]:
             path = tmp_path_factory.mktemp("undisturbed") / "run.ckpt"
             versions: list[bytes] = []
 
-            def write(path: Path, content: bytes) -> None:
+            def write(path: Path, content: bytes, error: type[CeqlError]) -> None:
                 versions.append(content)
-                write_atomically(path, content)
+                write_atomically(path, content, error)
 
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(keeper, "write_atomically", write)
@@ -149,14 +173,18 @@ def rounds_in(content: bytes) -> int:
     return header_of(content)["turns"]["rounds"]
 
 
+def arrays_of(content: bytes) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(content)) as file:
+        return dict(file)
+
+
 def header_of(content: bytes) -> dict[str, Any]:
     with np.load(io.BytesIO(content)) as file:
         return json.loads(file["header"].tobytes())
 
 
 def with_header(content: bytes, **changes: Any) -> bytes:
-    with np.load(io.BytesIO(content)) as file:
-        arrays = dict(file)
+    arrays = arrays_of(content)
     arrays["header"] = np.frombuffer(json.dumps(header_of(content) | changes).encode(), np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
@@ -170,12 +198,8 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, Formula):
-        return (str(a), a.expression, a.symbols, a.loss, a.constants) == (
-            str(b),
-            b.expression,
-            b.symbols,
-            b.loss,
-            b.constants,
+        return sympy.srepr(a.expression) == sympy.srepr(b.expression) and all(
+            getattr(a, field.name) == getattr(b, field.name) for field in dataclasses.fields(a)
         )
     if dataclasses.is_dataclass(a):
         return all(same(getattr(a, field.name), getattr(b, field.name)) for field in dataclasses.fields(a))
@@ -187,12 +211,20 @@ def same(a: Any, b: Any) -> bool:
 # ---- the law ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("draw", [0, 1, "last"])
-def test_stopped_after_any_round_it_goes_on_as_if_nothing_had_happened(undisturbed, tmp_path, monkeypatch, name, draw):
-    run = undisturbed(name)
+def version(run: Run, which: str) -> bytes:
+    """One of the checkpoints of a search that goes on: any, the last, or the first after it began anew on all rows."""
     unfinished = [content for content in run.versions if header_of(content)["ending"] is None]
-    kept = unfinished[-1 if draw == "last" else np.random.default_rng([draw, len(name)]).integers(len(unfinished))]
+    if which == "anew":
+        return next(content for content in unfinished if header_of(content)["started_before"])
+    return unfinished[-1 if which == "last" else np.random.default_rng(len(unfinished)).integers(len(unfinished))]
+
+
+@pytest.mark.parametrize(
+    ("name", "which"), [("long", "anew"), ("noisy", "last"), ("exact", "last"), *((name, "any") for name in PROBLEMS)]
+)
+def test_stopped_after_any_round_it_goes_on_as_if_nothing_had_happened(undisturbed, tmp_path, monkeypatch, name, which):
+    run = undisturbed(name)
+    kept = version(run, which)
     path = tmp_path / "run.ckpt"
     path.write_bytes(kept)
     left = ROUNDS.get(name, np.inf) - rounds_in(kept)
@@ -217,6 +249,9 @@ def test_the_problems_are_of_all_kinds(undisturbed):
     assert outcomes["within a limit"] is Outcome.TOO_COMPLEX
     assert header_of(undisturbed("with a spare").versions[-1])["hunts"][0]["spare"] is not None
     assert len(header_of(undisturbed("exact").versions[-1])["hunts"]) > 1
+    stages = {bool(header_of(content)["started_before"]) for content in undisturbed("long").versions}
+    assert stages == {False, True}
+    assert len(arrays_of(undisturbed("guessed").versions[-1])["0.founder_edges"])
     assert all(len(undisturbed(name).versions) > 2 for name in PROBLEMS)
 
 
@@ -287,6 +322,17 @@ def test_load_after_save_is_the_identity(undisturbed, tmp_path, name):
         assert fingerprint_again == fingerprint
 
 
+def test_formulas_come_back_in_the_form_they_had(undisturbed, tmp_path):
+    """Node by node, as they were in memory, and not multiplied out."""
+    x, y = make_symbols(("x1", "x2"))
+    inside = Formula(sympy.Mul(sympy.Float(-0.3), x + 2 * y, evaluate=False), (x, y), 0.1, ((-0.3, 0.1),), {"sin": 2})
+    found = [formula for name in ("exact", "with a spare", "guessed") for formula in undisturbed(name).found.front]
+    ending = Ending("SETTLED", (inside, *found), 5, 5, 1.0, np.inf)
+    path = tmp_path / "run.ckpt"
+    path.write_bytes(to_bytes(SearchState(TurnsState(0, 0, 0, ()), ending=ending), {"columns": ["x1", "x2"]}))
+    assert same(read_checkpoint(path)[0].ending, ending)
+
+
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 5), known=st.integers(0, 3), n_edges=st.integers(1, 20))
 def test_every_bit_of_a_hunt_survives(tmp_path_factory, seed, rows, known, n_edges):
@@ -302,8 +348,10 @@ def test_every_bit_of_a_hunt_survives(tmp_path_factory, seed, rows, known, n_edg
     chunk = Chunk(masks(rows), params(rows), rng.choice([np.inf, 0.0, 1e-30], rows), rng.random(rows) < 0.5)
     reduced = (Reduced(e, p, float(m)) for e, p, m in zip(masks(known), params(known), rng.random(known), strict=True))
     keys = [frozenset(row.tobytes() for row in masks(int(n))) for n in rng.integers(0, 6, 2)]
-    hunt = HuntState(Archive(chunk, 5, 3), keys[0], ContendersState(tuple(reduced), keys[1], 7), None, np.inf)
-    state = SearchState(TurnsState(3, 2, 1, (hunt, hunt)), 4, 5, 0.1)
+    founders = tuple(zip(masks(known), params(known), strict=True))
+    archive, tried_closed_form = Archive(chunk, 5, 3, founders), bool(rng.random() < 0.5)
+    hunt = HuntState(archive, keys[0], tried_closed_form, ContendersState(tuple(reduced), keys[1], 7), None, np.inf)
+    state = SearchState(TurnsState(3, 2, 1, (hunt, hunt)), 2048, 4, 5, 0.1)
     path = tmp_path_factory.mktemp("hunt") / "run.ckpt"
     path.write_bytes(to_bytes(state, {"columns": ["x1"]}))
     assert same(read_checkpoint(path)[0], state)
@@ -371,6 +419,9 @@ def test_mutated_files_give_a_state_or_our_error(undisturbed, tmp_path_factory, 
         (lambda d, s: (d, replace(s, operators=("mul",))), "operators is mul here and mul, div there"),
         (lambda d, s: (d, replace(s, max_complexity=9, seed=7)), "max_complexity is 9 .*; seed is 7"),
         (lambda d, s: (d, replace(s, search=SearchSettings())), "search differs"),
+        (lambda d, s: (d, replace(s, guesses=("1/x1",))), "guesses is 1/x1 here and  there"),
+        (lambda d, s: (d, replace(s, constraints=Constraints(costs={"div": 2}))), "constraints differs"),
+        (lambda d, s: (d, replace(s, recipe="real")), "recipe is real here and search there"),
         (lambda d, s: (d, replace(s, template=Template("p*x1", {"p": Parameter()}))), "template differs"),
     ],
 )
@@ -381,3 +432,9 @@ def test_another_search_is_refused_and_what_differs_is_named(undisturbed, tmp_pa
     with pytest.raises(CheckpointError, match=f"run.ckpt belongs to another search: .*{words}.*name another file"):
         discover(data, chosen, None, Checkpoint(path))
     assert path.read_bytes() == run.versions[2]
+
+
+def test_what_keeps_no_state_is_refused(tmp_path):
+    data, chosen = _noisy()
+    with pytest.raises(InputError, match=r"A checkpoint needs loss='squared', not 'huber': .* Leave out one"):
+        discover(data, replace(chosen, loss="huber"), None, Checkpoint(tmp_path / "run.ckpt"))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,6 +35,29 @@ def test_good_data_pass_unchanged():
     assert data.names == ("x1", "x2")
 
 
+class Columns:
+    """A table that is no pandas DataFrame, such as one of polars: columns by name, no iloc."""
+
+    columns = ("u", "v")
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.shape = values.shape
+        self._values = dict(zip(self.columns, values.T, strict=True))
+
+    def __getitem__(self, name):
+        if isinstance(name, list):
+            return Columns(np.column_stack([self._values[one] for one in name]))
+        return self._values[name]
+
+
+def test_tables_of_other_libraries_keep_their_names():
+    assert Dataset.of(Columns(X), Y).names == ("u", "v")
+
+
+def test_true_and_false_are_one_and_zero():
+    assert Dataset.of(X, np.array([True, False, True, True])).y.tolist() == [1, 0, 1, 1]
+
+
 ACCEPTED = {
     "lists": (X.tolist(), Y.tolist()),
     "integers": (X.astype(int), Y.astype(int)),
@@ -38,6 +65,14 @@ ACCEPTED = {
     "frame": (pd.DataFrame(X), pd.Series(Y)),
     "fortran order": (np.asfortranarray(X), Y),
     "y as a column": (X, Y[:, None]),
+    "numbers as text": (X.astype(str), Y.astype(str).tolist()),
+    "text in objects": (pd.DataFrame(X.astype(str).astype(object)), Y),
+    "objects": (X.astype(object), Y.astype(object)),
+    "nullable columns": (pd.DataFrame(X).astype("Float64"), pd.array(Y, "Int64")),
+    "nothing masked": (np.ma.masked_greater(X, 99), np.ma.masked_greater(Y, 99)),
+    "decimals": ([[Decimal(value) for value in row] for row in X], [Fraction(value) for value in Y]),
+    "tuples": (tuple(map(tuple, X)), tuple(Y)),
+    "another kind of table": (Columns(X), Y),
     "mixed frame": (pd.DataFrame({"a": X[:, 0].astype(int), "b": X[:, 1]}), Y),
 }
 
@@ -68,7 +103,10 @@ REFUSALS = {
     "3-D X": ((np.zeros((4, 2, 2)), Y), "Expected 2D array, got 3D array"),
     "scalar X": ((3.0, Y), "Expected 2D array, got 0D array"),
     "no rows": ((np.zeros((0, 2)), np.zeros(0)), r"0 sample\(s\): X is empty"),
-    "no columns": ((np.zeros((4, 0)), Y), r"0 feature\(s\): X has no columns"),
+    "no columns": (
+        (np.zeros((4, 0)), Y),
+        r"0 feature\(s\) \(shape=\(4, 0\)\) while a minimum of 1 is required: X has no columns",
+    ),
     "one row": ((X[:1], Y[:1]), "1 sample, and any formula fits one row"),
     "lengths": ((X, Y[:3]), "X has 4 rows but y has 3"),
     "NaN in y": ((X, np.array([1, 2, np.nan, 4])), "y contains NaN: 1 value.* row 2"),
@@ -79,6 +117,36 @@ REFUSALS = {
     "no y": ((X, None), "requires y to be passed"),
     "names twice": ((pd.DataFrame(X, columns=["a", "a"]), Y), "several columns named a"),
     "empty name": ((pd.DataFrame(X, columns=["a", " "]), Y), "an empty name"),
+    "several levels": (
+        (pd.DataFrame(X, columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])), Y),
+        "MultiIndex.*flatten",
+    ),
+    "sparse y": ((X, sparse.csr_matrix(Y[:, None])), r"y is a sparse matrix; .*y.toarray\(\)"),
+    "masked X": ((np.ma.masked_greater(X, 6.5), Y), "X is a masked array with masked entries: drop these rows or fill"),
+    "masked y": ((X, np.ma.masked_greater(Y, 6.5)), "y is a masked array with masked entries"),
+    "None": ((None, Y), "Expected 2D array, got 0D array instead: .* X is of type NoneType"),
+    "a generator": (((row for row in X), Y), "Expected 2D array, got 0D array instead: .* X is of type generator"),
+    "a dictionary": (({"a": Y}, Y), "X is of type dict"),
+    "None in X": (([[1, None], [2, 3.0]], [1, 2]), "X contains NaN: 1 .* row 0"),
+    "missing integers": ((pd.DataFrame({"a": pd.array([1, None, 3, 4], "Int64")}), Y), "NaN: 1 .* row 1, column 'a'"),
+    "missing numbers": ((pd.DataFrame({"a": pd.array([1, 2, 3, None], "Float64")}), Y), "NaN: 1 .* row 3, column 'a'"),
+    "missing truths": ((X, pd.array([True, None, False, True], "boolean")), "y contains NaN: 1 .* row 1"),
+    "times": ((pd.DataFrame({"a": pd.date_range("2020", periods=4)}), Y), "column 'a' of X holds dates or durations"),
+    "durations": ((X, np.arange(4).astype("m8[s]")), "y holds dates or durations.*seconds since the start"),
+    "date objects": (
+        (X, [datetime.date(2020, 1, k) for k in (1, 2, 3, 4)]),
+        r"y is not numeric: datetime.date\(2020, 1, 1\)",
+    ),
+    "categories": (
+        (pd.DataFrame({"a": pd.Categorical(list("uvuv"))}), Y),
+        "column 'a' of X is not numeric: 'u' at row 0",
+    ),
+    "a decimal comma": ((X, ["1,5", "2", "3", "4"]), "y is not numeric: .*'1,5'.* at row 0"),
+    "a huge integer": ((X, [1, 2, 3, 10**400]), "y is not numeric: the number at row 3 is too large for a float"),
+    "a number": ((X, 3.0), r"y should be a 1d array, got an array of shape \(\)"),
+    "too large": ((X * 1e300, Y), "values of column 'x1' of X are too large to compute with .*choose another unit"),
+    "too small": ((X, Y * 1e-200), r"values of y are too small to compute with \(up to 8e-200\)"),
+    "weight for one row": ((X, Y, [0, 0, 1, 0]), "zero for every row but one"),
     "short weight": ((X, Y, np.ones(3)), "sample_weight has 3 entries but X has 4 rows"),
     "negative weight": ((X, Y, [1, 1, -1, 1]), "negative entries"),
     "zero weights": ((X, Y, np.zeros(4)), "zero for every row"),
@@ -118,9 +186,10 @@ def test_a_constant_target_is_warned_about():
         Dataset.of(X, np.full(4, 2.0))
 
 
-@pytest.mark.parametrize("weight", [2.5, [1, 2, 3, 4], [0, 0, 0, 1e-3]])
+@pytest.mark.parametrize("weight", [2.5, [1, 2, 3, 4], [0, 0, 2, 1e-3], [1e308] * 4, [1e-310, 2e-310, 1e-310, 0]])
 def test_weights_have_mean_one_and_keep_their_ratios(weight):
-    given_weights = np.broadcast_to(np.asarray(weight, float), 4)
+    given_weights = np.broadcast_to(np.asarray(weight, float), 4) / np.max(weight)
+    given_weights = given_weights[given_weights > 0]
     result = Dataset.of(X, Y, weight).weight
     assert np.isclose(result.mean(), 1.0)
     assert np.allclose(result * given_weights.sum(), given_weights * result.sum())

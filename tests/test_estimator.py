@@ -86,7 +86,7 @@ def test_column_names_become_symbols():
     assert {str(s) for s in model.sympy().free_symbols} == {"lambda", "x y", "I"}
     shuffled = frame[["I", "x y", "lambda"]]
     np.testing.assert_allclose(model.predict(shuffled), y, rtol=1e-8)
-    with pytest.raises(InputError, match="lacks: I"):
+    with pytest.raises(InputError, match="yet now missing:\n- I"):
         model.predict(frame.drop(columns="I"))
 
 

@@ -3,31 +3,53 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-from ceql.files import remove_unfinished, write_atomically
+from ceql.errors import CeqlError, InputError
+from ceql.files import beside, remove_unfinished, write_atomically
 
 
-@pytest.mark.parametrize("content", ["naïve text\n", b"\x00bytes\r\n", ""])
-def test_the_content_is_written_as_it_is(tmp_path, content):
-    write_atomically(tmp_path / "a", "before")
-    write_atomically(str(tmp_path / "a"), content)
-    assert (tmp_path / "a").read_bytes() == (content.encode() if isinstance(content, str) else content)
-    assert os.listdir(tmp_path) == ["a"]
+@pytest.mark.parametrize("content", ["zweites ü\n", b"\x00bytes\r\n", ""])
+def test_a_file_is_replaced_whole(tmp_path, content):
+    path = tmp_path / "a.txt"
+    write_atomically(path, "first")
+    write_atomically(str(path), content)
+    assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_others_may_read_it_as_the_user_lets_them(tmp_path):
+    before = os.umask(0o022)
+    try:
+        write_atomically(tmp_path / "a.txt", "text")
+    finally:
+        os.umask(before)
+    if os.name == "posix":
+        assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o644
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    write_atomically(tmp_path / "a", "before")
+    path = tmp_path / "a.txt"
+    write_atomically(path, "old")
 
-    def broken(_):
+    def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", broken)
-    with pytest.raises(OSError, match="No space left"):
-        write_atomically(tmp_path / "a", "after")
-    assert (tmp_path / "a").read_text() == "before"
-    assert os.listdir(tmp_path) == ["a"]
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(InputError, match=r"a\.txt cannot be written: No space left on device"):
+        write_atomically(path, "new")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_error_is_of_the_kind_asked_for(tmp_path):
+    class OwnError(CeqlError):
+        pass
+
+    with pytest.raises(OwnError, match="cannot be written"):
+        write_atomically(tmp_path / "absent" / "a.txt", "text", OwnError)
 
 
 def test_only_the_rests_of_this_file_are_removed(tmp_path):
@@ -36,3 +58,11 @@ def test_only_the_rests_of_this_file_are_removed(tmp_path):
         (tmp_path / name).touch()
     remove_unfinished(tmp_path / "a[1]")
     assert sorted(os.listdir(tmp_path)) == sorted(others)
+
+
+def test_files_for_several_stay_apart_and_in_their_folder():
+    names = ["lift", "drag [N]", "drag_[N]", "drag__N_", "a/b", "../b", "ü", "x" * 150, "x" * 151]
+    paths = [beside(Path("folder") / "run.html", name) for name in names]
+    assert paths[0] == Path("folder") / "run-lift.html"
+    assert len(set(paths)) == len(names)
+    assert all(path.parent == Path("folder") and path.suffix == ".html" for path in paths)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import sympy
 from sklearn.base import clone
@@ -13,6 +15,7 @@ from sklearn.base import clone
 from ceql import CEQLRegressor, keeper, load, operators
 from ceql.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, read_checkpoint
 from ceql.data import Dataset
+from ceql.dispatch import Workers
 from ceql.errors import CeqlWarning, InputError
 from ceql.fingerprint import differences, fingerprint
 from ceql.keeper import Keeper
@@ -85,8 +88,8 @@ def test_a_disk_that_is_full_for_a_while_is_mentioned_once(tmp_path, clock, monk
     path = tmp_path / "run.ckpt"
     kept = keeper_at(path, every=5.0)
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
+    def full(path, *_):
+        raise CheckpointError(f"{path} cannot be written: No space left on device.")
 
     with monkeypatch.context() as patch:
         patch.setattr(keeper, "write_atomically", full)
@@ -104,14 +107,14 @@ def test_a_disk_that_is_full_for_a_while_is_mentioned_once(tmp_path, clock, monk
 
 def test_a_search_survives_a_full_disk(tmp_path, monkeypatch):
     plain = CEQLRegressor(**QUICK).fit(X, Y)
-    real = keeper.write_atomically
+    real = os.fsync
 
-    def full(path, content):
-        if content:
+    def full(handle: int) -> None:
+        if os.fstat(handle).st_size:
             raise OSError(28, "No space left on device")
-        real(path, content)
+        real(handle)
 
-    monkeypatch.setattr(keeper, "write_atomically", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.warns(CeqlWarning, match="No space left"):
         model = CEQLRegressor(**QUICK, checkpoint=tmp_path / "run.ckpt").fit(X, Y)
     assert model.sympy() == plain.sympy()
@@ -233,6 +236,17 @@ def test_the_regressor_goes_on_and_keeps_the_path_to_itself(tmp_path):
 def test_what_does_not_go_together(parameters, words):
     with pytest.raises(InputError, match=words):
         CEQLRegressor(**parameters).fit(X, Y)
+
+
+def test_each_of_several_targets_has_a_file_of_its_own(tmp_path, monkeypatch):
+    several = pd.DataFrame({"root": Y, "drag [N]": np.sqrt(X[:, 0] + 0.7)})
+    model = CEQLRegressor(**QUICK, checkpoint=tmp_path / "run.ckpt").fit(X, several)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert [name[:11] for name in names] == ["run-drag__N", "run-root.ck"]
+    monkeypatch.setattr(Workers, "fit", lambda *_: pytest.fail("both have ended"))
+    again = clone(model).fit(X, several)
+    assert all(a.equals(b) for a, b in zip(again.equations_, model.equations_, strict=True))
+    assert [found.starts for found in again.discoveries_] == [found.starts for found in model.discoveries_]
 
 
 def test_a_constant_needs_no_checkpoint(tmp_path):

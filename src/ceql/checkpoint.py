@@ -10,7 +10,8 @@ import io
 import json
 import zipfile
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ import numpy as np
 from ceql import __version__
 from ceql.contenders import ContendersState
 from ceql.errors import CeqlError
-from ceql.expression.tree import as_tree, from_tree
+from ceql.expression import parse_formula
+from ceql.expression.write import write_formula
+from ceql.files import beside
 from ceql.fingerprint import Fingerprint
 from ceql.formula import Formula, make_symbols
 from ceql.hunt import HuntState
@@ -51,6 +54,12 @@ class Checkpoint:
     resume: bool = True  # False: the search starts anew and replaces the file once it has come further
     transient: bool = False  # True: nobody asked for it, so it says nothing beforehand and goes when all is done
 
+    def of_each(self, targets: Sequence[str]) -> tuple[Checkpoint, ...]:
+        """A file of its own for each of several targets: run-lift.ckpt and run-drag.ckpt for run.ckpt."""
+        if len(targets) == 1:
+            return (self,)
+        return tuple(replace(self, path=beside(self.path, name)) for name in targets)
+
 
 @dataclass(frozen=True, eq=False)
 class Ending:
@@ -69,10 +78,16 @@ class SearchState:
     """A search between two rounds."""
 
     turns: TurnsState
+    started_before: int = 0  # starts of a search on few rows that gave way to this one; 0: nothing did
     rounds_beyond_limit: int = 0
     rounds_with_spare: int = 0
     seconds: float = 0.0
     ending: Ending | None = None
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """The larger, the further."""
+        return self.started_before, self.turns.rounds
 
 
 # ---- to bytes -----------------------------------------------------------------------------------------------------
@@ -88,6 +103,7 @@ def to_bytes(state: SearchState, fingerprint: Fingerprint) -> bytes:
         "ceql": __version__,
         "fingerprint": fingerprint,
         "seconds": state.seconds,
+        "started_before": state.started_before,
         "rounds_beyond_limit": state.rounds_beyond_limit,
         "rounds_with_spare": state.rounds_with_spare,
         "turns": {"rounds": state.turns.rounds, "direct": state.turns.direct, "aside": state.turns.aside},
@@ -106,6 +122,7 @@ def _hunt_header(hunt: HuntState) -> dict[str, Any]:
         "params": chunk.params.shape[1],
         "starts": hunt.archive.starts,
         "rounds": hunt.archive.rounds,
+        "tried_closed_form": hunt.tried_closed_form,
         "quiet": hunt.contenders.quiet,
         "edges_too_many": hunt.edges_too_many,
         "spare": None if hunt.spare is None else _formula_header(hunt.spare),
@@ -113,7 +130,8 @@ def _hunt_header(hunt: HuntState) -> dict[str, Any]:
 
 
 def _formula_header(formula: Formula) -> dict[str, Any]:
-    return {"tree": as_tree(formula.expression), "loss": formula.loss, "constants": formula.constants}
+    text, costs = write_formula(formula.expression), {name: int(cost) for name, cost in formula.costs.items()}
+    return {"expression": text, "loss": formula.loss, "constants": formula.constants, "costs": costs}
 
 
 def _ending_header(ending: Ending) -> dict[str, Any]:
@@ -121,12 +139,14 @@ def _ending_header(ending: Ending) -> dict[str, Any]:
 
 
 def _hunt_arrays(hunt: HuntState) -> dict[str, np.ndarray]:
-    chunk, known = hunt.archive.chunk, hunt.contenders.known
+    chunk, founders, known = hunt.archive.chunk, hunt.archive.founders, hunt.contenders.known
     n_edges, n_params = chunk.edges.shape[1], chunk.params.shape[1]
     return {
         "edges": _packed(chunk.edges),
         **_sparse("params", chunk.params),
         "misfit": chunk.misfit,
+        "founder_edges": _packed(np.array([edges for edges, _ in founders], bool).reshape(-1, n_edges)),
+        **_sparse("founder_params", np.array([params for _, params in founders], float).reshape(-1, n_params)),
         "in_domain": chunk.in_domain,
         "tried": _packed(_masks(hunt.tried, n_edges)),
         "known_edges": _packed(np.array([state.edges for state in known], bool).reshape(-1, n_edges)),
@@ -198,6 +218,7 @@ def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SearchState
     hunts = tuple(_hunt(content, arrays, f"{k}.", names) for k, content in enumerate(header["hunts"]))
     return SearchState(
         TurnsState(hunts=hunts, **turns),
+        int(header["started_before"]),
         int(header["rounds_beyond_limit"]),
         int(header["rounds_with_spare"]),
         float(header["seconds"]),
@@ -208,7 +229,9 @@ def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SearchState
 def _formula(content: dict[str, Any], names: tuple[str, ...]) -> Formula:
     symbols = make_symbols(names)
     constants = tuple((float(value), float(error)) for value, error in content["constants"])
-    return Formula(from_tree(content["tree"], symbols), symbols, float(content["loss"]), constants)
+    expression = parse_formula(content["expression"], names, as_written=True)
+    costs = {str(name): int(cost) for name, cost in content["costs"].items()}
+    return Formula(expression, symbols, float(content["loss"]), constants, costs)
 
 
 def _ending(content: dict[str, Any], names: tuple[str, ...]) -> Ending:
@@ -240,12 +263,15 @@ def _hunt(content: dict[str, Any], arrays: dict[str, np.ndarray], prefix: str, n
     known_misfit = np.asarray(arrays[prefix + "known_misfit"], float)
     in_domain = np.asarray(arrays[prefix + "in_domain"], bool)
     chunk = Chunk(masks("edges"), dense("params", len(misfit)), misfit, in_domain)
+    founder_edges = masks("founder_edges")
+    founders = tuple(zip(founder_edges, dense("founder_params", len(founder_edges)), strict=True))
     known = zip(masks("known_edges"), dense("known_params", len(known_misfit)), known_misfit.tolist(), strict=True)
     if not len(chunk.edges) == len(misfit) == len(in_domain):
         raise ValueError("arrays differ in length")
     return HuntState(
-        Archive(chunk, int(content["starts"]), int(content["rounds"])),
+        Archive(chunk, int(content["starts"]), int(content["rounds"]), founders),
         keys("tried"),
+        bool(content["tried_closed_form"]),
         ContendersState(tuple(Reduced(*row) for row in known), keys("reduced"), int(content["quiet"])),
         None if content["spare"] is None else _formula(content["spare"], names),
         float(content["edges_too_many"]),

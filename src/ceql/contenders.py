@@ -16,7 +16,7 @@ import numpy as np
 from ceql.engine import fit
 from ceql.engine.record import network_tape
 from ceql.network import Searchable
-from ceql.pruning import Reduced, removals_of_each
+from ceql.pruning import Needed, Reduced, removals_of_each
 from ceql.schedule import Chunk
 
 _REDUCED = 16  # fits a round
@@ -50,8 +50,8 @@ class ContendersState:
 class Contenders:
     """The best reduced fits so far."""
 
-    def __init__(self, network: Searchable, samples: fit.Samples, threads: int) -> None:
-        self._network, self._samples, self._threads = network, samples, threads
+    def __init__(self, network: Searchable, samples: fit.Samples, threads: int, needed: Needed = ()) -> None:
+        self._network, self._samples, self._threads, self._needed = network, samples, threads, needed
         self._known: dict[bytes, Reduced] = {}
         self._tried: set[bytes] = set()
         self.quiet = 0  # challenges since the best contender was last beaten
@@ -78,7 +78,8 @@ class Contenders:
         fresh = self._most_promising(chunk)
         if len(fresh):
             self._tried.update(edges.tobytes() for edges in chunk.edges[fresh])
-            paths = reduce_all(self._network, self._samples, chunk.edges[fresh], chunk.params[fresh], self._threads)
+            starts = chunk.edges[fresh], chunk.params[fresh]
+            paths = reduce_all(self._network, self._samples, *starts, self._threads, self._needed)
             for state in itertools.chain.from_iterable(paths):
                 self._tried.add(state.edges.tobytes())
                 self._remember(state)
@@ -98,13 +99,18 @@ class Contenders:
 
 
 def reduce_all(
-    network: Searchable, samples: fit.Samples, edges: np.ndarray, params: np.ndarray, threads: int
+    network: Searchable,
+    samples: fit.Samples,
+    edges: np.ndarray,
+    params: np.ndarray,
+    threads: int,
+    needed: Needed = (),
 ) -> list[list[Reduced]]:
     """One path of ever smaller fits for each start, all of them in step so that every thread has work."""
     paths = [[start] for start in _fitted(network, samples, edges, params, _FIRST, threads)]
     growing = [path for path in paths if np.isfinite(path[0].misfit)]
     while growing:
-        smaller = removals_of_each(network, [path[-1].edges for path in growing])
+        smaller = removals_of_each(network, [path[-1].edges for path in growing], needed)
         inherited = [
             np.repeat(path[-1].params[None], len(masks), 0) for path, masks in zip(growing, smaller, strict=True)
         ]

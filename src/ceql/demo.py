@@ -38,7 +38,7 @@ def run_demo(seed: int, out: Path, verbose: bool | None, say: Callable[[str], No
         say(f"  mean squared error {where}: {mean_square(model.predict(x) - y, np.ones(len(y))):.1e} ({len(y)} points)")
     say(f"  the truth was {problem.expression}\n")
     try:
-        from ceql.plotting import plot_surface
+        from ceql.plots.surface import plot_surface
 
         figure = plot_surface(model, samples.X_train, samples.y_train)
         figure.savefig(out, dpi=150)

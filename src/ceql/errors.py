@@ -14,6 +14,10 @@ class InputError(CeqlError):
     """The data or a setting cannot be used as given."""
 
 
+class NotNumericError(InputError, TypeError):
+    """A value that cannot be turned into a number."""
+
+
 class UnknownNameError(CeqlError):
     """A name (operator, recipe, problem, option) that does not exist."""
 
@@ -33,8 +37,9 @@ class CeqlWarning(UserWarning):
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """An error that offers the nearest known name and lists them all."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(name), names, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    folded = {known_name.casefold(): known_name for known_name in names}
+    close = difflib.get_close_matches(str(name).casefold(), folded, n=1)
+    hint = f" Did you mean {folded[close[0]]!r}?" if close else ""
     return UnknownNameError(f"There is no {kind} {name!r}.{hint} Known: {', '.join(names)}.")
 
 

@@ -1,27 +1,34 @@
-"""Files that are whole or not there: written beside their place, then moved into it."""
+"""Files that are there whole or not at all, and names beside them."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-import tempfile
+import re
+import secrets
 from pathlib import Path
+
+from ceql.errors import CeqlError, InputError
 
 _UNFINISHED = ".part"
 
 
-def write_atomically(path: str | Path, content: str | bytes) -> None:
-    """Writes the whole file or nothing, also when the process is killed or the power fails in between."""
+def write_atomically(path: str | Path, content: str | bytes, error: type[CeqlError] = InputError) -> None:
+    """Writes the whole file or nothing: it is built beside its place and then moved there."""
     path = Path(path)
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_UNFINISHED}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(scratch).replace(path)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+        try:
+            with scratch.open("xb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+                file.flush()
+                os.fsync(file.fileno())
+            scratch.replace(path)
+        except BaseException:
+            scratch.unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise error(f"{path} cannot be written: {problem.strerror or problem}.") from problem
 
 
 def remove_unfinished(path: str | Path) -> None:
@@ -34,3 +41,14 @@ def remove_unfinished(path: str | Path) -> None:
 def _literally(name: str) -> str:
     """The name as a pattern that matches nothing else."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+
+
+def beside(path: str | Path, name: str) -> Path:
+    """A file of its own for one of several: run.html and lift give run-lift.html.
+
+    Names that no file can have get a few letters that tell them apart from others.
+    """
+    path = Path(path)
+    plain = re.sub(r"[^\w.-]", "_", name)[:100]
+    mark = "" if plain == name else f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return path.with_name(f"{path.stem}-{plain}{mark}{path.suffix}")

@@ -2,43 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sympy
 
+from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset
 from ceql.expression import (
     compile_numpy,
+    forms,
     node_count,
     parametrise,
     readable,
     refit,
     round_to_errors,
-    smallest,
     snap,
 )
+from ceql.expression.bounded import refit_within
 from ceql.expression.exponents import with_simple_exponents
+from ceql.expression.held import held_numbers, smallest_holding
 from ceql.expression.phases import with_small_phases
+from ceql.expression.refit import refit_reweighted
+from ceql.one_thread import one_thread
 
 _FITTED = 1e-9  # how well the engine's constants are known before they are refitted
 _CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original
 _CERTAIN = 1e-8  # relative standard error below which a constant is known exactly
 _PATIENCE, _GLANCE = 1.0, 0.05  # seconds for the search of a shorter form
+_LARGEST_DENOMINATOR = 12  # of the fractions that constants are rounded to
 
 
 @dataclass(frozen=True, eq=False)
 class Formula:
     expression: sympy.Expr
     symbols: tuple[sympy.Symbol, ...]
-    loss: float  # weighted mean squared error on the training data
+    loss: float  # weighted mean squared error on the training data, or the mean of another loss
     constants: tuple[tuple[float, float], ...] = ()  # value and standard error of each, in the order of `parametrise`
+
+    costs: Mapping[str, int] = field(default_factory=dict)  # operators that count for more than one node
+    surprise: float | None = None  # under a loss that is not of squares: how unlikely the data are, by its criterion
 
     @cached_property
     def complexity(self) -> int:
-        return node_count(self.expression)
+        return node_count(self.expression, self.costs)
 
     @cached_property
     def _compiled(self):
@@ -61,7 +71,13 @@ class Formula:
         return replace(self, expression=expression)
 
     def __str__(self) -> str:
-        return sympy.sstr(self.expression, full_prec=False)
+        return sympy.sstr(_with_decimals(self.expression), full_prec=False)
+
+
+def _with_decimals(expression: sympy.Expr) -> Any:
+    """Known constants are kept as fractions so that nothing moves them; 9.81 is still read as 9.81, not as 981/100."""
+    long = [r for r in expression.atoms(sympy.Rational) if min(abs(r.p), r.q) > _LARGEST_DENOMINATOR]
+    return expression.xreplace({number: sympy.Float(float(number)) for number in long}) if long else expression
 
 
 def make_symbols(names: tuple[str, ...]) -> tuple[sympy.Symbol, ...]:
@@ -74,28 +90,64 @@ def mean_square(residual: np.ndarray, weight: np.ndarray) -> float:
         return float(np.mean(weight * residual**2))
 
 
-def polish(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
-    """The smallest equal form with refined and rounded constants; None where it is undefined on a training point."""
+@one_thread
+def polish(
+    raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
+) -> Formula | None:
+    """The smallest equal form with refined and rounded constants; None where it is undefined on a training point.
+
+    Constraints may rule that form out: then another form, or the one with its constants bounded, or none.
+    """
     rough = _shortened(raw, data, symbols, _PATIENCE)
     if rough is None:
         return None
+    known = tuple(map(float, constraints.known.values()))
     refined = refit(rough, symbols, data.x, data.y, data.weight).expr
-    snapped = snap(refined, symbols, data.x, data.y, data.weight)
+    snapped = snap(refined, symbols, data.x, data.y, data.weight, known=known)
     if len(parametrise(snapped).symbols) < len(parametrise(refined).symbols):
         # A constant that turned out to be 0, 1 or a fraction may allow a shorter form.
-        shorter = smallest(snapped, symbols, data.thinned(_CHECKED_ROWS).x, time_limit=_PATIENCE)
+        held = held_numbers(raw) | (held_numbers(snapped) if known else frozenset())
+        shorter = smallest_holding(snapped, symbols, data.thinned(_CHECKED_ROWS).x, held, time_limit=_PATIENCE)
         snapped = min(snapped, shorter, key=node_count)
-    return _judged(round_to_errors(snapped, symbols, data.x, data.y, data.weight), data, symbols)
+    rounded = round_to_errors(snapped, symbols, data.x, data.y, data.weight)
+    return _judged(_first_allowed(rounded, refined, raw, data, symbols, constraints), data, symbols, constraints)
 
 
-def sketch(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
+@one_thread
+def sketch(
+    raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
+) -> Formula | None:
     """As `polish` in a fraction of the time, for the rows of a front that nobody chose: no constant is snapped."""
     rough = _shortened(raw, data, symbols, _GLANCE)
     if rough is None:
         return None
     few = data.thinned(_CHECKED_ROWS)
     refined = refit(rough, symbols, few.x, few.y, few.weight).expr
-    return _judged(round_to_errors(refined, symbols, few.x, few.y, few.weight), data, symbols)
+    rounded = round_to_errors(refined, symbols, few.x, few.y, few.weight)
+    return _judged(_first_allowed(rounded, refined, raw, few, symbols, constraints), data, symbols, constraints)
+
+
+def _first_allowed(rounded: Any, refined: Any, raw: Any, data: Dataset, symbols: Any, constraints: Constraints) -> Any:
+    """The form that is to be shown if it is allowed, else the first of the others that is; None where none is."""
+    if not constraints or constraints.allows(rounded):
+        return rounded
+    others = _other_forms(refined, raw, data, symbols, constraints)
+    return next((form for form in others if form is not None and constraints.allows(form)), None)
+
+
+def _other_forms(
+    refined: Any, raw: Any, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints
+) -> Iterator[Any]:
+    """Other ways to write the formula, the best first. Unrounded constants may be within bounds, or a column be in."""
+    table = data.x, data.y, data.weight
+    few = data.thinned(_CHECKED_ROWS).x
+    written = [refined, *forms(refined, symbols, _GLANCE, few), refit(raw, symbols, *table).expr]
+    for form in written:
+        yield round_to_errors(form, symbols, *table)
+        yield form
+    if constraints.constants_within is not None:
+        for form in written:
+            yield refit_within(form, symbols, *table, *constraints.constants_within)
 
 
 def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], seconds: float) -> Any:
@@ -103,7 +155,8 @@ def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]
     if not _is_usable(raw, symbols, data):
         return None
     raw = with_simple_exponents(raw, _FITTED)
-    short = smallest(raw, symbols, data.thinned(_CHECKED_ROWS).x, accuracy=_FITTED, time_limit=seconds)
+    few = data.thinned(_CHECKED_ROWS).x
+    short = smallest_holding(raw, symbols, few, held_numbers(raw), accuracy=_FITTED, time_limit=seconds)
     return with_small_phases(_without_idle_abs(short, symbols, data))
 
 
@@ -125,29 +178,35 @@ def _without_idle_abs(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: 
     return raw.xreplace(turned) if turned else raw
 
 
-def _judged(expression: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> Formula | None:
-    if not _is_usable(expression, symbols, data):
+def _judged(
+    expression: sympy.Expr | None, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints
+) -> Formula | None:
+    if expression is None or not _is_usable(expression, symbols, data):
         return None
     value = Formula(expression, symbols, np.inf)(data.x)
     loss = mean_square(value - data.y, data.weight)
-    return Formula(expression, symbols, loss, constants=_constants(expression, symbols, data))
+    return Formula(expression, symbols, loss, constants_of(expression, symbols, data), constraints.costs)
 
 
-def constant_formula(data: Dataset) -> Formula:
-    """The simplest formula of all, the mean; it opens every front."""
+def constant_formula(data: Dataset, constraints: Constraints = NONE) -> Formula:
+    """The simplest formula of all, the mean, or the bound next to it; it opens every front."""
     symbols = make_symbols(data.names)
     value = float(np.average(data.y, weights=data.weight))
+    if constraints.constants_within is not None:
+        value = float(np.clip(value, *constraints.constants_within))
     if value.is_integer() and abs(value) < 1e15:
         return Formula(sympy.Integer(int(value)), symbols, mean_square(data.y - value, data.weight))
     expression = round_to_errors(sympy.Float(value), symbols, data.x, data.y, data.weight)
     loss = mean_square(data.y - float(expression), data.weight)
-    return Formula(expression, symbols, loss, _constants(expression, symbols, data))
+    return Formula(expression, symbols, loss, constants_of(expression, symbols, data))
 
 
-def in_readable_form(formula: Formula, data: Dataset) -> Formula:
-    """The form with the shortest constants; the formula as it is where no form has shorter ones."""
+def in_readable_form(formula: Formula, data: Dataset, constraints: Constraints = NONE) -> Formula:
+    """The form with the shortest constants; the formula as it is where no allowed form has shorter ones."""
     few = data.thinned(_CHECKED_ROWS)
     other = readable(formula.expression, formula.symbols, few.x, few.y)
+    if not constraints.allows(other):
+        return formula
     return formula.with_expression(min(formula.expression, other, key=_digits))
 
 
@@ -157,7 +216,25 @@ def _digits(expression: sympy.Expr) -> int:
     return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)
 
 
-def _constants(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:
+def reweighted(formula: Formula, data: Dataset, weigh: Callable[[np.ndarray], np.ndarray], rounds: int) -> Formula:
+    """The formula with its constants fitted by weights that depend on its values; as it was where that fails."""
+    expression = refit_reweighted(formula.expression, formula.symbols, data.x, data.y, weigh, rounds)
+    return formula.with_expression(expression) if _is_usable(expression, formula.symbols, data) else formula
+
+
+def rounded_by(formula: Formula, data: Dataset) -> Formula:
+    """The formula with its constants rounded to their errors, by the weights of these data."""
+    expression = round_to_errors(formula.expression, formula.symbols, data.x, data.y, data.weight)
+    return formula.with_expression(expression)
+
+
+def with_errors(formula: Formula, data: Dataset) -> Formula:
+    """The formula with the standard errors that its constants have by the weights of these data."""
+    return replace(formula, constants=constants_of(formula.expression, formula.symbols, data))
+
+
+def constants_of(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:
+    """Each decimal constant with its standard error, in the order of `parametrise`."""
     if not parametrise(expression).symbols:
         return ()
     fitted = refit(expression, symbols, data.x, data.y, data.weight, max_iterations=0)

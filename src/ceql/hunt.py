@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ceql import search as searching
 from ceql.aims import Aim
-from ceql.closed_form import fraction
+from ceql.closed_form import fraction, product, sparse_sum
+from ceql.constraints import NONE, Constraints
 from ceql.contenders import Contenders, ContendersState
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
 from ceql.engine.record import network_tape
+from ceql.expression.embedding import embed
 from ceql.expression.extract import in_units, upright
 from ceql.expression.glance import short_text
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
@@ -30,6 +32,7 @@ from ceql.selection import criterion
 _HITS_TRIED = 6  # exact fits that are eliminated
 _NEAR, _MISSES_TRIED = 1e-9, 2  # fits below this misfit may hide an exact one; so many a round are eliminated
 _FRACTIONS_NEED = {"mul", "div"}
+_IN_CLOSED_FORM = ("log", "sin", "cos", "exp")
 _SHORT_FRACTION = 14  # terms, above and below the line together
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
@@ -49,6 +52,7 @@ class HuntState:
 
     archive: searching.Archive
     tried: frozenset[bytes]
+    tried_closed_form: bool
     contenders: ContendersState
     spare: Formula | None
     edges_too_many: float
@@ -67,41 +71,80 @@ class Hunt:
         workers: Workers,
         deadline: float,
         max_complexity: int | None = None,
+        constraints: Constraints = NONE,
     ) -> None:
-        self.data, self.aim, self.network, self.threads = data, aim, network, workers.threads_here
+        self.network, self.threads = network, workers.threads_here
+        self._search = settings, seed, workers, deadline
+        self.constraints, self._needed = constraints, settings.prior.needed
         self.scaling = Scaling.of(aim.x, aim.y)
-        x, y = self.scaling.apply(aim.x, aim.y)
-        self.samples = fit.Samples.of(x, y, aim.weight / (1.0 + y**2))
-        self.plain = fit.Samples.of(x, y, aim.weight)
-        self.tolerance = searching.EXACT * mean_square(y, aim.weight)
         self.symbols = make_symbols(data.names)
         self.archive = searching.empty_archive(network)
-        self._search_from = partial(searching.search, network, self.samples, settings, seed, workers, deadline=deadline)
-        self._rounds = self._search_from(self.archive)
-        self._tried: set[bytes] = set()
+        self._begin(data, aim)
         self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
-        self.contenders = Contenders(network, self.plain, self.threads)
         self._glance = b"", ""
         self._limit = np.inf if max_complexity is None else max_complexity
         self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
 
+    def _begin(self, data: Dataset, aim: Aim) -> None:
+        """Everything that depends on the weights of the rows."""
+        self.data, self.aim = data, aim
+        x, y = self.scaling.apply(aim.x, aim.y)
+        self.samples = fit.Samples.of(x, y, aim.weight / (1.0 + y**2))
+        self.plain = fit.Samples.of(x, y, aim.weight)
+        self.tolerance = searching.EXACT * mean_square(y, aim.weight)
+        self._rounds = searching.search(self.network, self.samples, *self._search, self.archive)
+        self._tried: set[bytes] = set()
+        self._tried_closed_form = False
+        self.contenders = Contenders(self.network, self.plain, self.threads, self._needed)
+
     @property
     def state(self) -> HuntState:
-        tried = frozenset(self._tried)
-        return HuntState(self.archive, tried, self.contenders.state, self.spare, self._edges_too_many)
+        tried, contenders = frozenset(self._tried), self.contenders.state
+        return HuntState(self.archive, tried, self._tried_closed_form, contenders, self.spare, self._edges_too_many)
 
     def restore(self, state: HuntState) -> None:
         chunk = state.archive.chunk
         if (chunk.edges.shape[1], chunk.params.shape[1]) != (self.network.n_edges, self.network.n_params):
             raise ValueError("it is of another network")
-        self.archive, self._rounds = state.archive, self._search_from(state.archive)
-        self._tried = set(state.tried)
+        self.archive = state.archive
+        self._begin(self.data, self.aim)
+        self._tried, self._tried_closed_form = set(state.tried), state.tried_closed_form
         self.contenders.restore(state.contenders)
         self.spare, self._edges_too_many = state.spare, state.edges_too_many
 
+    def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
+        """Goes on with other weights of the rows: `data` has those of all, `weight` those of the rows searched."""
+        self.archive = searching.judged_anew(self.archive, self.network, self._samples_with(weight))
+        self._begin(data, replace(self.aim, weight=weight))
+
+    def _samples_with(self, weight: np.ndarray) -> fit.Samples:
+        return fit.Samples.of(self.samples.x, self.samples.y, weight / (1.0 + self.samples.y**2))
+
+    def found(self, guesses: Sequence[Any]) -> None:
+        """Formulas in the user's columns as parents of the search, as far as they fit into the library."""
+        if not isinstance(self.network, Network) or not self.aim.is_direct:
+            return
+        scales = self.scaling.x, self.scaling.y
+        placed = [embed(g, self.network, self.aim.symbols, *scales, late) for g in guesses for late in (False, True)]
+        founders = tuple(pair for pair in placed if pair is not None)
+        if founders:
+            edges, params = zip(*founders, strict=True)
+            known = searching.with_fits(self.archive, edges, params)
+            archive = searching.judged_anew(known, self.network, self.samples)
+            self.archive = replace(archive, founders=founders)
+            self._begin(self.data, self.aim)
+
+    def admit(self, state: Reduced) -> None:
+        """Puts a fit that was made elsewhere into the archive."""
+        self.archive = searching.with_fits(self.archive, [state.edges], [state.params])
+
+    def expression(self, state: Reduced) -> Any:
+        """The raw formula of a fit, in the user's units."""
+        return self._formula(state, lambda raw, *_: raw)
+
     def next_round(self) -> list[Formula]:
         """Fits another round of starts; gives the exact formulas it led to. What needs no search comes first."""
-        if self.archive.rounds == 0 and (closed := self._closed_form()):
+        if self.archive.rounds == 0 and (closed := self.closed_form()):
             return closed
         self.archive = next(self._rounds)
         exact = self._exact_formulas()
@@ -109,22 +152,51 @@ class Hunt:
             self.contenders.challenge(self.archive.chunk)
         return exact
 
-    def _closed_form(self) -> list[Formula]:
-        if not isinstance(self.network, Network) or not _FRACTIONS_NEED.issubset(op.name for op in self.network.units):
+    def _operators(self) -> set[str]:
+        """The names of what a closed form may be made of; a template is filled in by the search alone."""
+        return {op.name for op in self.network.units} if isinstance(self.network, Network) else set()
+
+    def _fraction(self) -> list[Formula]:
+        if not _FRACTIONS_NEED.issubset(self._operators()):
             return []
         symbols = [s / float(k) for s, k in zip(self.aim.symbols, self.scaling.x, strict=True)]
         counted = self.aim.weight > 0.0
         found = fraction(self.plain.x[counted], self.plain.y[counted], symbols)
-        if found is None:
-            return []
-        formula = polish(self.aim.back(self.scaling.y * found.expression), self.data, self.symbols)
-        if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
+        formula = None if found is None else self._exact(self.scaling.y * found.expression)
+        if found is None or formula is None:
             return []
         if found.is_linear or found.terms <= _SHORT_FRACTION:
             return [formula]
         # Several separate poles make one long fraction. The search may find them apart, which is shorter.
         self.spare = formula
         return []
+
+    def closed_form(self) -> list[Formula]:
+        """What needs no search; it is looked for only once."""
+        if self._tried_closed_form:
+            return []
+        self._tried_closed_form = True
+        return self._fraction() or self._product_or_sum()
+
+    def _product_or_sum(self) -> list[Formula]:
+        operators = self._operators()
+        if not _FRACTIONS_NEED.issubset(operators):
+            return []
+        counted = self.aim.weight > 0.0
+        x, y = self.aim.x[counted], self.aim.y[counted]
+        functions = tuple(name for name in _IN_CLOSED_FORM if name in operators)
+        for method in (product, sparse_sum):
+            found = method(x, y, self.aim.symbols, functions)
+            if found is not None and (formula := self._exact(found)) is not None:
+                return [formula]
+        return []
+
+    def _exact(self, found: Any) -> Formula | None:
+        """The formula for y that this expression for the aim leads to, if it is exact and not too large."""
+        formula = polish(self.aim.back(found), self.data, self.symbols, self.constraints)
+        if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
+            return None
+        return formula
 
     @property
     def _exact_loss(self) -> float:
@@ -147,7 +219,7 @@ class Hunt:
             return False
         sizes = chunk.edges.sum(axis=1)
         best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
-        reached = np.flatnonzero(best < 2.0 * best.min())
+        reached = np.flatnonzero(best <= 2.0 * best.min())
         return len(best) - 1 - reached[0] >= 6
 
     def has_settled(self) -> bool:
@@ -166,22 +238,27 @@ class Hunt:
     def _neighbours(self) -> np.ndarray:
         return neighbours(self.plain.x)
 
-    def front(self, deadline: float = np.inf) -> list[Formula]:
-        """Approximate formulas of all sizes; those that may be chosen get the full effort, within the time there is."""
+    def front(self, deadline: float = np.inf) -> Iterator[list[Formula]]:
+        """Approximate formulas of all sizes; those that may be chosen get the full effort, within the time there is.
+
+        Yields what there is again and again as it grows, for those who cannot wait; the last is the front.
+        """
         drawn: list[tuple[Formula, Reduced]] = []
         for state in self._states():
             if (formula := self._formula(state, sketch)) is not None:
                 drawn.append((formula, state))
+                yield [formula for formula, _ in drawn]
             if len(drawn) >= _DRAWN_ANYWAY and time.monotonic() > deadline:
                 break
         drawn = _without_twins(sorted(drawn, key=lambda pair: self._rank(pair[0])))
         formulas = [formula for formula, _ in drawn]
+        yield formulas
         for _, state in drawn[:_FINISHED]:
             if len(formulas) > len(drawn) and time.monotonic() > deadline:
                 break
             if (formula := self._formula(state, polish)) is not None:
-                formulas.append(formula)
-        return formulas
+                formulas = [*formulas, formula]
+                yield formulas
 
     def _rank(self, formula: Formula) -> tuple[bool, float]:
         return formula.complexity > self._limit, criterion(formula, len(self.data.y))
@@ -213,7 +290,7 @@ class Hunt:
         for index in chosen:
             start = self._reduced(index)
             allowed = max(self.tolerance, 10.0 * start.misfit)
-            path = eliminate(self.network, self.plain, start, allowed, self.threads, self.tolerance)
+            path = eliminate(self.network, self.plain, start, allowed, self.threads, self.tolerance, self._needed)
             exact = [step for step in path if step.misfit <= self.tolerance]
             if exact:
                 survivors[exact[-1].edges.tobytes()] = exact[-1]
@@ -237,7 +314,7 @@ class Hunt:
         contenders = _distinct(self.contenders.ranked())[:_CONTENDERS]
         steps: dict[int, Reduced] = {}
         for start in contenders[:2]:
-            for step in eliminate(self.network, self.plain, start, 0.0, self.threads)[1:]:
+            for step in eliminate(self.network, self.plain, start, 0.0, self.threads, needed=self._needed)[1:]:
                 size = int(step.edges.sum())
                 if size not in steps or step.misfit < steps[size].misfit:
                     steps[size] = step
@@ -255,7 +332,7 @@ class Hunt:
         mask = self.network.parameter_mask(edges[None], imaginary=False)
         fits = fit.levenberg(network_tape(self.network), self.plain, np.zeros(mask.shape), mask, fit.Levenberg(30))
         start = Reduced(edges, fits.params[0], float(fits.misfit[0]))
-        return eliminate(self.network, self.plain, start, 0.0, self.threads)
+        return eliminate(self.network, self.plain, start, 0.0, self.threads, needed=self._needed)
 
     def _best_per_size(self) -> list[Reduced]:
         chunk = self.archive.chunk
@@ -278,7 +355,7 @@ class Hunt:
     def _formula(self, state: Reduced, finish: Callable[..., Finished]) -> Finished:
         params = upright(self.network, state.edges, state.params, self.samples.x)
         raw = in_units(self.network, state.edges, params, self.aim.symbols, self.scaling)
-        return finish(self.aim.back(raw), self.data, self.symbols)
+        return finish(self.aim.back(raw), self.data, self.symbols, self.constraints)
 
 
 def _falling(best: dict[int, Reduced]) -> list[Reduced]:

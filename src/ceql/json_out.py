@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import click
+from ceql.files_out import is_standard_output, write_text
 
-
-def is_standard_output(path: Path) -> bool:
-    return str(path) == "-"
+__all__ = ["as_text", "is_standard_output", "write_json"]
 
 
 def as_text(content: Any) -> str:
@@ -18,7 +16,4 @@ def as_text(content: Any) -> str:
 
 
 def write_json(path: Path, content: Any) -> None:
-    if is_standard_output(path):
-        click.echo(as_text(content), nl=False)
-    else:
-        path.write_text(as_text(content), encoding="utf-8")
+    write_text(path, as_text(content))

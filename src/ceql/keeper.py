@@ -26,7 +26,7 @@ class Keeper:
         self._latest: SearchState | None = None
         self._written: SearchState | None = None
         self.kept: SearchState | None = None  # what the search goes on from
-        self._rounds_there = 0  # of a file that is replaced only when the search has come further
+        self._there = (0, 0)  # the progress of a file that is replaced only when the search has come further
         self._is_ours = self._complained = False
         if checkpoint is None:
             return
@@ -39,7 +39,7 @@ class Keeper:
         if checkpoint.resume:
             self.kept = self._latest = self._written = there
         elif there is not None:
-            self._rounds_there = there.turns.rounds
+            self._there = there.progress
         self._is_ours = there is not None
         if not checkpoint.transient:
             self._require_place()
@@ -67,17 +67,17 @@ class Keeper:
 
     def _require_place(self) -> None:
         """Complains now rather than after an hour."""
+        probe = self._path.with_name(f".{self._path.name}.probe")
         try:
             remove_unfinished(self._path)
             if self._path.is_dir():
                 raise IsADirectoryError(None, "it is a folder")
-            probe = self._path.with_name(f".{self._path.name}.probe")
-            write_atomically(probe, b"")
+            write_atomically(probe, b"", CheckpointError)
             probe.unlink()
-        except OSError as error:
+        except (OSError, CheckpointError) as error:
             raise CheckpointError(
-                f"The checkpoint {self._path} cannot be written: {error.strerror or error}. Name a file in a folder "
-                "that exists and may be written to."
+                f"The checkpoint {self._path} cannot be written: {_reason(error)}. Name a file in a folder that exists "
+                "and may be written to."
             ) from error
 
     def ending(self, time_limit: float) -> Ending | None:
@@ -91,6 +91,11 @@ class Keeper:
         if ending is not None:
             return ending.seconds
         return 0.0 if self.kept is None else self.kept.seconds
+
+    @property
+    def started_before(self) -> int:
+        """Starts of an earlier stage of what the search goes on from."""
+        return 0 if self.kept is None else self.kept.started_before
 
     def restore(self, turns: Turns) -> SearchState:
         """Brings turns that were just made to where the search was; gives the state it is in now."""
@@ -117,24 +122,22 @@ class Keeper:
         state = self._latest
         if self._checkpoint is None or state is None or state is self._written:
             return
-        if state.turns.rounds < self._rounds_there:
+        if state.progress < self._there:
             return
         begin = time.monotonic()
         try:
-            write_atomically(self._path, to_bytes(state, self._fingerprint))
+            write_atomically(self._path, to_bytes(state, self._fingerprint), CheckpointError)
             self._written, self._is_ours = state, True
-        except OSError as error:
+        except CheckpointError as error:
             self._complain(error)
         now = time.monotonic()
         self._next = now + max(self._checkpoint.every, (now - begin) / _SHARE)
 
-    def _complain(self, error: OSError) -> None:
+    def _complain(self, error: CheckpointError) -> None:
         """Once. It is tried again later, for a disk may have room again."""
         if not self._complained:
             self._complained = True
-            reason = error.strerror or error
-            words = f"The checkpoint {self._path} cannot be written: {reason}. The search goes on all the same."
-            warnings.warn(words, CeqlWarning, stacklevel=2)
+            warnings.warn(f"The checkpoint {error} The search goes on all the same.", CeqlWarning, stacklevel=2)
 
     def end(self, ending: Ending) -> None:
         """Writes the last complete round with what was found; nothing stays of a file that nobody asked for."""
@@ -146,3 +149,8 @@ class Keeper:
             self.write()
         elif is_done and self._is_ours:
             self._path.unlink(missing_ok=True)
+
+
+def _reason(error: Exception) -> str:
+    cause = error if isinstance(error, OSError) else error.__cause__
+    return (isinstance(cause, OSError) and cause.strerror) or str(error)

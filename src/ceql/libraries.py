@@ -32,8 +32,8 @@ def papers_layers() -> Layers:
 LIBRARIES: dict[str, Layers] = {"default": three_layers(DEFAULT_OPERATORS), "paper": papers_layers()}
 
 
-def search_network(n_inputs: int, operators: str | Sequence[str] | None = None) -> Network:
-    """The library as a network in which every sum has a bias and sees all before it."""
+def search_network(n_inputs: int, operators: str | Sequence[str] | None = None, without: Sequence[str] = ()) -> Network:
+    """The library less those in `without`, as a network in which every sum has a bias and sees all before it."""
     if operators is None:
         operators = "default"
     if isinstance(operators, str):
@@ -42,4 +42,8 @@ def search_network(n_inputs: int, operators: str | Sequence[str] | None = None) 
         layers = LIBRARIES[operators]
     else:
         layers = three_layers(operators)
+    if without:
+        layers = tuple(left for layer in layers if (left := tuple(name for name in layer if name not in without)))
+    if not layers:
+        raise InputError("The constraint `without` leaves no operator: name fewer there or more in `operators`.")
     return Network(n_inputs, layers, skip="all", bias=True)

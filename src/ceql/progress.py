@@ -63,7 +63,7 @@ class _Line:
 
 def describe(progress: Progress, formula: str = "") -> str:
     """Everything but the bar; the formula comes last because it may not fit."""
-    parts = [f"{progress.starts:,} starts", f"loss {progress.best_loss:.2g}", progress.message]
+    parts = [progress.target, f"{progress.starts:,} starts", f"loss {progress.best_loss:.2g}", progress.message]
     words = ", ".join(part for part in [*parts, _done_and_left(progress)[1]] if part)
     return f"{words}: {formula}" if formula else words
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ceql.engine import fit
 from ceql.engine.record import network_tape
-from ceql.network import Searchable, clean_up
+from ceql.network import Network, Searchable, clean_up
+from ceql.network.nesting import permitted
 
 
 def drop_small(network: Searchable, edges: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
@@ -42,18 +43,27 @@ def drop_least_important(
     return edges
 
 
-def removals(network: Searchable, edges: np.ndarray) -> np.ndarray:
+Needed = Sequence[Sequence[int]]  # groups of inputs, of each of which one must stay in use
+
+
+def removals(network: Searchable, edges: np.ndarray, needed: Needed = ()) -> np.ndarray:
     """Every mask that one removal and its clean-up lead to, (candidates, n_edges); equal ones are given once."""
-    return removals_of_each(network, [edges])[0]
+    return removals_of_each(network, [edges], needed)[0]
 
 
-def removals_of_each(network: Searchable, masks: Sequence[np.ndarray]) -> list[np.ndarray]:
+def removals_of_each(network: Searchable, masks: Sequence[np.ndarray], needed: Needed = ()) -> list[np.ndarray]:
     """The removals of several masks; one clean-up of all of them costs hardly more than that of one."""
     counts = [int(edges.sum()) for edges in masks]
     candidates = np.repeat(np.array(masks), counts, axis=0)
     candidates[np.arange(sum(counts)), np.concatenate([np.flatnonzero(edges) for edges in masks])] = False
     parts = np.split(clean_up(network, candidates), np.cumsum(counts)[:-1])
-    return [_distinct(part) for part in parts]
+    return [_keeping(network, _distinct(part), needed) for part in parts]
+
+
+def _keeping(network: Searchable, masks: np.ndarray, needed: Needed) -> np.ndarray:
+    if not needed or not isinstance(network, Network):
+        return masks
+    return masks[permitted(network, masks, needed=needed)]
 
 
 def _distinct(masks: np.ndarray) -> np.ndarray:
@@ -77,6 +87,7 @@ def eliminate(
     tolerance: float,
     threads: int = 1,
     exact: float | None = None,
+    needed: Needed = (),
 ) -> list[Reduced]:
     """Drops one edge after the other, refitting each time, until no more can go.
 
@@ -91,7 +102,9 @@ def eliminate(
         now = path[-1]
         if now.misfit <= exact:
             tolerance = exact
-        candidates = removals(network, now.edges)
+        candidates = removals(network, now.edges, needed)
+        if not len(candidates):
+            break
         masks = network.parameter_mask(candidates, imaginary=False)
         params = np.repeat(now.params[None], len(candidates), axis=0)
         fits = fit.levenberg(

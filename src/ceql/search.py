@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ceql.dispatch import Work, Workers
 from ceql.engine import fit
+from ceql.engine.record import network_tape
 from ceql.network import Network, Searchable
-from ceql.network.sampling import Prior, draw, mutate
+from ceql.network.sampling import Prior, draw, graft, mutate
 from ceql.schedule import Chunk, Schedule
 from ceql.spectrum import peaks
 
@@ -28,6 +29,7 @@ class SearchSettings:
     oscillating: float = 0.5  # share of starts whose sines begin at frequencies spread over decades
     fastest: float = 30.0  # the highest of these, in radians per unit of scaled input
     in_rhythm: float = 0.3  # share of starts whose sines begin at peaks of the periodogram
+    founders_share: float = 0.4  # of the mutants, children of the user's guesses
     prior: Prior = field(default_factory=Prior)
     schedule: Schedule = field(default_factory=Schedule)
 
@@ -39,6 +41,7 @@ class Archive:
     chunk: Chunk
     starts: int = 0
     rounds: int = 0
+    founders: tuple[tuple[np.ndarray, np.ndarray], ...] = ()  # edges and parameters that stay parents for good
 
     @property
     def hits(self) -> np.ndarray:
@@ -70,6 +73,7 @@ def merge(archive: Archive, new: Chunk, starts: int, n_samples: int, kept_per_si
         Chunk(both.edges[order], both.params[order], both.misfit[order], both.in_domain[order]),
         archive.starts + starts,
         archive.rounds + 1,
+        archive.founders,
     )
 
 
@@ -79,7 +83,7 @@ def propose(
     """The starts of the next round: live edges and initial parameters. `rhythms` are frequencies seen per input."""
     rng = np.random.default_rng([seed, archive.rounds])
     count = settings.round_size
-    n_mutants = int(settings.mutant_share * count) if archive.rounds else 0
+    n_mutants = int(settings.mutant_share * count) if len(archive.chunk.misfit) else 0
     edges = draw(network, count - n_mutants, rng, settings.prior)
     params = rng.normal(0.0, settings.start_scale, (count, network.n_params))
     spread = rng.random((count, 1)) < settings.oscillating
@@ -90,14 +94,33 @@ def propose(
         params = network.started(params, rng)
     if n_mutants:
         parents = choose_parents(archive, n_mutants, rng)
-        children = mutate(network, archive.chunk.edges[parents], rng, settings.prior)
+        of_parents, inherited_params, founded = _with_founders(archive, parents, settings.founders_share, rng)
+        children = mutate(network, of_parents, rng, settings.prior)
+        if founded.any():
+            grafted = np.flatnonzero(founded)[::2]
+            children[grafted] = graft(network, of_parents[grafted], rng, settings.prior)
         edges = np.concatenate([edges, children])
-        inherits = rng.random(n_mutants) < settings.inherit_share
+        inherits = (rng.random(n_mutants) < settings.inherit_share) | founded
         rows = count - n_mutants + np.flatnonzero(inherits)
-        inherited = archive.chunk.params[parents[inherits]]
+        inherited = inherited_params[inherits]
         known = inherited != 0.0
         params[rows] = np.where(known, inherited, params[rows] * np.where(network.is_imaginary, 0.5, 0.3))
     return edges, params
+
+
+def _with_founders(
+    archive: Archive, parents: np.ndarray, share: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Edges and parameters of the parents, some replaced by founders where there are any, and which these are."""
+    edges, params = archive.chunk.edges[parents], archive.chunk.params[parents]
+    founded = np.zeros(len(parents), bool)
+    if archive.founders:
+        founded = rng.random(len(parents)) < share
+        rows = np.flatnonzero(founded)
+        which = rng.integers(len(archive.founders), size=len(rows))
+        edges[rows] = np.array([archive.founders[k][0] for k in which]).reshape(len(rows), -1)
+        params[rows] = np.array([archive.founders[k][1] for k in which]).reshape(len(rows), -1)
+    return edges, params, founded
 
 
 def _follow_rhythms(
@@ -140,16 +163,37 @@ def empty_archive(network: Searchable) -> Archive:
     return Archive(none)
 
 
+def with_fits(archive: Archive, edges: Sequence[np.ndarray], params: Sequence[np.ndarray]) -> Archive:
+    """The archive with these fits in front, not yet judged."""
+    count = len(edges)
+    new = Chunk(np.array(edges), np.array(params), np.full(count, np.inf), np.ones(count, bool))
+    return replace(archive, chunk=Chunk.concatenate([new, archive.chunk]))
+
+
+def judged_anew(archive: Archive, network: Searchable, samples: fit.Samples) -> Archive:
+    """The archive with the misfits that its fits have on other samples, best first."""
+    chunk = archive.chunk
+    if not len(chunk.misfit):
+        return archive
+    masks = network.parameter_mask(chunk.edges, imaginary=False)
+    misfit = fit.objective(network_tape(network), samples, chunk.params, masks).misfit
+    chunk = replace(chunk, misfit=np.where(np.isfinite(misfit), misfit, np.inf))
+    order = np.argsort(score(chunk, len(samples.y)), kind="stable")
+    parts = (chunk.edges, chunk.params, chunk.misfit, chunk.in_domain)
+    return replace(archive, chunk=Chunk(*(part[order] for part in parts)))
+
+
 def search(
     network: Searchable,
     samples: fit.Samples,
     settings: SearchSettings,
     seed: int,
     workers: Workers,
-    archive: Archive,
     deadline: float = np.inf,
+    archive: Archive | None = None,
 ) -> Iterator[Archive]:
-    """Goes on from this archive and yields it anew after every round, for as long as it is asked."""
+    """Yields the archive after every round, for as long as it is asked; `archive` is what an earlier search left."""
+    archive = archive or empty_archive(network)
     rhythms = peaks(samples.x, samples.y) if network.is_frequency.any() else ()
 
     def fit_chunks(starts: list[tuple[np.ndarray, np.ndarray]]) -> list[Chunk]:

@@ -36,7 +36,7 @@ def gains(front: Sequence[Formula]) -> np.ndarray:
     """How much each row lowers the logarithm of the loss per node it adds (PySR's score)."""
     score = np.zeros(len(front))
     for k in range(1, len(front)):
-        step = front[k].complexity - front[k - 1].complexity
+        step = max(1, front[k].complexity - front[k - 1].complexity)
         score[k] = (np.log(floor(front[k - 1].loss)) - np.log(floor(front[k].loss))) / step
     return score
 
@@ -65,5 +65,6 @@ def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float) -
 def criterion(formula: Formula, n_samples: int) -> float:
     """The Bayesian information criterion with a price on structure: every node could have been another."""
     constants = len(parametrise(formula.expression).symbols)
-    nodes = structure_count(formula.expression)
-    return n_samples * np.log(floor(formula.loss)) + np.log(n_samples) * (constants + 1) + 2.0 * nodes
+    nodes = structure_count(formula.expression, formula.costs)
+    misfit = n_samples * np.log(floor(formula.loss)) if formula.surprise is None else formula.surprise
+    return misfit + np.log(n_samples) * (constants + 1) + 2.0 * nodes

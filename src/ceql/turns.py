@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, cycle, islice
+from itertools import cycle, islice
 
 import numpy as np
 
-from ceql.aims import Aim, only, reduced, relevant, smooth_error, towards, usable_targets, with_logs
+from ceql.aims import (
+    Aim,
+    independent_parts,
+    only,
+    reduced,
+    relevant,
+    sampled,
+    smooth_error,
+    towards,
+    usable_targets,
+    with_logs,
+)
+from ceql.data import Dataset
 from ceql.formula import Formula
 from ceql.hunt import Hunt, HuntState
 
@@ -32,17 +44,33 @@ class Turns:
     """The hunts of a search. Those that are not needed for an easy formula are only made when it was not found."""
 
     def __init__(
-        self, aim: Aim, operators: tuple[str, ...], hunt_for: Callable[[Aim], Hunt], aside: bool = True
+        self,
+        aim: Aim,
+        operators: tuple[str, ...],
+        hunt_for: Callable[[Aim], Hunt],
+        aside: bool = True,
+        required: Sequence[int] = (),
+        rows: int | None = None,
     ) -> None:
-        self._operators, self._hunt_for = operators, hunt_for
-        few = _few_columns(aim) if aside else aim
-        self.mains = [hunt_for(few), hunt_for(aim)] if few is not aim else [hunt_for(aim)]
-        self.hunts = list(self.mains)
+        """The search looks at `rows` of the aim; what columns it needs, and in which combination, is read off all."""
+        self._operators, self._hunt_for, self.rows = (
+            operators,
+            hunt_for,
+            rows if rows is not None and len(aim.y) > rows else None,
+        )
+        self._aim = few = _few_columns(aim, required) if aside else aim
+        self.hunts: list[Hunt] = []
+        self.mains = self._made([few, aim] if few is not aim else [aim])
         self._direct = cycle(self.mains)
-        self._aside: Iterator[Hunt] | None = None
-        self._rounds = self._direct_turns = self._aside_turns = 0
+        self._asides: Iterator[Hunt] | None = None
+        self.rounds = self._direct_turns = self._aside_turns = 0
         self._has_asides = aside
         self._noise_at_most = smooth_error(few)
+
+    def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
+        """Goes on with other weights of the rows; hunts yet to be made take them over from the first."""
+        for hunt in self.hunts:
+            hunt.reweigh(data, weight)
 
     @property
     def sees_noise(self) -> bool:
@@ -60,11 +88,11 @@ class Turns:
 
     def next_hunt(self) -> Hunt:
         """Noisy data mostly get y itself: the other aims distort the noise and serve to find exact formulas."""
-        self._rounds += 1
-        if not self._has_asides or self._rounds <= len(self.mains):
+        self.rounds += 1
+        if not self._has_asides or self.rounds <= len(self.mains):
             return self._next_main()
         period = _SELDOM if self.sees_noise else 2
-        if self._rounds % period:
+        if self.rounds % period:
             return self._next_main()
         return self._next_aside() or self._next_main()
 
@@ -74,14 +102,12 @@ class Turns:
 
     def _next_aside(self) -> Hunt | None:
         self._aside_turns += 1
-        if self._aside is None:
-            self._aside = self._hunts_aside(self.mains[0].aim)
-        return next(self._aside, None)
+        return next(self._aside(), None)
 
     @property
     def state(self) -> TurnsState:
         hunts = tuple(hunt.state for hunt in self.hunts)
-        return TurnsState(self._rounds, self._direct_turns, self._aside_turns, hunts)
+        return TurnsState(self.rounds, self._direct_turns, self._aside_turns, hunts)
 
     def restore(self, state: TurnsState) -> None:
         """Makes turns that were just made go on where those of `state` were; a ValueError where they do not match."""
@@ -89,34 +115,59 @@ class Turns:
             raise ValueError("the numbers of rounds do not agree")
         if not 0 <= min(state.direct, state.aside) <= max(state.direct, state.aside) <= state.rounds:
             raise ValueError("the numbers of turns do not agree")
+        if len(state.hunts) > len(self.mains):
+            self.asides()
         for _ in range(state.direct):
             self._next_main()
         for _ in range(state.aside):
             self._next_aside()
-        self._rounds = state.rounds
+        self.rounds = state.rounds
         for hunt, kept in zip(self.hunts, state.hunts, strict=True):
             hunt.restore(kept)
 
+    def asides(self) -> list[Hunt]:
+        """All other aims, those with fewer variables first."""
+        if self._has_asides:
+            self._aside()
+        return self.hunts[len(self.mains) :]
+
+    @property
+    def starts(self) -> int:
+        return sum(hunt.archive.starts for hunt in self.hunts)
+
+    def _aside(self) -> Iterator[Hunt]:
+        """The other aims in turn; they are made when first asked for."""
+        if self._asides is None:
+            self._asides = self._hunts_aside(self._aim)
+        return self._asides
+
     def _hunts_aside(self, aim: Aim) -> Iterator[Hunt]:
-        shorter = reduced(aim) if aim.x.shape[1] <= _MANY_COLUMNS else None
-        if shorter is None:
+        shorter = _in_fewer_variables(aim) if aim.x.shape[1] <= _MANY_COLUMNS else []
+        if not shorter:
             return cycle(self._made(_variants(aim, self._operators)))
-        self._noise_at_most = min(self._noise_at_most, smooth_error(shorter))
-        first = self._made([shorter])
-        rest = self._made(chain(_variants(shorter, self._operators), _variants(aim, self._operators)))
+        self._noise_at_most = min(self._noise_at_most, smooth_error(shorter[0]))
+        first = self._made(shorter)
+        rest = self._made(v for base in (*shorter, aim) for v in _variants(base, self._operators))
         return _alternating(cycle(first), cycle(rest))
 
-    def _made(self, aims: Iterator[Aim] | list[Aim]) -> Iterator[Hunt]:
-        for aim in aims:
-            hunt = self._hunt_for(aim)
-            self.hunts.append(hunt)
-            yield hunt
+    def _made(self, aims: Iterable[Aim]) -> list[Hunt]:
+        hunts = [self._hunt_for(sampled(aim, self.rows)) for aim in aims]
+        self.hunts += hunts
+        return hunts
 
 
-def _few_columns(aim: Aim) -> Aim:
+def _few_columns(aim: Aim, required: Sequence[int] = ()) -> Aim:
     n = aim.x.shape[1]
     columns = relevant(aim.x, aim.y, _MANY_COLUMNS) if n > _MANY_COLUMNS else range(n)
+    columns = sorted({*columns, *required}) if len(columns) else columns
     return only(aim, columns) if 0 < len(columns) < n else aim
+
+
+def _in_fewer_variables(aim: Aim) -> list[Aim]:
+    """What both kinds of tests lead to, fewest variables first."""
+    by_prediction = reduced(aim)
+    found = [*independent_parts(aim), *([] if by_prediction is None else [by_prediction])]
+    return sorted(found, key=lambda shorter: shorter.x.shape[1])
 
 
 def _variants(aim: Aim, operators: tuple[str, ...]) -> Iterator[Aim]:

@@ -109,8 +109,8 @@ def test_best_row_is_the_knee_of_the_front():
 
 def test_own_methods_pass_what_they_say():
     assert Own("ceql").arguments(3, 30.0) == {"random_state": 3, "time_limit": 30.0}
-    real = Own("ceql-real", complex_weights=False, operators=("div",)).arguments(3, 30.0)
-    assert real == {"random_state": 3, "time_limit": 30.0, "complex_weights": False, "operators": ["div"]}
+    real = Own("ceql-real", recipe="real", operators=("div",)).arguments(3, 30.0)
+    assert real == {"random_state": 3, "time_limit": 30.0, "recipe": "real", "operators": ["div"]}
 
 
 def test_the_recipe_is_the_papers_unless_a_part_is_taken_out():

@@ -14,40 +14,43 @@ import pytest
 from ceql.bench.errors import SuiteError
 from ceql.bench.posed import complaints
 from ceql.bench.problems import load_problem, load_suite, sample, select, suite_names
+from ceql.bench.spreads import bounds, is_grid
 
-SUITES = ("ablation", "noise", "paper", "poles", "scalability")
+OWN = ("ablation", "noise", "paper", "poles", "scalability")
+PUBLIC = ("classic", "empirical", "srbench", "srsd", "strogatz")
+SUITES = tuple(sorted((*OWN, *PUBLIC)))
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def inside(X: np.ndarray, ranges) -> bool:
     columns = zip(X.T, ranges, strict=False)
-    return all(np.any([(a <= x) & (x <= b) for a, b in union], axis=0).all() for x, union in columns)
+    return all(np.any([(a <= x) & (x <= b) for a, b in bounds(where)], axis=0).all() for x, where in columns)
 
 
 def test_the_suites_are_there():
     assert suite_names() == SUITES
 
 
-@pytest.mark.parametrize("suite", SUITES)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("suite", "seed"), [*((s, k) for s in OWN for k in (0, 1)), *((s, 0) for s in PUBLIC)])
 def test_every_problem_samples(suite, seed):
     for problem in load_suite(suite).problems:
         samples = sample(problem, seed)
         sizes = (problem.n_train, problem.n_interp, problem.n_extrap)
         parts = (
             (samples.X_train, samples.y_train, problem.train),
-            (samples.X_interp, samples.y_interp, problem.train),
+            (samples.X_interp, samples.y_interp, problem.test or problem.train),
             (samples.X_extrap, samples.y_extrap, problem.extrap),
         )
         assert samples.names == problem.names
         for (X, y, ranges), size in zip(parts, sizes, strict=True):
-            assert X.shape == (size, len(problem.names))
-            assert inside(X, ranges), problem.name
+            given = is_grid(ranges) or (problem.data and X is samples.X_train)
+            assert X.shape == (len(y) if given else size, len(problem.names))
+            assert problem.system or problem.data or inside(X, ranges), problem.name
             assert np.isfinite(y).all()
         assert np.abs(samples.y_interp).max() <= problem.limit
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", OWN)
 def test_every_problem_is_well_posed(suite):
     wrong = {problem.name: list(complaints(problem)) for problem in load_suite(suite).problems}
     assert {name: found for name, found in wrong.items() if found} == {}
@@ -134,7 +137,7 @@ def test_complaints_notice_what_is_wrong():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: load_suite("papr"), "Did you mean 'paper'.*Known: ablation, noise, paper"),
+        (lambda: load_suite("papr"), "Did you mean 'paper'.*Known: ablation, classic, empirical, noise, paper"),
         (lambda: load_suite("nowhere/mine.toml"), "no suite file nowhere/mine.toml"),
         (lambda: load_problem("E-77"), "Unknown problem 'E-77'. Did you mean 'E-7"),
         (lambda: select(load_suite("paper"), ("e7",)), "Did you mean 'E-7'"),

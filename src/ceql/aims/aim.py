@@ -48,6 +48,15 @@ def only(aim: Aim, columns: Sequence[int]) -> Aim:
     return replace(aim, x=aim.x[:, list(columns)], symbols=tuple(aim.symbols[k] for k in columns))
 
 
+def sampled(aim: Aim, rows: int | None) -> Aim:
+    """At most that many rows, spread evenly over those there are."""
+    if rows is None or len(aim.y) <= rows:
+        return aim
+    kept = np.linspace(0, len(aim.y) - 1, rows).astype(int)
+    weight = aim.weight[kept]
+    return replace(aim, x=aim.x[kept], y=aim.y[kept], weight=weight / weight.mean()) if weight.any() else aim
+
+
 def with_logs(aim: Aim) -> Aim | None:
     """The logarithms of the columns beside them; None where no column keeps its sign.
 

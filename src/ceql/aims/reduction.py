@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ceql.aims.aim import Aim
-from ceql.aims.one_thread import one_thread
 from ceql.aims.smoothness import distances, on_circle, unexplained
+from ceql.one_thread import one_thread
 from ceql.operators import get
 
 _ROWS = 160

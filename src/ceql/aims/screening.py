@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ceql.aims.one_thread import one_thread
 from ceql.aims.smoothness import distances, on_circle, unexplained, unexplained_by_neighbour
+from ceql.one_thread import one_thread
 
 _ROWS = 256
 _PAIRS_EXTENDED = 12

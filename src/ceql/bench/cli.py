@@ -12,7 +12,10 @@ from ceql.bench.request import Request
 
 @click.command()
 @click.argument("suite")
-@click.option("--problems", default="", help="Problems or families of the suite, such as E-7,E-8. [default: all]")
+@click.option("--problems", default="", help="Problems or families of the suite, such as E-7,log. [default: all]")
+@click.option(
+    "--noise", default="", help="Noise on the training targets, such as 0.01 or 0,0.001,0.01. [default: none]"
+)
 @click.option("--methods", default="", help="Methods, such as ceql,operon. [default: the suite's]")
 @click.option("--seeds", default="", help="Seeds, such as 0-4 or 0,3,7. [default: the suite's]")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a run. [default: the suite's]")
@@ -24,6 +27,7 @@ from ceql.bench.request import Request
 def bench(
     suite: str,
     problems: str,
+    noise: str,
     methods: str,
     seeds: str,
     time_limit: float | None,
@@ -35,15 +39,18 @@ def bench(
 ) -> None:
     """Run methods on the problems of SUITE: paper, poles, noise, scalability, ablation or your own file.
 
+    The field's public benchmarks: srsd, srbench, strogatz, classic, empirical.
+
     \b
     Examples:
       ceql bench paper --seeds 0-4 --json paper.jsonl --markdown paper.md --latex paper.tex
       ceql bench poles --methods ceql --jobs 2 --json poles.jsonl --resume
+      ceql bench srbench --noise 0,0.01 --problems feynman,strogatz --json srbench.jsonl
     """
     from ceql.bench.command import run_bench
 
     try:
-        run_bench(Request(suite, problems, methods, seeds, time_limit, jobs, out, report, latex, resume))
+        run_bench(Request(suite, problems, methods, seeds, time_limit, jobs, out, report, latex, resume, noise))
     except BenchError as error:
         raise click.ClickException(str(error)) from error
 
@@ -51,7 +58,8 @@ def bench(
 @click.command("bench-report")
 @click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The page to write, such as results.md.")
-def bench_report(records: tuple[Path, ...], out: Path) -> None:
+@click.option("--title", default="Results", show_default=True, help="The heading of the page.")
+def bench_report(records: tuple[Path, ...], out: Path, title: str) -> None:
     """Write one page of results from files of RECORDS, with machine, versions, seeds and commands.
 
     \b
@@ -61,7 +69,7 @@ def bench_report(records: tuple[Path, ...], out: Path) -> None:
     from ceql.bench.command import write_report
 
     try:
-        count = write_report(records, out)
+        count = write_report(records, out, title)
     except BenchError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{count} records, written to {out}")

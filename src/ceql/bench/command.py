@@ -11,8 +11,8 @@ import click
 from ceql.bench.definitions import Suite
 from ceql.bench.errors import MethodError, RecordError, SuiteError
 from ceql.bench.methods import Method, find_method
-from ceql.bench.names import parse_seeds, split_names
-from ceql.bench.problems import load_suite, select
+from ceql.bench.names import parse_levels, parse_seeds, split_names
+from ceql.bench.problems import load_suite, select, with_noise
 from ceql.bench.published import published
 from ceql.bench.record import Record, check_writable, read_records
 from ceql.bench.report import as_latex_file, as_markdown_file, has_sheets, on_screen, results_page
@@ -22,7 +22,7 @@ from ceql.bench.runner import plan, run_suite
 
 def run_bench(asked: Request) -> None:
     """Run what is asked for, write the files and print the tables."""
-    suite = _chosen(asked.suite, asked.problems)
+    suite = _chosen(asked)
     methods = _contestants(suite, split_names(asked.methods))
     seeds = parse_seeds(asked.seeds) if asked.seeds else suite.seeds
     _check_files(asked, suite)
@@ -38,13 +38,13 @@ def run_bench(asked: Request) -> None:
     click.echo(on_screen(suite, records))
 
 
-def write_report(sources: Sequence[Path], out: Path) -> int:
+def write_report(sources: Sequence[Path], out: Path, title: str = "Results") -> int:
     """Write the page of results from files of records; the number of records is returned."""
     check_writable(out)
     records = [record for path in sources for record in read_records(path)]
     if not records:
         raise RecordError("There are no records in these files.")
-    out.write_text(results_page(records), encoding="utf-8")
+    out.write_text(results_page(records, title), encoding="utf-8")
     return len(records)
 
 
@@ -62,9 +62,11 @@ def _say_who_ignores_the_clock(methods: Sequence[Method]) -> None:
         click.echo(f"No time limit for {', '.join(untimed)}: a schedule of fixed length.", err=True)
 
 
-def _chosen(name: str, problems: str) -> Suite:
-    suite = load_suite(name)
-    return replace(suite, problems=select(suite, split_names(problems))) if problems else suite
+def _chosen(asked: Request) -> Suite:
+    suite = load_suite(asked.suite)
+    if asked.problems:
+        suite = replace(suite, problems=select(suite, split_names(asked.problems)))
+    return with_noise(suite, parse_levels(asked.noise)) if asked.noise else suite
 
 
 def _contestants(suite: Suite, names: Sequence[str]) -> list[Method]:

@@ -11,6 +11,35 @@ import numpy as np
 Interval = tuple[float, float]
 Intervals = tuple[Interval, ...]
 
+
+@dataclass(frozen=True)
+class Spread:
+    """A variable that is not drawn uniformly from its intervals.
+
+    "log": uniformly in the logarithm of the size, "integer": whole numbers, both ends included, "grid": from end to
+    end in steps of `step`, the same points for every seed.
+    """
+
+    kind: str
+    intervals: Intervals
+    step: float = 0.0
+
+
+Range = Intervals | Spread
+
+
+@dataclass(frozen=True)
+class System:
+    """Differential equations whose solutions are the points of a problem: the rate of each variable, the values that
+    the solutions start from, and the `points` taken from each of them, `step` apart in time."""
+
+    variables: tuple[str, ...]
+    rates: tuple[str, ...]
+    starts: tuple[tuple[float, ...], ...]
+    step: float
+    points: int
+
+
 PAPER_TRAIN: Intervals = ((-2.0, 2.0),)
 PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
 
@@ -19,10 +48,17 @@ PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
 class Problem:
     """A formula to be found, and how to draw data from it.
 
-    `train` and `extrap` hold, for each variable, the union of intervals it is drawn from; interpolation
-    points come from `train` too. A point whose target is undefined or larger than `limit` in magnitude is
-    discarded and replaced. `noise` is the standard deviation of the noise on the training targets as a
-    fraction of theirs, and `nuisance` the number of extra columns that the target does not depend on.
+    `train` and `extrap` hold, for each variable, the union of intervals it is drawn from, or a `Spread`; interpolation
+    points come from `test`, or from `train` where that is empty. Without `n_extrap` there are no extrapolation points.
+    A point whose target is undefined, larger than `limit` or smaller than `least` in magnitude is discarded and
+    replaced. With a `system` the points lie on its solutions: `n_train` of them, chosen by the seed, are trained on and
+    `n_interp` of the others tested.
+
+    `data` are rows to train on, the target last, in place of drawn ones. `noise` is the standard deviation of the noise
+    on drawn training targets: a fraction of theirs, of their root mean square where `noise_unit` is "rms", or a number
+    in the target's own unit where it is "absolute". `nuisance` is the number of extra columns that the target does not
+    depend on. `relative` measures errors and compares formulas in units of the data, whatever their size. `constants`
+    is the number of constants of a law whose values are for the data to say.
     `singular` names the arguments (denominators, arguments of logs and roots) that change sign inside the
     training range.
     """
@@ -31,15 +67,22 @@ class Problem:
     family: str
     expression: str
     variables: tuple[str, ...]
-    train: tuple[Intervals, ...]
-    extrap: tuple[Intervals, ...]
+    train: tuple[Range, ...]
+    extrap: tuple[Range, ...]
+    test: tuple[Range, ...] = ()
     n_train: int = 128
     n_interp: int = 8192
     n_extrap: int = 8192
     limit: float = 100.0
+    least: float = 0.0
     noise: float = 0.0
+    noise_unit: str = "std"
+    relative: bool = False
     nuisance: int = 0
     singular: tuple[str, ...] = ()
+    system: System | None = None
+    data: tuple[tuple[float, ...], ...] = ()
+    constants: int | None = None
     # Variants of a problem (noise levels, nuisance counts) share the stem and thereby the points drawn.
     stem: str = ""
 

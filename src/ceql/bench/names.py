@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 
 from ceql.bench.errors import BenchError
@@ -30,6 +31,22 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     if not seeds:
         raise BenchError(f"No seeds in {text!r}. Write a range such as 0-4 or a list such as 0,3,7.")
     return tuple(seeds)
+
+
+def parse_levels(text: str) -> tuple[float, ...]:
+    """Read levels of noise such as `0.01` or `0,0.001,0.01`."""
+    levels: dict[float, None] = {}
+    for part in split_names(text):
+        try:
+            level = float(part)
+        except ValueError:
+            level = math.nan
+        if not 0.0 <= level < math.inf:
+            raise BenchError(f"Cannot read the noise {text!r}: {part!r} is no fraction such as 0.01.")
+        levels[level] = None
+    if not levels:
+        raise BenchError(f"No levels of noise in {text!r}. Write one such as 0.01, or several such as 0,0.001,0.01.")
+    return tuple(levels)
 
 
 def _seed_range(part: str, whole: str) -> range:

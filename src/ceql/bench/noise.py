@@ -21,7 +21,7 @@ import numpy as np
 import sympy
 
 from ceql.bench.definitions import Problem, Samples
-from ceql.bench.sampling import columns, target
+from ceql.bench.sampling import columns, noise_deviation, target
 from ceql.expression import compile_numpy, parametrise, parse_formula, refit, value_and_jacobian
 
 _BARS = 2.0  # standard errors within which the truth should lie
@@ -58,7 +58,7 @@ def noise_score(
     truth = target(problem)
     width = len(problem.variables)
     y_train = truth(samples.X_train[:, :width])
-    sigma = problem.noise * float(y_train.std())
+    sigma = noise_deviation(problem, y_train)
     function = compile_numpy(expression, symbols)
     train = (function(samples.X_train) - y_train) / sigma
     interp = (function(samples.X_interp) - samples.y_interp) / sigma
@@ -112,7 +112,7 @@ def _true_constants(
     most = independent_constants(parse_formula(problem.expression, samples.names), symbols, samples.X_interp)
     for family in (expression, with_free_integers(expression)):
         fitted = refit(family, symbols, samples.X_train, y, max_iterations=200)
-        contained = _agrees(fitted.expr, symbols, samples.X_train, y) and _agrees(
+        contained = agrees(fitted.expr, symbols, samples.X_train, y) and agrees(
             fitted.expr, symbols, samples.X_interp, samples.y_interp
         )
         # Counted at the constants that were found: in the fitted formula, one that is not needed is gone.
@@ -121,7 +121,8 @@ def _true_constants(
     return None
 
 
-def _agrees(expression: Any, symbols: Sequence[Any], x: np.ndarray, y: np.ndarray) -> bool:
+def agrees(expression: Any, symbols: Sequence[Any], x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether a formula has the values `y` to rounding."""
     error = np.abs(compile_numpy(expression, symbols)(x) - y)
     return bool(np.all(error <= _CONTAINED * (np.abs(y) + float(np.median(np.abs(y))))))
 

@@ -5,6 +5,8 @@ The suites that come with the package are TOML files in `suites/`; a user's own 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from ceql.bench.names import unknown
 from ceql.bench.sampling import sample
 from ceql.bench.suitefile import read_suite
 
-__all__ = ["Problem", "Samples", "Suite", "load_problem", "load_suite", "sample", "select", "suite_names"]
+__all__ = ["Problem", "Samples", "Suite", "load_problem", "load_suite", "sample", "select", "suite_names", "with_noise"]
 
 _FOLDER = Path(__file__).parent / "suites"
 
@@ -55,9 +57,24 @@ def select(suite: Suite, names: tuple[str, ...]) -> tuple[Problem, ...]:
     for name in names:
         found = by_name.get(name) or families.get(name)
         if not found:
-            raise SuiteError(unknown(f"problem of suite {suite.name!r},", name, by_name))
+            raise SuiteError(unknown(f"problem or family of suite {suite.name!r},", name, [*families, *by_name]))
         chosen.update((p.name, p) for p in found)
     return tuple(chosen.values())
+
+
+def with_noise(suite: Suite, levels: Sequence[float]) -> Suite:
+    """The suite with every problem at these levels of noise, on the same points: `I.12.1` and `I.12.1[noise=0.01]`."""
+    noisy = [problem.name for problem in suite.problems if problem.noise]
+    if noisy:
+        raise SuiteError(f"The suite {suite.name!r} sets its noise itself, as in {noisy[0]!r}: leave out the option.")
+    problems = [_at(problem, level) for level in levels for problem in suite.problems]
+    return replace(suite, problems=tuple(problems))
+
+
+def _at(problem: Problem, noise: float) -> Problem:
+    if not noise:
+        return problem
+    return replace(problem, name=f"{problem.name}[noise={noise:g}]", noise=noise, stem=problem.sampling_key)
 
 
 @cache

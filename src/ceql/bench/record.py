@@ -5,10 +5,14 @@ A file holds one JSON object per line, written as soon as its run ends, with the
     suite, problem, family, method   names
     seed                             of the data and of the method
     settings                         the method's settings and the time limit, as run
-    train_mse, interp_mse, extrap_mse  mean squared errors; "inf" where the formula is undefined at a point
+    noise                            of the training targets, as a fraction of their size
+    train_mse, interp_mse, extrap_mse  mean squared errors; "inf" where the formula is undefined at a point, null where
+                                     there are no such points
+    r2                               coefficient of determination at the interpolation points
     node_count                       nodes of the formula in SymPy's preorder traversal
     exact                            same structure as the truth, constants within 1e-6
-    equivalent                       interp_mse and extrap_mse below 1e-20
+    equivalent                       interp_mse and extrap_mse below 1e-20 (of the target's mean square in some suites)
+    symbolic_solution                the truth but for a factor or an added constant, with constants to three digits
     seconds                          from data to formula, without compile_seconds
     compile_seconds                  compilation that a later run of the same shape would not pay again
     rows, columns                    size of the training data
@@ -36,7 +40,7 @@ from ceql.bench.errors import RecordError
 
 Key = tuple[str, str, str, int]
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_NUMBERS = ("train_mse", "interp_mse", "extrap_mse", "seconds", "compile_seconds", "peak_mb", "grown_mb")
+_NUMBERS = ("train_mse", "interp_mse", "extrap_mse", "r2", "seconds", "compile_seconds", "peak_mb", "grown_mb")
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,15 @@ class Record:
     method: str
     seed: int
     settings: Mapping[str, Any] = field(default_factory=dict)
+    noise: float = 0.0
     train_mse: float | None = None
     interp_mse: float | None = None
     extrap_mse: float | None = None
+    r2: float | None = None
     node_count: int | None = None
     exact: bool = False
     equivalent: bool = False
+    symbolic_solution: bool = False
     seconds: float | None = None
     compile_seconds: float | None = None
     rows: int | None = None
@@ -70,6 +77,11 @@ class Record:
     def key(self) -> Key:
         """What tells runs apart: a file holds each key once."""
         return self.suite, self.problem, self.method, self.seed
+
+    @property
+    def plain_problem(self) -> str:
+        """The problem's name without the level of noise that `--noise` adds to it."""
+        return self.problem.removesuffix(f"[noise={self.noise:g}]")
 
 
 _FIELDS = {f.name for f in fields(Record)}

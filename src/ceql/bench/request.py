@@ -20,3 +20,4 @@ class Request:
     markdown: Path | None
     latex: Path | None
     resume: bool
+    noise: str = ""

@@ -87,12 +87,14 @@ def run_one(run: Run) -> Record:
         "seed": run.seed,
         "versions": versions(run.method),
         "machine": machine(),
+        "noise": run.problem.noise,
         "rows": run.problem.n_train,
         "columns": len(run.problem.names),
     }
     meter = Meter()
     try:
         samples = sample(run.problem, run.seed)
+        base["rows"] = len(samples.y_train)
         if run.memory:
             getattr(run.method, "load", lambda: None)()
             meter.start()

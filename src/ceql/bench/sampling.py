@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Intervals, Problem, Samples
+from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Intervals, Problem, Range, Samples, System
 from ceql.bench.errors import SuiteError
+from ceql.bench.spreads import draw, is_grid, lattice
+from ceql.bench.trajectories import solutions
 from ceql.expression import compile_numpy, parse_formula
 
 Function = Callable[[np.ndarray], np.ndarray]
@@ -22,13 +24,31 @@ _MAX_DRAWS_PER_POINT = 100
 
 def sample(problem: Problem, seed: int) -> Samples:
     """Draw the training, interpolation and extrapolation points of `problem` for `seed`."""
+    if problem.system is not None:
+        return _on_solutions(problem, problem.system, seed)
     parts = [
         _part(problem, seed, "train", problem.train, PAPER_TRAIN, problem.n_train),
-        _part(problem, seed, "interp", problem.train, PAPER_TRAIN, problem.n_interp),
+        _part(problem, seed, "interp", problem.test or problem.train, PAPER_TRAIN, problem.n_interp),
         _part(problem, seed, "extrap", problem.extrap, PAPER_EXTRAP, problem.n_extrap),
     ]
     (X, y), (X_interp, y_interp), (X_extrap, y_extrap) = parts
-    return Samples(X, _noisy(problem, seed, y), X_interp, y_interp, X_extrap, y_extrap, problem.names)
+    y = y if problem.data else _noisy(problem, seed, y)
+    return Samples(X, y, X_interp, y_interp, X_extrap, y_extrap, problem.names)
+
+
+def _on_solutions(problem: Problem, system: System, seed: int) -> Samples:
+    """Training and test points from the same solutions; there is nothing beyond them."""
+    X = solutions(system, [formula(rate, system.variables) for rate in system.rates])
+    if problem.n_train + problem.n_interp > len(X):
+        raise SuiteError(
+            f"Problem {problem.name!r}: its solutions have {len(X)} points, fewer than n_train + n_interp = "
+            f"{problem.n_train + problem.n_interp}: lower them, or take more points."
+        )
+    X = stream(problem, seed, "split").permutation(X)[: problem.n_train + problem.n_interp]
+    y = target(problem)(X)
+    train, test, none = np.split(np.arange(len(X)), [problem.n_train, len(X)])
+    noisy = _noisy(problem, seed, y[train])
+    return Samples(X[train], noisy, X[test], y[test], X[none], y[none], problem.names)
 
 
 def target(problem: Problem) -> Function:
@@ -47,11 +67,6 @@ def columns(names: Sequence[str]) -> list[Any]:
     return [parse_formula(name, names) for name in names]
 
 
-def draw(rng: np.random.Generator, ranges: Sequence[Intervals], size: int) -> np.ndarray:
-    """Draw points uniformly from a product of unions of intervals."""
-    return np.column_stack([_draw_column(rng, intervals, size) for intervals in ranges])
-
-
 def stream(problem: Problem, seed: int, part: str) -> np.random.Generator:
     """A generator that depends on the problem's name, the seed and the purpose alone."""
     digest = hashlib.sha256("\0".join((problem.sampling_key, str(seed), part)).encode()).digest()
@@ -59,34 +74,39 @@ def stream(problem: Problem, seed: int, part: str) -> np.random.Generator:
 
 
 def usable(problem: Problem, y: np.ndarray) -> np.ndarray:
-    """Which targets are defined and within the problem's limit."""
-    return np.isfinite(y) & (np.abs(y) <= problem.limit)
-
-
-def _draw_column(rng: np.random.Generator, intervals: Intervals, size: int) -> np.ndarray:
-    low, high = np.array(intervals).T
-    edges = np.concatenate([[0.0], np.cumsum(high - low)])
-    place = rng.uniform(0.0, edges[-1], size)
-    which = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, len(low) - 1)
-    return low[which] + (place - edges[which])
+    """Which targets are defined and within the problem's limits."""
+    return np.isfinite(y) & (np.abs(y) <= problem.limit) & (np.abs(y) >= problem.least)
 
 
 def _part(
-    problem: Problem, seed: int, part: str, ranges: Sequence[Intervals], nuisance: Intervals, size: int
+    problem: Problem, seed: int, part: str, ranges: Sequence[Range], nuisance: Intervals, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    X, y = _fill(problem, stream(problem, seed, part), ranges, size, part)
+    if problem.data and part == "train":
+        X, y = np.hsplit(np.array(problem.data), [len(problem.variables)])
+        y = y.ravel()
+    elif is_grid(ranges):
+        X, y = _whole_grid(problem, ranges)
+    else:
+        X, y = _fill(problem, stream(problem, seed, part), ranges, size, part)
     if problem.nuisance:
-        extra = draw(stream(problem, seed, part + " nuisance"), [nuisance] * problem.nuisance, size)
+        extra = draw(stream(problem, seed, part + " nuisance"), [nuisance] * problem.nuisance, len(X))
         X = np.hstack([X, extra])
     return X, y
 
 
+def _whole_grid(problem: Problem, ranges: Sequence[Range]) -> tuple[np.ndarray, np.ndarray]:
+    X = lattice(ranges)
+    y = target(problem)(X)
+    keep = usable(problem, y)
+    return X[keep], y[keep]
+
+
 def _fill(
-    problem: Problem, rng: np.random.Generator, ranges: Sequence[Intervals], size: int, part: str
+    problem: Problem, rng: np.random.Generator, ranges: Sequence[Range], size: int, part: str
 ) -> tuple[np.ndarray, np.ndarray]:
     function = target(problem)
-    points: list[np.ndarray] = []
-    values: list[np.ndarray] = []
+    points: list[np.ndarray] = [np.empty((0, len(ranges)))]
+    values: list[np.ndarray] = [np.empty(0)]
     found = drawn = 0
     while found < size:
         if drawn >= _MAX_DRAWS_PER_POINT * size + _BLOCK:
@@ -112,4 +132,10 @@ def _starved(problem: Problem, part: str, found: int, size: int, drawn: int) -> 
 def _noisy(problem: Problem, seed: int, y: np.ndarray) -> np.ndarray:
     if not problem.noise:
         return y
-    return y + problem.noise * y.std() * stream(problem, seed, "noise").standard_normal(y.size)
+    return y + noise_deviation(problem, y) * stream(problem, seed, "noise").standard_normal(y.size)
+
+
+def noise_deviation(problem: Problem, y: np.ndarray) -> float:
+    """The standard deviation of the noise on targets `y`."""
+    size = {"std": np.std, "rms": lambda v: np.sqrt(np.mean(v**2)), "absolute": lambda v: 1.0}[problem.noise_unit]
+    return problem.noise * float(size(y))

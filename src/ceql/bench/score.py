@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ceql.bench.definitions import Problem, Samples
+from ceql.bench.judge import Judge
 from ceql.bench.sampling import columns
-from ceql.expression import compile_numpy, is_exact, node_count, parse_formula
+from ceql.expression import compile_numpy, node_count, parse_formula
 
 EQUIVALENT_MSE = 1e-20
-_WITNESS_POINTS = 512
 
 
 @dataclass(frozen=True)
@@ -20,15 +20,19 @@ class Score:
     """How good a formula is. `exact` and `equivalent` as defined for all ceql's results.
 
     exact: the same structure with constants within 1e-6, shown by SymPy; equivalent: both test errors below
-    1e-20.
+    1e-20, or below 1e-20 of the mean square of the target where the problem is `relative`. `extrap_mse` is None where
+    the problem has no extrapolation points; `r2` is of the interpolation points. `symbolic_solution` is SRBench's
+    verdict, defined in `judge`.
     """
 
     train_mse: float
     interp_mse: float
-    extrap_mse: float
+    extrap_mse: float | None
+    r2: float
     node_count: int
     exact: bool
     equivalent: bool
+    symbolic_solution: bool
 
 
 def score(found: Any, problem: Problem, samples: Samples) -> Score:
@@ -37,15 +41,20 @@ def score(found: Any, problem: Problem, samples: Samples) -> Score:
     symbols = columns(samples.names)
     function = compile_numpy(expression, symbols)
     interp = mse(function(samples.X_interp), samples.y_interp)
-    extrap = mse(function(samples.X_extrap), samples.y_extrap)
-    truth = parse_formula(problem.expression, samples.names)
+    extrap = mse(function(samples.X_extrap), samples.y_extrap) if len(samples.y_extrap) else None
+    fit = r2(interp, samples.y_interp)
+    judge = Judge(problem, samples)
+    exact = judge.exact(expression)
     return Score(
         train_mse=mse(function(samples.X_train), samples.y_train),
         interp_mse=interp,
         extrap_mse=extrap,
+        r2=fit,
         node_count=node_count(expression),
-        exact=bool(is_exact(expression, truth, symbols, samples.X_interp[:_WITNESS_POINTS])),
-        equivalent=bool(interp < EQUIVALENT_MSE and extrap < EQUIVALENT_MSE),
+        exact=exact,
+        equivalent=_tiny(interp, samples.y_interp, problem)
+        and (extrap is None or _tiny(extrap, samples.y_extrap, problem)),
+        symbolic_solution=judge.solution(expression, fit, exact),
     )
 
 
@@ -59,3 +68,14 @@ def mse(predicted: np.ndarray, truth: np.ndarray) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         error = float(np.mean((np.asarray(predicted, dtype=float) - truth) ** 2))
     return error if np.isfinite(error) else float("inf")
+
+
+def r2(error: float, truth: np.ndarray) -> float:
+    """The coefficient of determination that goes with a mean squared error."""
+    spread = float(np.var(truth))
+    return 1.0 - error / spread if spread > 0 else float("nan")
+
+
+def _tiny(error: float, truth: np.ndarray, problem: Problem) -> bool:
+    unit = float(np.mean(truth**2)) if problem.relative else 1.0
+    return error < EQUIVALENT_MSE * unit

@@ -13,9 +13,19 @@ A suite is TOML:
     [defaults]                             fields of a problem, for all problems that do not set them
     [[problem]]                            one of them per problem
     name, family, expression, variables    text, text, formula, list of names
-    train, extrap                          a list of intervals for every variable, or a table by variable
-    n_train, n_interp, n_extrap, limit,    numbers
-    noise, nuisance, singular              numbers, and the expressions that vanish
+    train, test, extrap                    a range for every variable, or a table by variable; a range is a list of
+                                           intervals, or { log = [[0.1, 10]] }, { integer = [[1, 5]] } or
+                                           { grid = [[-1, 1]], step = 0.1 }
+    n_train, n_interp, n_extrap, nuisance  how many points and columns; no extrapolation with n_extrap = 0
+    limit, least                           targets larger or smaller than these are drawn anew
+    noise, noise_unit, relative            a fraction, of "std" or "rms"; errors beside the size of the target
+    singular                               the expressions that vanish
+    data                                   columns to train on, with the column "target", in place of drawn points
+    constants                              how many constants of the law are for the data to say
+    system                                 the name of differential equations whose solutions are the points
+    [system.NAME]                          such equations
+    rates, starts, step, points            a formula for every variable, where the solutions start, and the points
+                                           taken from each of them
     [[include]]                            problems of another suite, with fields changed
     suite, problems                        its name and the names of the problems taken
 
@@ -34,12 +44,15 @@ from pathlib import Path
 from typing import Any
 
 from ceql.bench import fields as checks
-from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Problem, Suite, Variant
+from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Problem, Suite, System, Variant
 from ceql.bench.errors import BenchError, SuiteError
 from ceql.bench.names import parse_seeds, unknown
 
-_TOP = {"title", "methods", "seeds", "time_limit", "memory", "settings", "variant", "defaults", "problem", "include"}
+_METHODS = ("methods", "seeds", "time_limit", "memory", "settings", "variant")
+_TOP = {"title", *_METHODS, "system", "defaults", "problem", "include"}
+_SYSTEM = ("rates", "starts", "step", "points")
 _VARIED = ("n_train", "noise", "nuisance")
+_RANGES = {"train": (PAPER_TRAIN,), "test": (), "extrap": (PAPER_EXTRAP,)}
 _FIELDS = tuple(f.name for f in fields(Problem) if f.name != "stem")
 _REQUIRED = ("name", "expression", "variables")
 
@@ -88,7 +101,8 @@ def read_suite(path: Path, load: Callable[[str], Suite]) -> Suite:
             raise place.error(key, unknown("field", key, sorted(_TOP)))
     defaults = data.get("defaults", {})
     _known(replace(place, table="defaults", label="defaults"), defaults, set(_FIELDS) - set(_REQUIRED))
-    problems = list(_problems(place, data.get("problem", []), defaults))
+    systems = dict(_systems(place, _checked(place, data, "system", checks.table_of_tables, {})))
+    problems = list(_problems(place, data.get("problem", []), defaults, systems))
     problems += list(_included(place, data.get("include", []), load))
     _distinct(place, problems)
     return Suite(
@@ -119,14 +133,40 @@ def _toml(place: _Place) -> dict[str, Any]:
         raise SuiteError(f"{place.path}: not valid TOML: {error}") from error
 
 
-def _problems(place: _Place, tables: Any, defaults: Mapping[str, Any]) -> Iterator[Problem]:
+def _systems(place: _Place, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, System]]:
+    for name, table in tables.items():
+        here = replace(place, table=f"system.{name}", label=f"system {name!r}")
+        _known(here, table, set(_SYSTEM))
+        for field in _SYSTEM:
+            if field not in table:
+                raise here.error(field, "is missing.")
+        yield name, _read_system(here, table)
+
+
+def _read_system(place: _Place, table: Mapping[str, Any]) -> System:
+    rates = _checked(place, table, "rates", checks.formulas, {})
+    system = System(
+        variables=tuple(rates),
+        rates=tuple(rates.values()),
+        starts=_checked(place, table, "starts", lambda value: checks.points(value, len(rates)), ()),
+        step=_checked(place, table, "step", checks.positive, 0.0),
+        points=_checked(place, table, "points", checks.size, 0),
+    )
+    _check_formulas(place, system.variables, {"rates": system.rates})
+    return system
+
+
+def _problems(
+    place: _Place, tables: Any, defaults: Mapping[str, Any], systems: Mapping[str, System]
+) -> Iterator[Problem]:
     for index, table in enumerate(_tables(place, "problem", tables)):
         here = replace(place, table="problem", index=index, label=f"problem {table.get('name', index + 1)!r}")
         _known(here, table, set(_FIELDS))
         for field in _REQUIRED:
             if field not in table:
                 raise here.error(field, "is missing.")
-        yield from _variants(here, _problem(here, {**defaults, **table}), {**defaults, **table})
+        problem = _problem(here, {**defaults, **table}, systems)
+        yield from _variants(here, problem, {**defaults, **table})
 
 
 def _variations(place: _Place, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Variant]]:
@@ -160,35 +200,43 @@ def _included(place: _Place, tables: Any, load: Callable[[str], Suite]) -> Itera
             yield from _variants(here, base, table)
 
 
-def _problem(place: _Place, table: Mapping[str, Any]) -> Problem:
+def _problem(place: _Place, table: Mapping[str, Any], systems: Mapping[str, System]) -> Problem:
     variables = _checked(place, table, "variables", checks.identifiers, ())
-    simple = [f for f in table if f not in ("variables", "train", "extrap", *_VARIED)]
+    simple = [f for f in table if f not in ("variables", "system", "data", *_RANGES, *_VARIED)]
     ranges = {
-        "train": _checked(
-            place, table, "train", lambda v: checks.ranges(v, variables), (PAPER_TRAIN,) * len(variables)
-        ),
-        "extrap": _checked(
-            place, table, "extrap", lambda v: checks.ranges(v, variables), (PAPER_EXTRAP,) * len(variables)
-        ),
+        field: _checked(place, table, field, lambda v: checks.ranges(v, variables), default * len(variables))
+        for field, default in _RANGES.items()
     }
     values = {"family": "", **{f: _value(place, table, f) for f in simple}}
-    problem = Problem(variables=variables, **ranges, **values)
-    _check_formulas(place, problem)
+    values["data"] = _checked(place, table, "data", lambda v: checks.rows(v, (*variables, "target")), ())
+    problem = Problem(variables=variables, system=_system(place, table, systems, variables), **ranges, **values)
+    _check_formulas(place, variables, {"expression": (problem.expression,), "singular": problem.singular})
     return problem
 
 
-def _check_formulas(place: _Place, problem: Problem) -> None:
+def _system(
+    place: _Place, table: Mapping[str, Any], systems: Mapping[str, System], variables: tuple[str, ...]
+) -> System | None:
+    name = _checked(place, table, "system", checks.text, None)
+    if name is None:
+        return None
+    if name not in systems:
+        raise place.error("system", unknown("system", name, systems))
+    if systems[name].variables != variables:
+        raise place.error("system", f"has the variables {', '.join(systems[name].variables)}.")
+    return systems[name]
+
+
+def _check_formulas(place: _Place, variables: tuple[str, ...], formulas: Mapping[str, tuple[str, ...]]) -> None:
     # Imported here: a suite's fields can be read and reported on without the expression package at hand.
     from ceql.bench.sampling import formula
 
-    for field, texts in (("expression", (problem.expression,)), ("singular", problem.singular)):
+    for field, texts in formulas.items():
         for text in texts:
             try:
-                formula(text, problem.variables)
+                formula(text, variables)
             except ValueError as error:
-                raise place.error(
-                    field, f"{text!r} is not a formula in {', '.join(problem.variables)}: {error}"
-                ) from error
+                raise place.error(field, f"{text!r} is not a formula in {', '.join(variables)}: {error}") from error
 
 
 def _variants(place: _Place, base: Problem, table: Mapping[str, Any]) -> Iterator[Problem]:

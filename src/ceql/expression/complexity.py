@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sympy import Float, Pow, preorder_traversal
 
+from ceql.expression.operations import extra_cost
 from ceql.expression.symbolic import Expr
 
 HIDDEN_IN_A_POWER = 3  # x**1.7 is exp(1.7*log(x)), which has so many nodes more
 
 
-def node_count(expr: Expr) -> int:
-    """Number of nodes of the expression tree: ``1.87*x1 + 2.01`` has five."""
-    return sum(1 for _ in preorder_traversal(expr))
+def node_count(expr: Expr, costs: Mapping[str, int] = {}) -> int:
+    """Number of nodes of the expression tree: ``1.87*x1 + 2.01`` has five. ``costs`` let an operator count for more."""
+    return sum(1 for _ in preorder_traversal(expr)) + extra_cost(expr, costs)
 
 
-def structure_count(expr: Expr) -> int:
+def structure_count(expr: Expr, costs: Mapping[str, int] = {}) -> int:
     """As `node_count`, but a power with a decimal exponent counts as the exponential of a logarithm that it is."""
     decimal_powers = sum(1 for power in expr.atoms(Pow) if isinstance(power.exp, Float))
-    return node_count(expr) + HIDDEN_IN_A_POWER * decimal_powers
+    return node_count(expr, costs) + HIDDEN_IN_A_POWER * decimal_powers

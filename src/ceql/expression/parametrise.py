@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from sympy import Dummy, Float, Integer, Pow, Rational
+from sympy import Dummy, Float, Integer, Pow, Rational, Symbol
 
 from ceql.expression.symbolic import Expr
 
@@ -75,3 +75,13 @@ def parametrise(expr: Expr) -> Parametrised:
     values = np.array(collector.values, dtype=np.float64)
     values.flags.writeable = False
     return Parametrised(replaced, tuple(collector.symbols), values)
+
+
+def with_named_constants(expr: Expr) -> tuple[Expr, tuple[str, ...]]:
+    """The formula with c1, c2, ... in place of its decimal constants; another letter where columns have it."""
+    form = parametrise(expr)
+    taken = {symbol.name for symbol in expr.free_symbols}
+    numbers = range(1, len(form.symbols) + 1)
+    letter = next(letter for letter in ("c", "k", "p", "constant_") if not {f"{letter}{n}" for n in numbers} & taken)
+    names = tuple(f"{letter}{n}" for n in numbers)
+    return form.substitute([Symbol(name, real=True) for name in names]), names

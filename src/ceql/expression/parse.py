@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from sympy import Symbol
+from sympy.core.parameters import distribute
 
 from ceql.expression.errors import FormulaError
 from ceql.expression.formula_values import (
@@ -149,12 +150,14 @@ class _Parser:
         return f"an operator such as * is missing before {token.text!r}"
 
 
-def parse_formula(text: str, names: Sequence[str]) -> Expr:
+def parse_formula(text: str, names: Sequence[str], as_written: bool = False) -> Expr:
     """Read ``text`` with the given column names; backticks quote names such as `` `x y` ``.
 
     Column names always win over ``pi`` and ``e``; a name followed by a parenthesis is a function.
-    Decimals become Float, whole numbers Integer.
+    Decimals become Float, whole numbers Integer. SymPy multiplies a number into a sum that follows it, which changes
+    the last digits; not so if the formula is to stay ``as_written``.
     """
     if len(text) > LONGEST_TEXT:
         raise FormulaError(f"the formula is longer than {LONGEST_TEXT} characters", LONGEST_TEXT)
-    return _Parser(text, names).parse()
+    with distribute(not as_written):
+        return _Parser(text, names).parse()

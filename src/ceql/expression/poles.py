@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ _SPREAD = 4096
 class Pole:
     """A set where `vanishes` is zero. With one variable `location` is the point; with more it is None."""
 
-    kind: str  # "pole" or "log singularity"
+    kind: str  # "pole", "log singularity" or "edge of the domain"
     vanishes: sympy.Expr
     location: float | None
 
@@ -35,8 +35,15 @@ def find_poles(
     expression: sympy.Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray
 ) -> list[Pole]:
     """The poles inside the box from `lower` to `upper`."""
+    return zero_sets(_singular_factors(expression), symbols, lower, upper)
+
+
+def zero_sets(
+    factors: Iterable[tuple[str, sympy.Expr]], symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray
+) -> list[Pole]:
+    """Where these factors, each with its kind, vanish inside the box from `lower` to `upper`."""
     found: list[Pole] = []
-    for kind, factor in sorted(set(_singular_factors(expression)), key=str):
+    for kind, factor in sorted(set(factors), key=str):
         used = [k for k, symbol in enumerate(symbols) if symbol in factor.free_symbols]
         if len(used) == 1:
             k = used[0]
@@ -48,7 +55,11 @@ def find_poles(
 
 
 def _singular_factors(expression: sympy.Expr) -> Iterator[tuple[str, sympy.Expr]]:
-    for part in expression.atoms(sympy.Pow, sympy.log):
+    for part in expression.atoms(sympy.Pow, sympy.log, sympy.tan):
+        if isinstance(part, sympy.tan):
+            if part.args[0].free_symbols:
+                yield "pole", sympy.cos(part.args[0])
+            continue
         if isinstance(part, sympy.log):
             if part.args[0].free_symbols:
                 yield "log singularity", part.args[0]
@@ -61,6 +72,7 @@ def _singular_factors(expression: sympy.Expr) -> Iterator[tuple[str, sympy.Expr]
                     yield "pole", inner
 
 
+@np.errstate(all="ignore")
 def _roots(factor: sympy.Expr, symbol: sympy.Symbol, lower: float, upper: float) -> list[float]:
     function = compile_numpy(factor, [symbol])
 
@@ -69,6 +81,8 @@ def _roots(factor: sympy.Expr, symbol: sympy.Symbol, lower: float, upper: float)
 
     grid = np.linspace(lower, upper, _GRID)
     values = np.broadcast_to(function(grid[:, None]), grid.shape)
+    if np.isnan(values).all():
+        return []
     roots = [float(x) for x in grid[values == 0]]
     for k in np.flatnonzero(values[:-1] * values[1:] < 0):
         root = float(brentq(at, grid[k], grid[k + 1]))  # pyright: ignore[reportArgumentType]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from sympy import Symbol
+from sympy import Float, Symbol
 
 from ceql.expression.jacobian import CompiledJacobian, value_and_jacobian
 from ceql.expression.parametrise import Parametrised, parametrise
@@ -16,6 +16,8 @@ Array = np.ndarray
 RANK_TOLERANCE = 1e-13
 LARGEST_DAMPING = 1e12
 SMALLEST_DAMPING = 1e-14
+FIRST_STEPS, STARTS_AHEAD = 8, 5  # of many starts
+STANDS_STILL = 1e-9  # relative change of a constant
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,12 @@ def damped_step(jacobian: Array, residuals: Array, damping: float) -> Array:
     scale[scale == 0.0] = 1.0
     if not np.all(np.isfinite(scale)):
         return np.zeros(jacobian.shape[1])  # no direction can be trusted here
-    u, sigma, vt = np.linalg.svd(jacobian / scale, full_matrices=False)
+    # A decomposition of the small triangle costs next to nothing, one of the long matrix several times its QR.
+    q, triangle = np.linalg.qr(jacobian / scale)
+    u, sigma, vt = np.linalg.svd(triangle, full_matrices=False)
     supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
     gains = np.where(supported, sigma / np.where(supported, sigma**2 + damping, 1.0), 0.0)
-    return -(vt.T @ (gains * (u.T @ residuals))) / scale
+    return -(vt.T @ (gains * (u.T @ (q.T @ residuals)))) / scale
 
 
 def minimise(problem: Problem, start: Array, max_iterations: int) -> tuple[Array, float]:
@@ -145,6 +149,58 @@ def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
         covariance[loose, loose] = np.inf
         return covariance
     return (vt.T / sigma**2) @ vt / np.outer(scale, scale) * (misfit / freedom)
+
+
+@np.errstate(all="ignore")
+def refit_reweighted(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weigh: Callable[[Array], Array],
+    rounds: int,
+    steps: int = 10,
+) -> Expr:
+    """Refine every decimal constant with weights that ``weigh`` gives for the fitted values, until they stand still."""
+    form = parametrise(expr)
+    problem = make_problem(form, symbols, x, y, None)
+    values = np.array(form.values)
+    if not len(values) or len(problem.y) < len(y):
+        return expr
+    for _ in range(rounds):
+        root_weights = np.sqrt(weigh(problem.program.value(problem.x, values)))
+        before = values
+        values, _ = minimise(replace(problem, root_weights=root_weights), values, steps)
+        if np.all(np.abs(values - before) <= STANDS_STILL * np.abs(before)):
+            break
+    return form.substitute(values)
+
+
+@np.errstate(all="ignore")
+def best_of_starts(
+    expr: Expr,
+    unknown: Sequence[Symbol],
+    starts: Array,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weights: Array | None = None,
+    max_iterations: int = 50,
+) -> tuple[Expr, float]:
+    """Fit the decimals of ``expr`` and the ``unknown`` symbols in it, these from every row of ``starts``.
+
+    All starts make a few steps, the best of them go on.
+    Returns the best fit and its misfit, which is infinite where no start has a value on every row.
+    """
+    decimals = parametrise(expr)
+    names = (*decimals.symbols, *unknown)
+    program = value_and_jacobian(decimals.expr, symbols, names)
+    root_weights = np.ones(len(y)) if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
+    problem = Problem(program, np.asarray(x, np.float64), np.asarray(y, np.float64), root_weights)
+    fits = [minimise(problem, np.concatenate([decimals.values, start]), FIRST_STEPS) for start in starts]
+    ahead = sorted(fits, key=lambda pair: pair[1])[:STARTS_AHEAD]
+    values, misfit = min((minimise(problem, pair[0], max_iterations) for pair in ahead), key=lambda pair: pair[1])
+    return decimals.expr.xreplace({s: Float(float(v)) for s, v in zip(names, values, strict=True)}), misfit
 
 
 @np.errstate(all="ignore")

@@ -51,18 +51,17 @@ def round_to_errors(expr: Expr, symbols: Sequence[Symbol], x: Array, y: Array, w
 
 
 def bounded_covariance(problem: Problem, values: Array, variance: float) -> Array | None:
-    """As of least squares, but no constant is less known than its own size: then its first digits are kept at least.
-
-    None where the numbers overflow, or where constants that stand in for each other outgrow that bound.
-    """
+    """As of least squares, but no constant is less known than its own size: then its first digits are kept at least."""
     _, jacobian = problem.linearise(values)
     size = np.where(values == 0.0, 1.0, np.abs(values))
     scaled = jacobian * size / math.sqrt(variance)
-    if not np.all(np.isfinite(scaled)):
+    with np.errstate(over="ignore", invalid="ignore"):
+        information = scaled.T @ scaled + np.eye(len(values))
+    if not np.all(np.isfinite(information)):
         return None
     try:
-        return np.linalg.inv(scaled.T @ scaled + np.eye(len(values))) * np.outer(size, size)
-    except np.linalg.LinAlgError:
+        return np.linalg.inv(information) * np.outer(size, size)
+    except np.linalg.LinAlgError:  # the constants' sizes differ by more digits than there are
         return None
 
 

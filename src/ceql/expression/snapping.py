@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from sympy import Float, Integer, Rational, S, Symbol, nan, oo, pi, zoo
@@ -29,6 +30,9 @@ SHARE = 0.2  # many denominators are tried, with and without pi: each may only h
 MOST_DIGITS = 6
 LARGEST_DENOMINATOR = 12
 REFIT_STEPS = 8
+KNOWN_POWERS = (1, -1, 2, -2)
+KNOWN_MULTIPLES = ((1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3), (1, 4), (2, 3), (3, 2), (3, 4), (4, 3))
+KNOWN_SPACING = 0.3  # of the constant itself: with this, its error must be below about two percent
 
 
 @dataclass(frozen=True)
@@ -100,13 +104,30 @@ def _multiples_of_pi(value: float, deviation: float) -> Iterator[Candidate]:
             yield Candidate(pi * Rational(top, denominator), exact_value, cost, spacing)
 
 
-def best_candidate(value: float, deviation: float, zero: bool, chance: float = CHANCE) -> Candidate | None:
-    """The cheapest round number that is no coincidence."""
+def multiples_of_known(value: float, deviation: float, known: Sequence[float]) -> Iterator[Candidate]:
+    """Simple multiples and powers of constants that the user knows; as fractions, so that no later step moves them."""
+    for constant in known:
+        exact = Rational(repr(constant))
+        for power in KNOWN_POWERS:
+            for above, below in KNOWN_MULTIPLES:
+                number = exact**power * Rational(above, below)
+                number = number if value > 0 else -number
+                if abs(float(number) - value) <= deviation:
+                    yield Candidate(
+                        number, float(number), -5.0 + above + below + abs(power), KNOWN_SPACING * abs(value)
+                    )
+
+
+def best_candidate(
+    value: float, deviation: float, zero: bool, chance: float = CHANCE, known: Sequence[float] = ()
+) -> Candidate | None:
+    """The cheapest round number that is no coincidence. What the user knows comes before what is round."""
     if zero:
         return Candidate(S.Zero, 0.0, 0.0, math.inf)
     if not math.isfinite(deviation):
         return None
-    notable = [candidate for candidate in candidates(value, deviation) if 2.0 * deviation <= chance * candidate.spacing]
+    offered = chain(multiples_of_known(value, deviation, known), candidates(value, deviation))
+    notable = [candidate for candidate in offered if 2.0 * deviation <= chance * candidate.spacing]
     return min(notable, key=lambda candidate: candidate.cost, default=None)
 
 
@@ -138,7 +159,10 @@ def influence(problem: Problem, values: Array) -> Array:
 class _Snapper:
     """Fixes constants one after another and refits those that are still free."""
 
-    def __init__(self, form: Parametrised, problem: Problem, values: Array, evidence: Evidence) -> None:
+    def __init__(
+        self, form: Parametrised, problem: Problem, values: Array, evidence: Evidence, known: Sequence[float] = ()
+    ) -> None:
+        self._known = known
         self._form = form
         self._problem = problem
         self._evidence = evidence
@@ -158,7 +182,7 @@ class _Snapper:
             zero = abs(value) * reach[index] <= EXACT_DEVIATION * power
             if not self._evidence.exact:
                 zero = zero or abs(value) <= 0.5 * deviation
-            candidate = best_candidate(float(value), deviation, zero, self._evidence.chance)
+            candidate = best_candidate(float(value), deviation, zero, self._evidence.chance, self._known)
             if candidate is not None:
                 found[index] = candidate
         return found
@@ -249,11 +273,13 @@ def snap(
     y: Array,
     weights: Array | None = None,
     tolerance: float | None = None,
+    known: Sequence[float] = (),
 ) -> Expr:
     """Replace constants by short decimals, integers, fractions or multiples of pi where the data allow.
 
     ``tolerance`` accepts any fit whose root-mean-square residual stays below that fraction of the
-    root mean square of ``y``; without it the limit follows from the data themselves.
+    root mean square of ``y``; without it the limit follows from the data themselves. ``known`` are
+    constants of which simple multiples and powers are preferred to all others.
     """
     form = parametrise(expr)
     if not form.symbols:
@@ -264,7 +290,7 @@ def snap(
     values, misfit = minimise(problem, form.values, 50)
     if not math.isfinite(misfit):
         return expr
-    snapper = _Snapper(form, problem, values, gather_evidence(problem, values, misfit, tolerance))
+    snapper = _Snapper(form, problem, values, gather_evidence(problem, values, misfit, tolerance), known)
     snapper.run()
     snapped = snapper.result()
     return expr if snapped.has(zoo, nan, oo) else snapped

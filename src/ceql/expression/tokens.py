@@ -11,6 +11,7 @@ LONGEST_NUMBER = 40
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NAME = re.compile(r"[^\W\d]\w*")
+_QUOTED = re.compile(r"`((?:[^`]|``)*)`(?!`)")
 _OPERATORS = ("**", "+", "-", "*", "/", "(", ")", ",")
 
 
@@ -19,6 +20,11 @@ class Token:
     kind: str  # "number", "name", "quoted", "operator" or "end"
     text: str
     position: int
+
+
+def written_name(name: str) -> str:
+    """The name as it stands in a formula: bare if it is a plain word, otherwise in backticks."""
+    return name if _NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def tokenise(text: str) -> list[Token]:
@@ -57,10 +63,11 @@ def _number(text: str, number: re.Match[str]) -> tuple[Token, int]:
 
 
 def _quoted(text: str, position: int) -> tuple[Token, int]:
-    end = text.find("`", position + 1)
-    if end < 0:
+    """A name in backticks; a backtick within it is written twice."""
+    quoted = _QUOTED.match(text, position)
+    if not quoted:
         raise FormulaError("a backtick opens a column name but none closes it", position)
-    return Token("quoted", text[position + 1 : end], position), end + 1
+    return Token("quoted", quoted.group(1).replace("``", "`"), position), quoted.end()
 
 
 def _unexpected(character: str) -> str:

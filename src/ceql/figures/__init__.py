@@ -2,5 +2,5 @@
 
 `trajectory` follows one parameter through the complex plane, `predictions` draws found formulas with their poles,
 `fronts` sets accuracy against size, `success` the rate of success against the number of variables. `style` holds
-colours and markers. matplotlib is imported by `ceql.plotting` alone.
+colours and markers. matplotlib is imported by `ceql.plots` alone.
 """

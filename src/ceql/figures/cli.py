@@ -57,7 +57,7 @@ def _wanted(only: str) -> tuple[str, ...]:
 
 def _prepared(out: Path, names: Sequence[str], kind: str) -> dict[str, Path]:
     """Where each picture goes, after seeing that matplotlib is there and the folder can be written to."""
-    from ceql.plotting import new_figure
+    from ceql.plots.canvas import new_figure
 
     new_figure(1, 1)
     try:

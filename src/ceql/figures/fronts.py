@@ -8,7 +8,7 @@ from typing import Any
 
 from ceql.bench.record import Record
 from ceql.figures.style import looks
-from ceql.plotting import new_figure
+from ceql.plots.canvas import new_figure
 
 _FLOOR, _CEILING = 1e-32, 1e6  # errors beyond these are drawn at the edge
 _ACROSS = 5

@@ -16,7 +16,7 @@ from ceql.bench.sampling import columns, target
 from ceql.expression import compile_numpy, parse_formula
 from ceql.expression.poles import Pole, find_poles
 from ceql.figures.style import BLUE, GREY, ORANGE, RED
-from ceql.plotting import new_figure
+from ceql.plots.canvas import new_figure
 
 PROBLEMS = ("E-5", "E-6", "E-7", "E-8", "E-9", "E-10")
 _METHOD = "ceql"

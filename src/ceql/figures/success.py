@@ -9,7 +9,7 @@ from typing import Any
 from ceql.bench.record import Record
 from ceql.bench.scaling_tables import SAMPLE_SIZE
 from ceql.figures.style import looks
-from ceql.plotting import new_figure
+from ceql.plots.canvas import new_figure
 
 
 def usable(records: Sequence[Record]) -> list[Record]:

@@ -10,7 +10,7 @@ import numpy as np
 from ceql.engine import fit
 from ceql.engine.tape import Tape, TapeBuilder
 from ceql.figures.style import BLUE, RED
-from ceql.plotting import new_figure
+from ceql.plots.canvas import new_figure
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def _prepared(out: Path | None) -> Path | None:
     """The folder, made before the fit, so that no result is lost to a bad path or a missing package."""
     if out is None:
         return None
-    from ceql.plotting import new_figure
+    from ceql.plots.canvas import new_figure
 
     new_figure(1, 1)
     out.mkdir(parents=True, exist_ok=True)

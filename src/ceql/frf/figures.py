@@ -13,7 +13,7 @@ from ceql.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
 from ceql.frf.analysis import Analysis, r_squared
 from ceql.frf.modes import Flag
 from ceql.frf.report import level_in_words
-from ceql.plotting import new_figure
+from ceql.plots.canvas import new_figure
 
 _MOST_PANELS = 9
 _KILOHERTZ = 1e3

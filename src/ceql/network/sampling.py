@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ceql.network.masks import clean_up
+from ceql.network.nesting import permitted
 from ceql.network.network import OUTPUT, Network
 from ceql.network.structure import Searchable
 from ceql.operators import Argument
@@ -41,6 +42,17 @@ class Prior:
         0.15,
     )  # chances of using 1, 2, ... of many inputs
     maximum_edges: int = 26
+    # What the constraints ask for: operators that may not stand inside another, inputs of which one must be used.
+    nesting: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    needed: tuple[tuple[int, ...], ...] = ()
+
+    def allows(self, network: Network, edges: np.ndarray) -> np.ndarray:
+        """Per clean mask, whether it may be drawn."""
+        size = edges.sum(axis=1)
+        fine = (size > 0) & (size <= self.maximum_edges)
+        if self.nesting or self.needed:
+            fine &= permitted(network, edges, self.nesting, self.needed)
+        return fine
 
     def depth_chances(self, network: Network) -> np.ndarray:
         """Per number of layers in use. Only where all layers feed the output can the later ones stay empty."""
@@ -90,8 +102,7 @@ def draw(network: Searchable, count: int, rng: np.random.Generator, prior: Prior
     missing = count
     while missing > 0:
         edges = clean_up(network, _draft(network, wires, int(1.5 * missing) + 8, rng, prior))
-        size = edges.sum(axis=1)
-        good = edges[(size > 0) & (size <= prior.maximum_edges)]
+        good = edges[prior.allows(network, edges)]
         kept.append(good[:missing])
         missing -= len(kept[-1])
     return np.concatenate(kept)
@@ -130,6 +141,8 @@ def _choose_nodes(network: Network, count: int, rng: np.random.Generator, prior:
         used = np.where(rng.random(count) < 0.4, network.n_inputs, used)
     rank = rng.random((count, network.n_inputs)).argsort(axis=1).argsort(axis=1)
     alive[:, : network.n_inputs] = rank < used[:, None]
+    for group in prior.needed:
+        alive[:, list(group)] = True
     n_layers = len(network.layers)
     depth = rng.choice(n_layers, count, p=prior.depth_chances(network))
     for layer in range(n_layers):
@@ -171,10 +184,44 @@ def mutate(network: Searchable, parents: np.ndarray, rng: np.random.Generator, p
         for _ in range(1 + rng.poisson(0.7)):
             _MUTATIONS[rng.choice(len(_MUTATIONS), p=_MUTATION_CHANCES)](network, wires, children[row], rng)
     children = clean_up(network, children)
-    size = children.sum(axis=1)
-    lost = (size == 0) | (size > prior.maximum_edges)
+    lost = ~prior.allows(network, children)
     children[lost] = parents[lost]
     return children
+
+
+def graft(network: Searchable, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+    """One child per parent with an operator put into one of its edges: x within sin(x) becomes x**2, or x*z."""
+    if not isinstance(network, Network):
+        return network.mutated(parents, rng, prior)
+    children = parents.copy()
+    wires = _wires(network)
+    for row in range(len(children)):
+        _insert_unit(network, wires, children[row], rng)
+    children = clean_up(network, children)
+    lost = ~prior.allows(network, children)
+    children[lost] = parents[lost]
+    return children
+
+
+def _insert_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+    live = _live_nodes(network, wires, edges)
+    edge = int(rng.choice(np.flatnonzero(edges)))
+    source, into = wires.source[edge], network.sums[network.edge_sum[edge]]
+    onward = {int(wires.source[e]): e for e in range(into.first, into.last)}
+    idle = [u for u in range(len(network.units)) if not live[network.node(u)] and network.node(u) in onward]
+    sums = {u: [s for s in network.sums if s.unit == u] for u in idle}
+    idle = [u for u in idle if sums[u] and source in wires.source[sums[u][0].first : sums[u][0].last]]
+    if not idle:
+        return
+    unit = int(rng.choice(idle))
+    taker = int(rng.integers(len(sums[unit])))
+    for position, s in enumerate(sums[unit]):
+        options = np.arange(s.first, s.last)
+        own = options[wires.source[options] == source]
+        others = options[live[wires.source[options]]]
+        edges[own if position == taker and len(own) else rng.choice(others)] = True
+    edges[edge] = False
+    edges[onward[network.node(unit)]] = True
 
 
 def _live_nodes(network: Network, wires: _Wires, edges: np.ndarray) -> np.ndarray:

@@ -31,15 +31,20 @@ MOST_TERMS = 60
 class Parameter:
     """A number to be found. `about` is its size where that is known; the search then starts there.
 
-    `low` and `high` may be reached. `sign` "+" or "-" keeps the number strictly on its side of zero.
+    `low` and `high` may be reached. `sign` "+" or "-" keeps the number strictly on its side of zero. A `value` fixes
+    it: ``Parameter(value=9.81)`` is a name for a number that is known.
     """
 
     low: float = -_LIMIT
     high: float = _LIMIT
     sign: str | None = None
     about: float | None = None
+    value: float | None = None
 
     def __post_init__(self) -> None:
+        if self.value is not None:
+            self._fix(self.value)
+            return
         if np.isnan(self.low) or np.isnan(self.high) or not self.low < self.high:
             raise InputError(f"A parameter needs low < high, not low={self.low:g} and high={self.high:g}.")
         if self.sign not in (None, "+", "-"):
@@ -49,13 +54,25 @@ class Parameter:
         if self.about is not None and not (np.isfinite(self.about) and self.about > 0):
             raise InputError(f"about is the size of a parameter, a positive number, not {self.about!r}.")
 
+    def _fix(self, value: float) -> None:
+        """A known number is one between two equal bounds."""
+        if not np.isfinite(value):
+            raise InputError(f"The value of a parameter is a finite number, not {value!r}.")
+        open_bounds = (self.low, self.high) in ((-_LIMIT, _LIMIT), (value, value))
+        if not open_bounds or self.sign is not None or self.about is not None:
+            raise InputError("A parameter with a value is known: give it no bounds, no sign and no size.")
+        object.__setattr__(self, "low", float(value))
+        object.__setattr__(self, "high", float(value))
+
     @property
     def may_vanish(self) -> bool:
         """Whether it can be left out, that is, be zero."""
-        return self.sign is None and self.low <= 0.0 <= self.high
+        return self.value is None and self.sign is None and self.low <= 0.0 <= self.high
 
     @property
     def size(self) -> float:
+        if self.value:
+            return abs(float(self.value))
         return 1.0 if self.about is None else float(self.about)
 
 
@@ -123,7 +140,8 @@ class Template:
         _check_names(self.parameters, self.functions, self.sums, *(terms.also for terms in self.sums.values()))
         for terms in self.sums.values():
             _check_names(self.parameters, self.functions, self.sums, terms.parameters, terms.functions, terms.also)
-        if not (self.parameters or self.functions or self.sums):
+        found = [p for p in self.parameters.values() if p.value is None]
+        if not (found or self.functions or self.sums):
             raise InputError("The template has nothing to be found: declare a parameter, a function or a sum.")
 
     def as_dict(self) -> dict[str, Any]:

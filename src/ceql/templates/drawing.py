@@ -39,7 +39,7 @@ def draw(assembly: Assembly, count: int, rng: np.random.Generator, prior: Prior)
 
 
 def _drawn_function(block: Block, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-    small = replace(prior, maximum_edges=min(prior.maximum_edges, _EDGES_IN_FUNCTION))
+    small = replace(prior, maximum_edges=min(prior.maximum_edges, _EDGES_IN_FUNCTION), needed=())
     bare = _bare(block, count, rng)
     if not block.function.operators:
         return bare
@@ -131,7 +131,8 @@ def _change(assembly: Assembly, child: np.ndarray, fresh: np.ndarray, rng: np.ra
 def _varied(block: Block, own: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
     """Another sub-network near this one, or any other where there is none."""
     if own.any() and block.function.operators:
-        varied = sampling.mutate(block.network, own[None], rng, replace(prior, maximum_edges=_EDGES_IN_FUNCTION))[0]
+        small = replace(prior, maximum_edges=_EDGES_IN_FUNCTION, needed=())
+        varied = sampling.mutate(block.network, own[None], rng, small)[0]
         if varied.any() and (varied != own).any():
             return varied
     return _drawn_function(block, 1, rng, prior)[0]

@@ -17,7 +17,7 @@ METHODS: dict[str, Method] = {
     for method in (
         Own("ceql"),
         Paper("ceql-paper"),
-        Own("ceql-real", complex_weights=False),
+        Own("ceql-real", recipe="real"),
         Unpenalised("ceql-unpenalised"),
         DenseStarts("ceql-dense"),
         EqlDiv("eql-div"),

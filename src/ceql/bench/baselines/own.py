@@ -16,14 +16,14 @@ class Own(Adapter):
     """`CEQLRegressor` with its defaults, but for what is set here."""
 
     imports: ClassVar = ("ceql.estimator",)
-    complex_weights: bool = True
+    recipe: str = "search"
     operators: tuple[str, ...] | None = None
 
     def arguments(self, seed: int, time_limit: float) -> dict[str, Any]:
         """The arguments of `CEQLRegressor`; what is left at its default is not passed."""
         chosen: dict[str, Any] = {"random_state": seed, "time_limit": time_limit}
-        if not self.complex_weights:
-            chosen["complex_weights"] = False
+        if self.recipe != "search":
+            chosen["recipe"] = self.recipe
         if self.operators is not None:
             chosen["operators"] = list(self.operators)
         return chosen
@@ -76,8 +76,7 @@ class Paper(Adapter):
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
         if not self.refit:
             return as_trained(X, y, names, self.recipe(), seed)
-        arguments = {"recipe": self.recipe(), "complex_weights": self.complex_weights, "random_state": seed}
-        return fitted(X, y, names, arguments)
+        return fitted(X, y, names, {"recipe": self.recipe(), "random_state": seed})
 
 
 def as_trained(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], recipe: Any, seed: int) -> Found:

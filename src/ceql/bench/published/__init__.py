@@ -41,7 +41,7 @@ def published(suite: str) -> tuple[Column, ...]:
                 if metric not in ("method", "label")
             },
         )
-        for column in data["column"]
+        for column in data.get("column", ())
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ceql import CEQLRegressor, InputError
 from ceql.errors import MissingExtraError
-from ceql.plotting import plot_surface
+from ceql.plots.surface import plot_surface
 
 
 @pytest.fixture(scope="module")

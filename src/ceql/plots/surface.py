@@ -1,4 +1,4 @@
-"""Pictures. The only module that imports matplotlib, and only when a picture is asked for."""
+"""A formula of two variables as a map."""
 
 from __future__ import annotations
 
@@ -6,16 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ceql.errors import InputError, missing_extra
-
-
-def new_figure(width: float, height: float) -> Any:
-    """An empty matplotlib figure of that many inches whose parts make room for each other."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("matplotlib", "plot", "Plotting") from None
-    return Figure(figsize=(width, height), layout="constrained")
+from ceql.errors import InputError
+from ceql.plots.canvas import new_figure
 
 
 def plot_surface(model: Any, X: np.ndarray, y: np.ndarray, margin: float = 1.0) -> Any:

@@ -15,8 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from ceql.one_thread import one_thread
+
 Exponents = tuple[int, ...]
 
+_ROWS = 600
 _MOST_COLUMNS = 60
 _ROWS_PER_COLUMN = 3  # with fewer rows a fraction could meet the data by chance
 _ABOVE, _BELOW = 6, 4  # highest total degree of numerator and denominator
@@ -33,8 +36,11 @@ class Fraction:
     is_linear: bool  # above and below: then there is no shorter way to say it
 
 
+@one_thread
 def fraction(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Fraction | None:
     """The fraction of polynomials that y is, over these symbols; None where it is none of a low degree."""
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
+    x, y = x[rows], y[rows]
     remainders: dict[tuple[int, int], float] = {}
     for above, below in _degrees(x.shape[1], len(y)):
         terms = [*_monomials(x.shape[1], above), *_monomials(x.shape[1], below)]

@@ -1,0 +1,180 @@
+"""Is it the formula? The strict verdict where data come in any unit, and SRBench's verdict.
+
+Where a problem is `relative`, formulas are compared in units of the data. Two more conditions hold there, since a term
+that the data cannot show (a recoil of 1e-10 beside one) would otherwise not be missed: both formulas depend on the same
+columns, and they agree far beyond the data too, wherever the truth is well conditioned.
+
+A *symbolic solution*, as SRBench defines it, is the truth but for a factor or an added constant, with constants rounded
+to three digits. SRBench asks SymPy to simplify the rounded difference and ratio; here
+
+- found minus true value, or their ratio, must be constant to 1e-3 at 95 % of the test points, and
+- the formula with a free factor and constant must be the truth exactly, or become it when its numbers are set free and
+  refitted to the test targets, which have no noise, with no more independent numbers than the truth has. Numbers
+  within 1e-3 of a whole one are taken for it, and terms below 1e-4 of the target's typical size are dropped, where that
+  helps.
+
+Where a law has `constants` that are for the data to say, their values do not matter: the formula must become the truth
+when its numbers are set free, and may have no more independent numbers than the law has constants.
+
+A constant is no solution, nor is a formula with an R² of 0.5 or less at the test points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.bench.definitions import Problem, Samples
+from ceql.bench.noise import agrees, independent_constants, with_free_integers
+from ceql.bench.sampling import columns
+from ceql.bench.units import Units, units_of
+from ceql.expression import compile_numpy, is_exact, parse_formula, refit
+from ceql.expression.timeout import TimeLimitExceeded, call_with_limit
+
+_WITNESS_POINTS = 512
+_TEST_POINTS = 2048
+_SECONDS = 10.0
+_DIGITS = 1e-3
+_SMALL = 1e-4
+_SHARE = 0.95
+_LEAST_R2 = 0.5
+_FAR = (1e4, 1e8)
+_NUDGE = 1e-6
+_FAR_TOLERANCE = 1e-5
+
+
+class Judge:
+    """The truth of a problem, ready to be compared with formulas found in its samples."""
+
+    def __init__(self, problem: Problem, samples: Samples) -> None:
+        self.symbols = columns(samples.names)
+        self.relative = problem.relative
+        self.constants = problem.constants
+        ones = Units((1.0,) * len(self.symbols), 1.0)
+        self.units = units_of(samples.X_interp, samples.y_interp) if problem.relative else ones
+        self.truth = self._in_units(parse_formula(problem.expression, samples.names))
+        step = max(1, len(samples.y_interp) // _TEST_POINTS)
+        self.x_test = self.units.points(samples.X_interp[::step])
+        self.y_test = samples.y_interp[::step] / self.units.target
+
+    def exact(self, expression: Any) -> bool:
+        """The strict verdict."""
+        return self._exact(self._in_units(expression))
+
+    def solution(self, expression: Any, r2: float, exact: bool) -> bool:
+        """SRBench's verdict, given the formula's R² and the strict verdict."""
+        if not r2 > _LEAST_R2 or not expression.free_symbols:
+            return False
+        if exact:
+            return True
+        try:
+            return call_with_limit(lambda: self._is_solution(expression), _SECONDS)
+        except TimeLimitExceeded:
+            return False
+
+    def _is_solution(self, expression: Any) -> bool:
+        plain = [self._in_units(e) for e in dict.fromkeys((expression, _rounded(expression)))]
+        if self.constants is not None:
+            families = [*plain, *map(with_free_integers, plain)]
+            return any(self._contains_the_truth(family, self.constants) for family in families)
+        forms = dict.fromkeys(form for e in plain for form in self._shifted_and_scaled(e))
+        candidates = dict.fromkeys((*forms, *map(_trimmed, forms)))
+        return any(self._exact(form) for form in forms) or any(map(self._becomes_the_truth, candidates))
+
+    def _in_units(self, expression: Any) -> Any:
+        return self.units.formula(expression, self.symbols)
+
+    def _exact(self, found: Any) -> bool:
+        if not is_exact(found, self.truth, self.symbols, self.x_test[:_WITNESS_POINTS]):
+            return False
+        return not self.relative or (found.free_symbols == self.truth.free_symbols and self._agrees_far_away(found))
+
+    @np.errstate(all="ignore")
+    def _agrees_far_away(self, found: Any) -> bool:
+        function, truth, nudged = (compile_numpy(e, self.symbols) for e in (found, self.truth, _nudged(self.truth)))
+        signs = np.random.default_rng(7).choice([-1.0, 1.0], self.x_test.shape)
+        for stretch in _stretches(len(self.symbols)):
+            x = self.x_test * stretch
+            wanted, got = truth(x), function(x)
+            # Where last digits of the columns or constants matter, values cannot tell formulas apart.
+            shaken = np.abs(nudged(x) - wanted) + np.abs(truth(x * (1.0 + _NUDGE * signs)) - wanted)
+            finite = np.isfinite(wanted) & np.isfinite(got) & (wanted != 0) & (got != 0)
+            fit = finite & (shaken < 1e-3 * np.abs(wanted))
+            close = np.abs(got - wanted) <= _FAR_TOLERANCE * np.abs(wanted) + 10.0 * shaken
+            if np.mean(fit) > 1.0 - _SHARE and np.mean(close[fit]) < _SHARE:
+                return False
+        return True
+
+    @np.errstate(all="ignore")
+    def _shifted_and_scaled(self, found: Any) -> Iterator[Any]:
+        """The formula as it is, less a constant, and over a factor: those of them that have the right values."""
+        values = compile_numpy(found, self.symbols)(self.x_test)
+        if not np.isfinite(values).all():
+            return
+        nonzero = self.y_test != 0
+        offset = float(np.median(values - self.y_test))
+        factor = float(np.median(values[nonzero] / self.y_test[nonzero])) if nonzero.any() else 0.0
+        room = _DIGITS * (np.abs(self.y_test) + float(np.median(np.abs(self.y_test))))
+
+        def close(candidate: np.ndarray) -> bool:
+            return float(np.mean(np.abs(candidate - self.y_test) <= room)) >= _SHARE
+
+        if close(values):
+            yield found
+        if close(values - offset):
+            yield found - sympy.Float(offset)
+        if factor and close(values / factor):
+            yield found / sympy.Float(factor)
+
+    def _becomes_the_truth(self, form: Any) -> bool:
+        return self._contains_the_truth(_freed(form), self._numbers(_freed(self.truth)))
+
+    def _contains_the_truth(self, family: Any, most: int) -> bool:
+        if family.free_symbols != self.truth.free_symbols or family.has(sympy.zoo, sympy.nan):
+            return False
+        if self._numbers(family) > most:
+            return False
+        fitted = refit(family, self.symbols, self.x_test[::2], self.y_test[::2], max_iterations=200).expr
+        contained = agrees(fitted, self.symbols, self.x_test, self.y_test)
+        return contained and (not self.relative or self._agrees_far_away(_without_speck(fitted)))
+
+    def _numbers(self, family: Any) -> int:
+        return independent_constants(family, self.symbols, self.x_test)
+
+
+def _nudged(expression: Any) -> Any:
+    """The formula with every number a little larger or smaller, in turn."""
+    numbers = sorted((freed := with_free_integers(expression)).atoms(sympy.Float))
+    return freed.xreplace({c: c * (1.0 + _NUDGE * (-1) ** k) for k, c in enumerate(numbers)})
+
+
+def _stretches(width: int) -> Iterator[np.ndarray]:
+    """Factors for the columns: all of them at once, and each alone, since some formulas depend on ratios only."""
+    for factor in _FAR:
+        yield np.full(width, factor)
+        yield from np.where(np.eye(width, dtype=bool), factor, 1.0)
+
+
+def _freed(expression: Any) -> Any:
+    """The formula with all its numbers free, and a free factor and constant around it."""
+    return sympy.Add(sympy.Mul(sympy.Float(1.0), with_free_integers(expression)), sympy.Float(_SMALL))
+
+
+def _without_speck(expression: Any) -> Any:
+    """Without the added constant that a fit leaves where there should be none: far away it may be all that is left."""
+    constant, rest = expression.as_coeff_Add()
+    return rest if abs(constant) < _NUDGE else expression
+
+
+def _rounded(expression: Any) -> Any:
+    """With whole numbers for the decimals beside them."""
+    near = {f: sympy.Integer(round(f)) for f in expression.atoms(sympy.Float) if abs(f - round(f)) <= _DIGITS * abs(f)}
+    return expression.xreplace(near)
+
+
+def _trimmed(expression: Any) -> Any:
+    """Without the decimals that are next to nothing."""
+    return expression.xreplace({f: sympy.Integer(0) for f in expression.atoms(sympy.Float) if abs(f) < _SMALL})

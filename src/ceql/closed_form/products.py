@@ -1,0 +1,89 @@
+"""Products without a search: the logarithm of y is a sum of logarithms, one for each factor.
+
+Factors are powers of the columns, of functions of a column, of sums and differences of two columns or of their squares,
+and exponentials of products of columns. All exponents are found at once, by linear algebra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ceql.closed_form.selection import few_of
+from ceql.closed_form.sums import monomials
+from ceql.one_thread import one_thread
+from ceql.operators import get
+
+_ROWS = 400
+_MOST_IN_EXPONENT = 200
+_SIMPLE = 1e-9  # an exponent that is a whole number or a half to this accuracy is meant to be one
+
+_PAIRS: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a**2 + b**2,
+    lambda a, b: a**2 - b**2,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    values: np.ndarray  # of its logarithm
+    raised: Callable[[Any], Any]  # to this exponent
+
+
+@one_thread
+def product(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]) -> Any:
+    """The product that y is, over these symbols; None where it is none.
+
+    `functions` are names of operators that may be applied to a column. With exp among them y may have a factor that is
+    an exponential of products of columns.
+    """
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
+    x, y = x[rows], y[rows]
+    if not (y != 0.0).all():
+        return None
+    columns = list(zip(x.T, symbols, strict=True))
+    plain = [_power(np.ones(len(y)) * np.e, np.e), *(_power(column, symbol) for column, symbol in columns)]
+    plain += [factor for name in functions if name != "exp" for factor in _images(get(name), columns)]
+    exponents = [_exponential(*term) for term in monomials(x, symbols, _MOST_IN_EXPONENT)] if "exp" in functions else []
+    pairs = [_power(pair(a, b), pair(s, t)) for (a, s), (b, t) in combinations(columns, 2) for pair in _PAIRS]
+    for factors in ([*plain, *exponents], [*plain, *pairs]):
+        if (found := _found(factors, y)) is not None:
+            return found
+    return None
+
+
+def _power(values: np.ndarray, symbol: Any) -> _Factor:
+    with np.errstate(all="ignore"):
+        return _Factor(np.log(np.abs(values)), lambda exponent: symbol ** _simple(exponent))
+
+
+def _exponential(values: np.ndarray, written: Callable[[], Any]) -> _Factor:
+    return _Factor(values, lambda factor: get("exp").symbolic(factor * written()))
+
+
+def _images(operator: Any, columns: Sequence[tuple[np.ndarray, Any]]) -> Iterator[_Factor]:
+    for column, symbol in columns:
+        if not operator.positive_argument or (column > 0).all():
+            yield _power(operator.real(column), operator.symbolic(symbol))
+
+
+def _simple(exponent: float) -> Any:
+    """A whole number as such, for the sign of what is raised to it."""
+    return round(exponent) if abs(exponent - round(exponent)) < _SIMPLE else exponent
+
+
+def _found(factors: Sequence[_Factor], y: np.ndarray) -> Any:
+    columns = np.stack([factor.values for factor in factors], axis=1)
+    chosen = few_of(columns, np.log(np.abs(y)))
+    if chosen is None:
+        return None
+    expression: Any = 1
+    for k, exponent in zip(*chosen, strict=True):
+        expression = expression * factors[k].raised(float(exponent))
+    return expression

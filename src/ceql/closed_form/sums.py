@@ -1,0 +1,138 @@
+"""Sums of a few terms without a search: each term a constant times powers of the columns and functions of them.
+
+Hundreds of possible terms are laid out as the columns of a matrix. Orthogonal least squares takes them one by one, each
+time the one that leaves the least; a few rivals are followed side by side. Without noise the right terms end at the
+level of rounding with a last step of many decades. A smooth function that is no such sum gets better by little and
+little instead, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from ceql.closed_form.selection import few_of
+from ceql.one_thread import one_thread
+from ceql.operators import get
+
+_ROWS = 400
+_MOST_CANDIDATES, _MOST_WITH_FUNCTIONS = 900, 2500
+_HIGHEST, _HIGHEST_ALONE = 4, 6  # power of a column, and of the only column
+
+
+@dataclass(frozen=True, eq=False)
+class _Atom:
+    """Something that terms are products of, with its lowest and highest power."""
+
+    values: np.ndarray
+    symbol: Any
+    lowest: int
+    highest: int
+
+
+_Term = tuple[tuple[int, int], ...]  # pairs of atom and power
+
+
+@one_thread
+def sparse_sum(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]) -> Any:
+    """The sum of few terms that y is, over these symbols; None where there is none.
+
+    `functions` are names of operators that may be applied to a column: log, sin, cos, exp.
+    """
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
+    x, y = x[rows], y[rows]
+    powers = [_power(column, symbol, x.shape[1] == 1) for column, symbol in zip(x.T, symbols, strict=True)]
+    found = _sum_of(powers, _terms(_limits(powers), _MOST_CANDIDATES), y)
+    if found is None and functions:
+        images = [atom for name in functions for atom in _images(get(name), x, symbols)]
+        found = _sum_of([*powers, *images], _with_functions(_limits(powers), len(images)), y) if images else None
+    return found
+
+
+def monomials(x: np.ndarray, symbols: Sequence[Any], most: int) -> list[tuple[np.ndarray, Callable[[], Any]]]:
+    """Products of powers of the columns by growing size: their values and a way to write them. The constant is none."""
+    atoms = [_power(column, symbol, x.shape[1] == 1) for column, symbol in zip(x.T, symbols, strict=True)]
+    terms = _terms(_limits(atoms), most)
+    with np.errstate(all="ignore"):
+        return [(_product(atoms, term), partial(_written, atoms, term)) for term in terms if term]
+
+
+def _power(column: np.ndarray, symbol: Any, alone: bool) -> _Atom:
+    keeps_sign = bool((column > 0).all() or (column < 0).all())
+    highest = _HIGHEST_ALONE if alone else _HIGHEST
+    return _Atom(column, symbol, -highest if keeps_sign else 0, highest)
+
+
+def _images(operator: Any, x: np.ndarray, symbols: Sequence[Any]) -> Iterator[_Atom]:
+    """The operator applied to each column where it is defined."""
+    for column, symbol in zip(x.T, symbols, strict=True):
+        if operator.positive_argument and not (column > 0).all():
+            continue
+        values = operator.real(column)
+        if np.isfinite(values).all() and np.ptp(values) > 0:
+            yield _Atom(values, operator.symbolic(symbol), 0, 2)
+
+
+def _sum_of(atoms: Sequence[_Atom], terms: Sequence[_Term], y: np.ndarray) -> Any:
+    with np.errstate(all="ignore"):
+        columns = np.stack([_product(atoms, term) for term in terms], axis=1)
+        # Every row counts for its relative error, except where y passes through zero.
+        weight = 1.0 / np.hypot(y, np.quantile(np.abs(y), 0.1))
+        found = few_of(columns * weight[:, None], y * weight)
+    if found is None:
+        return None
+    return sum(float(c) * _written(atoms, terms[k]) for k, c in zip(*found, strict=True))
+
+
+def _limits(atoms: Sequence[_Atom]) -> tuple[tuple[int, int], ...]:
+    return tuple((atom.lowest, atom.highest) for atom in atoms)
+
+
+def _with_functions(limits: tuple[tuple[int, int], ...], n_images: int) -> list[_Term]:
+    """Products of powers, alone and with one function of a column or its square, shorter ones first."""
+    plain = _terms(limits, max(_MOST_WITH_FUNCTIONS // (1 + 2 * n_images), 1 + 2 * len(limits)))
+    images = [(len(limits) + k, power) for power in (1, 2) for k in range(n_images)]
+    terms = [*plain, *((*term, image) for term in plain for image in images)]
+    return sorted(terms, key=lambda term: sum(abs(power) for _, power in term))
+
+
+@lru_cache(maxsize=64)
+def _terms(limits: tuple[tuple[int, int], ...], most: int) -> list[_Term]:
+    """Products by growing size, as many whole sizes as there is room for."""
+    terms: list[_Term] = []
+    for size in range(4 * _HIGHEST):
+        more = list(_of_size(limits, 0, size))
+        if terms and len(terms) + len(more) > most:
+            break
+        terms += more
+    return terms[:most]
+
+
+def _of_size(limits: Sequence[tuple[int, int]], first: int, size: int) -> Iterator[_Term]:
+    if size == 0:
+        yield ()
+        return
+    for atom in range(first, len(limits)):
+        lowest, highest = limits[atom]
+        for power in range(max(lowest, -size), min(highest, size) + 1):
+            if power:
+                for rest in _of_size(limits, atom + 1, size - abs(power)):
+                    yield ((atom, power), *rest)
+
+
+def _product(atoms: Sequence[_Atom], term: _Term) -> np.ndarray:
+    value = np.ones(len(atoms[0].values))
+    for atom, power in term:
+        value = value * atoms[atom].values ** float(power)
+    return value
+
+
+def _written(atoms: Sequence[_Atom], term: _Term) -> Any:
+    product: Any = 1
+    for atom, power in term:
+        product = product * atoms[atom].symbol ** power
+    return product

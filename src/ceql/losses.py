@@ -1,0 +1,133 @@
+"""Losses: what a residual costs. Squares are the default; the others do not let a few gross outliers rule the fit.
+
+Design. The core minimises weighted squares and nothing else. A loss rho is brought to that by weights: a row counts
+rho'(r) / (2 r) times, which is one where the loss is like a square and falls where it is flatter (iteratively
+reweighted least squares). `robust.py` finds the weights while the search goes on and judges the finished formulas by
+the loss itself. All named losses but "absolute" behave like r**2 for residuals that are small against the scale, and
+have the unit of y squared; "absolute" has that of y. The scale is 1.4826 times the median of |r|, so it is the
+standard deviation where the noise is normal, and the tuning constants are those of 95 % efficiency there.
+
+A loss of the user's own is text in `residual` (y minus prediction), `y` and `prediction`, read by our parser,
+never run. It has no scale beyond what is written in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ceql.errors import InputError, unknown_name
+from ceql.expression import FormulaError, compile_numpy, parse_formula
+from ceql.formula import make_symbols
+
+SQUARED = "squared"
+_HUBER, _CAUCHY, _LOG_COSH = 1.345, 2.385, 1.2047
+_NEARLY_ZERO = 1e-2  # of the scale: residuals below this cost the same weight in a loss with a kink at zero
+_WORDS = ("residual", "y", "prediction")
+_STEP = 1e-4  # relative, for the slope of a loss of the user's own
+_NORMAL = 1.4826  # the standard deviation of normal noise in units of its median size
+
+Curve = Callable[[np.ndarray], np.ndarray]
+
+
+def _log_cosh(u: np.ndarray) -> np.ndarray:
+    size = np.abs(u)
+    return size + np.log1p(np.exp(-2.0 * size)) - np.log(2.0)
+
+
+# Per name: the loss of a residual in units of the scale, like u**2 for small u, and its weight, one at zero.
+_CURVES: dict[str, tuple[Curve, Curve]] = {
+    "huber": (
+        lambda u: np.where(np.abs(u) <= _HUBER, u**2, 2.0 * _HUBER * np.abs(u) - _HUBER**2),
+        lambda u: _HUBER / np.maximum(np.abs(u), _HUBER),
+    ),
+    "cauchy": (
+        lambda u: _CAUCHY**2 * np.log1p((u / _CAUCHY) ** 2),
+        lambda u: 1.0 / (1.0 + (u / _CAUCHY) ** 2),
+    ),
+    "log-cosh": (
+        lambda u: 2.0 * _LOG_COSH**2 * _log_cosh(u / _LOG_COSH),
+        lambda u: np.where(np.abs(u) < 1e-6, 1.0, np.tanh(u / _LOG_COSH) / np.where(u == 0.0, 1.0, u / _LOG_COSH)),
+    ),
+}
+NAMES = (SQUARED, "absolute", *_CURVES)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss by its name or text."""
+
+    name: str
+
+    def cost(self, y: np.ndarray, prediction: np.ndarray, scale: float) -> np.ndarray:
+        """What each row costs."""
+        residual = y - prediction
+        if self.name == "absolute":
+            return np.abs(residual)
+        if self.name in _CURVES:
+            return scale**2 * _CURVES[self.name][0](residual / scale)
+        return _own(self.name, y, residual)
+
+    def weight(self, y: np.ndarray, prediction: np.ndarray, scale: float) -> np.ndarray:
+        """How much each row counts in squares; at most one."""
+        residual = y - prediction
+        if self.name == "absolute":
+            near = _NEARLY_ZERO * scale
+            return near / np.maximum(np.abs(residual), near)
+        if self.name in _CURVES:
+            return _CURVES[self.name][1](residual / scale)
+        size = np.maximum(np.abs(residual), _NEARLY_ZERO * scale)
+        step = _STEP * size
+        slope = (_own(self.name, y, size + step) - _own(self.name, y, size - step)) / (2.0 * step)
+        weight = np.where(np.isfinite(slope), np.maximum(slope, 0.0), 0.0) / (2.0 * size)
+        return weight / max(float(weight.max()), 1e-300)
+
+
+def robust_scale(residual: np.ndarray) -> float:
+    """The standard deviation that normal noise of this median size would have."""
+    return _NORMAL * float(np.median(np.abs(residual)))
+
+
+def read_loss(given: Any, y: np.ndarray) -> Loss | None:
+    """The loss for these targets; None for squares. Text that is no name is read as a formula and tried out."""
+    if not isinstance(given, str):
+        raise InputError(f"loss must be one of {', '.join(NAMES)} or a formula in `residual` as text, not {given!r}.")
+    if given == SQUARED:
+        return None
+    if given not in NAMES:
+        _check_own(given, y)
+    return Loss(given)
+
+
+def _own(text: str, y: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    table = np.column_stack([residual, y, y - residual])
+    return _compiled(text)(table)
+
+
+def _compiled(text: str) -> Callable[[np.ndarray], np.ndarray]:
+    return compile_numpy(parse_formula(text, _WORDS), make_symbols(_WORDS))
+
+
+def _check_own(text: str, y: np.ndarray) -> None:
+    if "residual" not in text and "prediction" not in text:
+        raise unknown_name("loss (a formula of your own contains `residual`)", text, NAMES)
+    try:
+        _compiled(text)
+    except FormulaError as error:
+        raise InputError(f"The loss {text!r} cannot be read: {error}. Its names are {', '.join(_WORDS)}.") from error
+    targets = np.unique(np.quantile(y, np.linspace(0.0, 1.0, 11)))
+    size = float(np.max(np.abs(y))) or 1.0
+    sizes = size * np.geomspace(1e-6, 1e2, 17)
+    residuals = np.concatenate([-sizes, [0.0], sizes])
+    grid = [part.ravel() for part in np.meshgrid(targets, residuals)]
+    costs = _own(text, *grid)
+    at_zero = costs[grid[1] == 0.0]
+    if not np.all(np.abs(at_zero) <= 1e-12 * max(1.0, float(np.nanmax(np.abs(costs))))):
+        raise InputError(f"The loss {text!r} is not zero where the residual is 0: a perfect fit must cost nothing.")
+    if (costs < -1e-12 * float(np.nanmax(np.abs(costs)))).any():
+        raise InputError(f"The loss {text!r} is negative for some residuals; use abs(...) or an even power.")
+    if not np.isfinite(costs).any() or not np.nanmax(costs) > 0.0:
+        raise InputError(f"The loss {text!r} is nowhere above zero, so every formula would be perfect.")

@@ -1,0 +1,81 @@
+"""Places for the nodes of a layered graph, and ways for its edges around the layers that they pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ceql.expression.graph import OUTPUT, Graph
+
+_SWEEPS = 8
+
+Point = tuple[float, float]
+Lane = tuple[int, int]  # a node and a layer: the node itself in its own layer, its passing edges in later ones
+
+
+@dataclass(frozen=True)
+class Layout:
+    """x is the layer, y grows upwards; `routes` has the points that an edge passes between its two nodes."""
+
+    places: tuple[Point, ...]
+    routes: tuple[tuple[Point, ...], ...]
+
+
+def layered(graph: Graph, heights: Sequence[float]) -> Layout:
+    """Columns by depth, ordered so that few edges cross; `heights` is the room that each node needs."""
+    depth = [node.depth for node in graph.nodes]
+    links = [link for edge in graph.edges for link in _links(edge.source, edge.target, depth)]
+    layers = _initial_layers(graph, links, max(depth))
+    for sweep in range(_SWEEPS):
+        forward = sweep % 2 == 0
+        for layer in layers if forward else reversed(layers):
+            _order(layer, links, _heights(layers, heights), forward)
+    y = _heights(layers, heights)
+    places = tuple((float(d), y[k, d]) for k, d in enumerate(depth))
+    routes = tuple(
+        tuple((float(d), y[edge.source, d]) for d in range(depth[edge.source] + 1, depth[edge.target]))
+        for edge in graph.edges
+    )
+    return Layout(places, routes)
+
+
+def _links(source: int, target: int, depth: Sequence[int]) -> list[tuple[Lane, Lane]]:
+    """An edge as steps from layer to layer; all edges of a node share one lane where they only pass."""
+    lanes = [(source, d) for d in range(depth[source], depth[target])] + [(target, depth[target])]
+    return list(pairwise(lanes))
+
+
+def _initial_layers(graph: Graph, links: Sequence[tuple[Lane, Lane]], deepest: int) -> list[list[Lane]]:
+    nodes = [(k, node.depth) for k, node in enumerate(graph.nodes)]
+    lanes = dict.fromkeys([*nodes, *(lane for link in links for lane in link)])
+    layers: list[list[Lane]] = [[] for _ in range(deepest + 1)]
+    for lane in sorted(lanes, key=lambda lane: (graph.nodes[lane[0]].kind == OUTPUT, lane)):
+        layers[lane[1]].append(lane)
+    return layers
+
+
+def _heights(layers: Sequence[Sequence[Lane]], heights: Sequence[float]) -> dict[Lane, float]:
+    """Each layer centred on zero, the first lane at the top."""
+    y: dict[Lane, float] = {}
+    for number, layer in enumerate(layers):
+        rooms = [heights[k] if _is_home(k, number, layers) else 0.6 for k, _ in layer]
+        top = sum(rooms) / 2
+        for lane, room in zip(layer, rooms, strict=True):
+            y[lane] = top - room / 2
+            top -= room
+    return y
+
+
+def _is_home(node: int, layer: int, layers: Sequence[Sequence[Lane]]) -> bool:
+    return layer == 0 or (node, layer - 1) not in layers[layer - 1]
+
+
+def _order(layer: list[Lane], links: Sequence[tuple[Lane, Lane]], y: dict[Lane, float], forward: bool) -> None:
+    """Each lane at the mean height of its neighbours on one side; those without any stay where they are."""
+
+    def wanted(lane: Lane) -> float:
+        near = [a for a, b in links if b == lane] if forward else [b for a, b in links if a == lane]
+        return sum(y[other] for other in near) / len(near) if near else y[lane]
+
+    layer.sort(key=lambda lane: -wanted(lane))

@@ -1,0 +1,118 @@
+"""Ctrl-C once, twice, three times: what was found by then is kept, and no traceback comes from the depths."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from ceql import Dataset, Settings, cli, discover, pipeline
+from ceql.hunt import Hunt
+from ceql.pipeline import Outcome
+
+
+@pytest.fixture
+def noisy():
+    rng = np.random.default_rng(0)
+    return Dataset.of(rng.uniform(1, 2, (40, 2)), rng.normal(size=40))
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def searched(data: Dataset):
+    return discover(data, Settings(operators=("mul",), time_limit=0.5))
+
+
+@pytest.mark.parametrize("drawn", [1, 3])
+def test_a_second_interrupt_keeps_what_is_drawn(noisy, monkeypatch, drawn):
+    whole = Hunt.front
+
+    def cut(self, deadline):
+        for so_far in whole(self, deadline):
+            yield so_far
+            if len(so_far) == drawn:
+                interrupted()
+
+    monkeypatch.setattr(Hunt, "front", cut)
+    discovery = searched(noisy)
+    assert discovery.outcome is Outcome.INTERRUPTED
+    assert 2 <= len(discovery.front) <= drawn + 1
+
+
+def test_an_interrupt_before_anything_is_drawn_leaves_an_outline(noisy, monkeypatch):
+    monkeypatch.setattr(Hunt, "front", interrupted)
+    discovery = searched(noisy)
+    assert discovery.outcome is Outcome.INTERRUPTED
+    assert len(discovery.front) >= 2
+
+
+def test_and_once_more_leaves_the_constant(noisy, monkeypatch):
+    monkeypatch.setattr(Hunt, "front", interrupted)
+    monkeypatch.setattr(Hunt, "outline", interrupted)
+    discovery = searched(noisy)
+    assert discovery.outcome is Outcome.INTERRUPTED
+    assert [formula.complexity for formula in discovery.front] == [1]
+
+
+def test_an_exact_formula_survives_an_interrupt_of_its_outline(monkeypatch):
+    monkeypatch.setattr(Hunt, "outline", interrupted)
+    x = np.linspace(1, 2, 30)[:, None]
+    discovery = discover(Dataset.of(x, 1.5 * x[:, 0] ** 2), Settings(operators=("mul", "div")))
+    assert discovery.outcome is Outcome.EXACT
+    assert discovery.best.loss < 1e-20
+
+
+def test_the_command_ends_with_130_and_without_a_traceback(monkeypatch, capsys):
+    monkeypatch.setattr(pipeline, "poles_of", interrupted)
+    monkeypatch.setattr(sys, "argv", ["ceql", "demo", "--quiet"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+_TWICE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import sys
+import ceql.hunt
+from ceql import cli, progress
+ceql.hunt._QUIET = ceql.hunt._QUIET_IN_DOUBT = 10**9
+def telling(word, original):
+    def told(self, *arguments):
+        print(word, flush=True)
+        return original(self, *arguments)
+    return told
+ceql.hunt.Hunt.front = telling("drawing", ceql.hunt.Hunt.front)
+ceql.hunt.Hunt.sees_noise = telling("searching", ceql.hunt.Hunt.sees_noise)
+sys.argv = ["ceql", "fit", "table.csv", "--target", "y", "--time-limit", "300", "--quiet"]
+cli.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_twice_at_the_command_line(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = "\n".join(",".join(map(str, row)) for row in rng.normal(size=(60, 3)))
+    (tmp_path / "table.csv").write_text(f"a,b,y\n{rows}\n")
+    process = subprocess.Popen(
+        [sys.executable, "-c", _TWICE], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    killer = threading.Timer(100, process.kill)
+    killer.start()
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == "searching"
+    process.send_signal(signal.SIGINT)
+    assert any(line.strip() == "drawing" for line in process.stdout)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate()
+    killer.cancel()
+    assert process.returncode in (0, 130)
+    assert output.strip() or process.returncode == 130
+    assert "Traceback" not in errors

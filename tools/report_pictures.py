@@ -1,0 +1,55 @@
+"""Makes the pictures of docs/report.md: a synthetic lens, its four plots and its report at two widths.
+
+python tools/report_pictures.py docs/images
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import browser
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from ceql import CEQLRegressor
+
+_COLOURS = 128  # of the pictures, which are mostly white
+
+
+def lens() -> tuple[Any, Any]:
+    """Where the image of an object stands, measured with a little noise, for several lenses."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"distance": rng.uniform(1, 8, 300), "focal": rng.uniform(2, 4, 300)})
+    table = table[(table["distance"] - table["focal"]).abs() > 0.3]
+    image = table["distance"] * table["focal"] / (table["distance"] - table["focal"])
+    return table, image + 0.05 * rng.standard_normal(len(table))
+
+
+def shrink(path: Path, box: tuple[int, int, int, int] | None = None) -> None:
+    picture = Image.open(path).convert("RGB")
+    picture = picture.crop(box) if box else picture
+    picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def main(folder: Path) -> None:
+    table, image = lens()
+    model = CEQLRegressor(operators=["mul", "div"], time_limit=20).fit(table, image)
+    for name in ("fit", "pareto", "poles", "network"):
+        path = folder / f"plot-{name}.png"
+        options = {"target": "image"} if name in ("fit", "network") else {}
+        getattr(model, f"plot_{name}")(**options).figure.savefig(path, dpi=90)
+        shrink(path)
+    model.report(folder / "report.html", target="image", table="lens.csv")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    (folder / "report.html").unlink()
+    for name, width, height in (("desktop", 1100, 1750), ("phone", 375, 1750)):
+        path = folder / f"report-{name}.png"
+        browser.picture(page, width, path)
+        shrink(path, (0, 0, width, height))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
