@@ -12,7 +12,7 @@ import numpy as np
 
 from ceql import search as searching
 from ceql.aims import Aim
-from ceql.closed_form import fraction, product, sparse_sum
+from ceql.closed_form import fraction, images, product, sparse_sum
 from ceql.constraints import NONE, Constraints
 from ceql.contenders import Contenders, ContendersState
 from ceql.data import Dataset, Scaling
@@ -32,7 +32,8 @@ from ceql.selection import criterion
 _HITS_TRIED = 6  # exact fits that are eliminated
 _NEAR, _MISSES_TRIED = 1e-9, 2  # fits below this misfit may hide an exact one; so many a round are eliminated
 _FRACTIONS_NEED = {"mul", "div"}
-_IN_CLOSED_FORM = ("log", "sin", "cos", "exp")
+_IN_FRACTIONS = ("cos", "sin", "exp")
+_IN_CLOSED_FORM = ("sqrt", "log", "sin", "cos", "exp")
 _SHORT_FRACTION = 14  # terms, above and below the line together
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
@@ -94,7 +95,7 @@ class Hunt:
         self.tolerance = searching.EXACT * mean_square(y, aim.weight)
         self._rounds = searching.search(self.network, self.samples, *self._search, self.archive)
         self._tried: set[bytes] = set()
-        self._tried_closed_form = False
+        self.tried_closed_form = False
         self.contenders = Contenders(self.network, self.plain, self.threads, self._needed)
 
     @property
@@ -157,13 +158,20 @@ class Hunt:
         return {op.name for op in self.network.units} if isinstance(self.network, Network) else set()
 
     def _fraction(self) -> list[Formula]:
-        if not _FRACTIONS_NEED.issubset(self._operators()):
+        """A fraction of polynomials in the columns, or with the sine, cosine or exponential of one in its place."""
+        operators = self._operators()
+        if not _FRACTIONS_NEED.issubset(operators):
             return []
         symbols = [s / float(k) for s, k in zip(self.aim.symbols, self.scaling.x, strict=True)]
         counted = self.aim.weight > 0.0
-        found = fraction(self.plain.x[counted], self.plain.y[counted], symbols)
-        formula = None if found is None else self._exact(self.scaling.y * found.expression)
-        if found is None or formula is None:
+        x, y = self.plain.x[counted], self.plain.y[counted]
+        names = [name for name in _IN_FRACTIONS if name in operators]
+        for columns, written in ((x, symbols), *images(x, symbols, self.aim.x[counted], self.aim.symbols, names)):
+            found = fraction(columns, y, written)
+            formula = None if found is None else self._exact(self.scaling.y * found.expression)
+            if found is not None and formula is not None:
+                break
+        else:
             return []
         if found.is_linear or found.terms <= _SHORT_FRACTION:
             return [formula]
@@ -173,9 +181,9 @@ class Hunt:
 
     def closed_form(self) -> list[Formula]:
         """What needs no search; it is looked for only once."""
-        if self._tried_closed_form:
+        if self.tried_closed_form:
             return []
-        self._tried_closed_form = True
+        self.tried_closed_form = True
         return self._fraction() or self._product_or_sum()
 
     def _product_or_sum(self) -> list[Formula]:

@@ -6,7 +6,7 @@ milliseconds, whatever the number of poles. It finds nothing else and nothing in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from ceql.one_thread import one_thread
+from ceql.operators import get
 
 Exponents = tuple[int, ...]
 
 _ROWS = 600
 _MOST_COLUMNS = 60
+_MODERATE = 1e3  # size of a function of a column that may be part of a polynomial
 _ROWS_PER_COLUMN = 3  # with fewer rows a fraction could meet the data by chance
 _ABOVE, _BELOW = 6, 4  # highest total degree of numerator and denominator
 _VANISHES, _CLEARLY_NOT = 1e-13, 1e-5  # smallest singular value, as a share of the largest
@@ -68,6 +70,21 @@ def fraction(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Fraction |
         numerator = _polynomial(weights[:split], terms[:split], symbols)
         return Fraction(numerator / denominator, int(np.count_nonzero(weights)), max(above, below) <= 1)
     return None
+
+
+def images(
+    x: np.ndarray, symbols: Sequence[Any], plain: np.ndarray, plain_symbols: Sequence[Any], names: Sequence[str]
+) -> Iterator[tuple[np.ndarray, list[Any]]]:
+    """Columns and symbols with one of these operators applied to one of the columns, as it is in the user's units."""
+    for name in names:
+        operator = get(name)
+        for k, (column, symbol) in enumerate(zip(plain.T, plain_symbols, strict=True)):
+            with np.errstate(all="ignore"):
+                image = operator.real(column)
+            if np.isfinite(image).all() and np.abs(image).max() < _MODERATE and np.ptp(image) > 0:
+                columns, written = x.copy(), list(symbols)
+                columns[:, k], written[k] = image, operator.symbolic(symbol)
+                yield columns, written
 
 
 def _remainder(columns: np.ndarray) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ceql.closed_form.selection import few_of
+from ceql.closed_form.selection import AT_ONCE, few_of
 from ceql.closed_form.sums import monomials
 from ceql.one_thread import one_thread
 from ceql.operators import get
@@ -38,23 +38,22 @@ class _Factor:
 
 @one_thread
 def product(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]) -> Any:
-    """The product that y is, over these symbols; None where it is none.
+    """The product that y is, or that is one more or less than y, over these symbols; None where there is none.
 
     `functions` are names of operators that may be applied to a column. With exp among them y may have a factor that is
     an exponential of products of columns.
     """
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
     x, y = x[rows], y[rows]
-    if not (y != 0.0).all():
-        return None
     columns = list(zip(x.T, symbols, strict=True))
     plain = [_power(np.ones(len(y)) * np.e, np.e), *(_power(column, symbol) for column, symbol in columns)]
-    plain += [factor for name in functions if name != "exp" for factor in _images(get(name), columns)]
+    plain += [factor for name in functions if name not in ("exp", "sqrt") for factor in _images(get(name), columns)]
     exponents = [_exponential(*term) for term in monomials(x, symbols, _MOST_IN_EXPONENT)] if "exp" in functions else []
     pairs = [_power(pair(a, b), pair(s, t)) for (a, s), (b, t) in combinations(columns, 2) for pair in _PAIRS]
-    for factors in ([*plain, *exponents], [*plain, *pairs]):
-        if (found := _found(factors, y)) is not None:
-            return found
+    few = [*plain, *exponents][: AT_ONCE[-1]]
+    for offset, factors in ((0, [*plain, *exponents]), (0, [*plain, *pairs]), (1, few), (-1, few)):
+        if (found := _found(factors, y + offset)) is not None:
+            return found - offset
     return None
 
 
@@ -79,6 +78,8 @@ def _simple(exponent: float) -> Any:
 
 
 def _found(factors: Sequence[_Factor], y: np.ndarray) -> Any:
+    if not (y != 0.0).all():
+        return None
     columns = np.stack([factor.values for factor in factors], axis=1)
     chosen = few_of(columns, np.log(np.abs(y)))
     if chosen is None:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_AT_ONCE = (12, 30, 80, 130)  # so many candidates are all taken, and those that are not needed left out
+AT_ONCE = (12, 30, 80, 130)  # so many candidates are all taken, and those that are not needed left out
 _MOST_TERMS = 12
 _RIVALS = 3
 _ROWS_PER_TERM = 4
 _ROWS_PER_CANDIDATE = 1.5
+_ROWS_ONE_BY_ONE = 200  # for the choice of one candidate after the other, which takes the most time
 _LIKELY = 12  # candidates of every step that are looked at together when one by one has failed
 _VANISHES, _CLEARLY_NOT = 3e-13, 1e-6  # what a sum leaves of the goal, and what it left with a term less
 _USED_UP, _NOTHING_NEW = 1e-9, 1e-6  # of a candidate: what remains of it beside others is rounding, or too little
@@ -42,13 +43,17 @@ def _independent(columns: np.ndarray) -> np.ndarray:
 
 
 def _first_found(columns: np.ndarray, goal: np.ndarray) -> list[int] | None:
-    new = np.flatnonzero(_independent(columns[:, : _AT_ONCE[-1]]))
-    for number in _AT_ONCE:
+    new = np.flatnonzero(_independent(columns[:, : AT_ONCE[-1]]))
+    for number in AT_ONCE:
         if (chosen := _left_over(columns, new[new < number], goal)) is not None:
             return chosen
         if number >= columns.shape[1]:
             return None
-    return _chosen(columns, goal)
+    some = np.linspace(0, len(goal) - 1, min(len(goal), _ROWS_ONE_BY_ONE)).astype(int)
+    length = np.linalg.norm(columns[some], axis=0)
+    seen = np.flatnonzero(length > 0.0)
+    chosen = _chosen(columns[np.ix_(some, seen)] / length[seen], goal[some] / np.linalg.norm(goal[some]))
+    return None if chosen is None else [int(seen[k]) for k in chosen]
 
 
 @dataclass(frozen=True, eq=False)

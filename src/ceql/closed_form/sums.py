@@ -41,16 +41,24 @@ _Term = tuple[tuple[int, int], ...]  # pairs of atom and power
 def sparse_sum(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]) -> Any:
     """The sum of few terms that y is, over these symbols; None where there is none.
 
-    `functions` are names of operators that may be applied to a column: log, sin, cos, exp.
+    `functions` are names of operators that may be applied to a column. With sqrt among them, terms may also be products
+    of powers of the roots.
     """
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
     x, y = x[rows], y[rows]
-    powers = [_power(column, symbol, x.shape[1] == 1) for column, symbol in zip(x.T, symbols, strict=True)]
-    found = _sum_of(powers, _terms(_limits(powers), _MOST_CANDIDATES), y)
-    if found is None and functions:
-        images = [atom for name in functions for atom in _images(get(name), x, symbols)]
-        found = _sum_of([*powers, *images], _with_functions(_limits(powers), len(images)), y) if images else None
-    return found
+    columns = list(zip(x.T, symbols, strict=True))
+    bases = [[_power(column, symbol, len(columns) == 1) for column, symbol in columns]]
+    if "sqrt" in functions and (x > 0).all():
+        root = get("sqrt").symbolic
+        bases.append([_power(np.sqrt(column), root(symbol), len(columns) == 1) for column, symbol in columns])
+    images = [atom for name in functions if name != "sqrt" for atom in _images(get(name), x, symbols)]
+    for powers in bases:
+        if (found := _sum_of(powers, _terms(_limits(powers), _MOST_CANDIDATES), y)) is not None:
+            return found
+    for powers in bases if images else []:
+        if (found := _sum_of([*powers, *images], _with_functions(_limits(powers), len(images)), y)) is not None:
+            return found
+    return None
 
 
 def monomials(x: np.ndarray, symbols: Sequence[Any], most: int) -> list[tuple[np.ndarray, Callable[[], Any]]]:
