@@ -38,7 +38,11 @@ from ceql.turns import Turns, TurnsState
 
 SMALL_ROUNDS = SearchSettings(round_size=48, chunk_size=24)
 ALWAYS = 1e-9  # seconds between two checkpoints: every round gets one
-ROUNDS = {"template": 6, "with a spare": 10}  # after which these are stopped; the others end by themselves
+ROUNDS = {
+    "template": 6,
+    "with a spare": 10,
+    "many aims": 4,
+}  # after which these are stopped; the others end by themselves
 
 
 def _exact() -> tuple[Dataset, Settings]:
@@ -99,6 +103,13 @@ def _guessed() -> tuple[Dataset, Settings]:
     )
 
 
+def _many_aims() -> tuple[Dataset, Settings]:
+    """More aims than are looked at for a closed form after one round."""
+    x = np.random.default_rng(8).uniform(0.5, 3, (40, 1))
+    y = np.exp(np.sin(3.7 * x[:, 0])) + 0.3 * x[:, 0] ** 3
+    return Dataset.of(x, y), Settings(operators=("mul", "sqrt", "exp", "log", "sin"), search=SMALL_ROUNDS)
+
+
 PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "exact": _exact,
     "noisy": _noisy,
@@ -108,6 +119,7 @@ PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "with a spare": _with_a_spare,
     "long": _long,
     "guessed": _guessed,
+    "many aims": _many_aims,
 }
 
 
@@ -212,15 +224,23 @@ def same(a: Any, b: Any) -> bool:
 
 
 def version(run: Run, which: str) -> bytes:
-    """One of the checkpoints of a search that goes on: any, the last, or the first after it began anew on all rows."""
+    """One of the checkpoints of a search that goes on: any, first, last, or when it began anew on all rows."""
     unfinished = [content for content in run.versions if header_of(content)["ending"] is None]
     if which == "anew":
         return next(content for content in unfinished if header_of(content)["started_before"])
-    return unfinished[-1 if which == "last" else np.random.default_rng(len(unfinished)).integers(len(unfinished))]
+    drawn = np.random.default_rng(len(unfinished)).integers(len(unfinished))
+    return unfinished[{"first": 0, "last": -1, "any": drawn}[which]]
 
 
 @pytest.mark.parametrize(
-    ("name", "which"), [("long", "anew"), ("noisy", "last"), ("exact", "last"), *((name, "any") for name in PROBLEMS)]
+    ("name", "which"),
+    [
+        ("long", "anew"),
+        ("noisy", "last"),
+        ("exact", "last"),
+        ("many aims", "first"),
+        *((name, "any") for name in PROBLEMS if name != "many aims"),
+    ],
 )
 def test_stopped_after_any_round_it_goes_on_as_if_nothing_had_happened(undisturbed, tmp_path, monkeypatch, name, which):
     run = undisturbed(name)
@@ -251,6 +271,8 @@ def test_the_problems_are_of_all_kinds(undisturbed):
     assert len(header_of(undisturbed("exact").versions[-1])["hunts"]) > 1
     stages = {bool(header_of(content)["started_before"]) for content in undisturbed("long").versions}
     assert stages == {False, True}
+    first = header_of(undisturbed("many aims").versions[0])["hunts"]
+    assert {hunt["tried_closed_form"] for hunt in first} == {False, True}
     assert len(arrays_of(undisturbed("guessed").versions[-1])["0.founder_edges"])
     assert all(len(undisturbed(name).versions) > 2 for name in PROBLEMS)
 

@@ -101,7 +101,7 @@ class Hunt:
     @property
     def state(self) -> HuntState:
         tried, contenders = frozenset(self._tried), self.contenders.state
-        return HuntState(self.archive, tried, self._tried_closed_form, contenders, self.spare, self._edges_too_many)
+        return HuntState(self.archive, tried, self.tried_closed_form, contenders, self.spare, self._edges_too_many)
 
     def restore(self, state: HuntState) -> None:
         chunk = state.archive.chunk
@@ -109,7 +109,7 @@ class Hunt:
             raise ValueError("it is of another network")
         self.archive = state.archive
         self._begin(self.data, self.aim)
-        self._tried, self._tried_closed_form = set(state.tried), state.tried_closed_form
+        self._tried, self.tried_closed_form = set(state.tried), state.tried_closed_form
         self.contenders.restore(state.contenders)
         self.spare, self._edges_too_many = state.spare, state.edges_too_many
 
