@@ -12,7 +12,7 @@ import numpy as np
 
 from ceql import search as searching
 from ceql.aims import Aim
-from ceql.closed_form import fraction, images, product, sparse_sum
+from ceql.closed_form import fraction, images, product, proposals, sparse_sum
 from ceql.constraints import NONE, Constraints
 from ceql.contenders import Contenders, ContendersState
 from ceql.data import Dataset, Scaling
@@ -198,6 +198,15 @@ class Hunt:
             if found is not None and (formula := self._exact(found)) is not None:
                 return [formula]
         return []
+
+    def proposals(self) -> list[Formula]:
+        """Formulas for noisy data that need no search."""
+        if not _FRACTIONS_NEED.issubset(self._operators()):
+            return []
+        functions = tuple(name for name in _IN_CLOSED_FORM if name in self._operators())
+        raw = proposals(self.aim.x, self.aim.y, self.aim.symbols, functions)
+        drawn = [sketch(self.aim.back(r), self.data, self.symbols, self.constraints) for r in raw]
+        return [formula for formula in drawn if formula is not None]
 
     def _exact(self, found: Any) -> Formula | None:
         """The formula for y that this expression for the aim leads to, if it is exact and not too large."""

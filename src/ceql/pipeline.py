@@ -347,10 +347,12 @@ def _searched(
     if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME):
         outcome = Outcome.TOO_COMPLEX
     left = settings.time_limit - (time.perf_counter() - begin)
-    front, is_whole = _drawn(turns.mains, deadline=time.monotonic() + left)
-    if not is_whole:
+    deadline = time.monotonic() + left
+    proposed, are_all = _proposed(turns, deadline)
+    front, is_whole = _drawn(turns.mains, deadline)
+    if not (are_all and is_whole):
         outcome, stands_until = Outcome.INTERRUPTED, 0.0
-    return _Found(front, outcome, starts(), 0.0, searched, stands_until)
+    return _Found(front + proposed, outcome, starts(), 0.0, searched, stands_until)
 
 
 def _stands_until(ended_by: Outcome, settings: Settings) -> float:
@@ -390,11 +392,28 @@ def _quick_outline(hunt: Hunt) -> list[Formula]:
 
 def _shortcut(turns: Turns) -> list[Formula]:
     """Other aims that may need no search, those with the fewest columns first: a few after every round."""
-    if turns.rounds < len(turns.mains) or turns.sees_noise:
+    if turns.rounds < len(turns.mains):
+        return []
+    if turns.sees_noise:
         return []
     hunts = sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_SHORTCUTS]
     fresh = [hunt for hunt in hunts if not hunt.tried_closed_form][:_SHORTCUTS_A_ROUND]
     return next((found for hunt in fresh if (found := hunt.closed_form())), [])
+
+
+def _proposed(turns: Turns, deadline: float) -> tuple[list[Formula], bool]:
+    """Formulas for noisy data that need no search: for y itself, and for other aims as long as there is time; and
+    whether Ctrl-C has left out none of them."""
+    formulas: list[Formula] = []
+    try:
+        formulas += turns.mains[0].proposals()
+        for hunt in sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_SHORTCUTS]:
+            if time.monotonic() > deadline:
+                break
+            formulas += hunt.proposals()
+    except KeyboardInterrupt:
+        return formulas, False
+    return formulas, True
 
 
 def edges_within(max_complexity: int) -> int:

@@ -142,7 +142,7 @@ class Turns:
         return self._asides
 
     def _hunts_aside(self, aim: Aim) -> Iterator[Hunt]:
-        shorter = _in_fewer_variables(aim) if aim.x.shape[1] <= _MANY_COLUMNS else []
+        shorter = _in_fewer_variables(aim)
         if not shorter:
             return cycle(self._made(_variants(aim, self._operators)))
         self._noise_at_most = min(self._noise_at_most, smooth_error(shorter[0]))
@@ -165,7 +165,7 @@ def _few_columns(aim: Aim, required: Sequence[int] = ()) -> Aim:
 
 def _in_fewer_variables(aim: Aim) -> list[Aim]:
     """What both kinds of tests lead to, fewest variables first."""
-    by_prediction = reduced(aim)
+    by_prediction = reduced(aim) if aim.x.shape[1] <= _MANY_COLUMNS else None
     found = [*independent_parts(aim), *([] if by_prediction is None else [by_prediction])]
     return sorted(found, key=lambda shorter: shorter.x.shape[1])
 

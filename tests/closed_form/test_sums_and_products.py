@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql import CEQLRegressor
-from ceql.closed_form import product, sparse_sum
+from ceql.closed_form import product, proposals, sparse_sum
 from ceql.expression import compile_numpy
 
 FUNCTIONS = ("log", "sin", "cos", "exp")
@@ -113,3 +113,21 @@ def test_a_factor_is_taken_out_before_any_search():
     model = CEQLRegressor(verbose=False).fit(x, x[:, 0] * np.sin(x[:, 1]) / np.sqrt(x[:, 2]))
     assert str(model.sympy()) in ("x1*sin(x2)/sqrt(x3)", "x1*sin(x2)*x3**(-0.5)")
     assert model.discovery_.starts == 0
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [A * B / C**2, 2 * sympy.sqrt(A) / B, A * (B**2 + C**2) / 2, A * B + 3 * C, A * B + A * B * C],
+)
+def test_noise_leaves_the_formula_among_the_proposals(expression):
+    x = table(1.0, 5.0, n=1000)
+    y = values(expression, x)
+    noisy = y + 0.01 * np.sqrt(np.mean(y**2)) * np.random.default_rng(2).standard_normal(len(y))
+    fresh = table(1.0, 5.0, seed=1)
+    errors = [
+        np.abs(values(found, fresh) / values(expression, fresh) - 1).max()
+        for found in proposals(x, noisy, SYMBOLS, FUNCTIONS)
+    ]
+    assert min(errors) < 0.02
+    model = CEQLRegressor(time_limit=0.5, verbose=False).fit(x, noisy)
+    assert np.abs(model.predict(fresh) / values(expression, fresh) - 1).max() < 0.05

@@ -2,6 +2,7 @@
 
 from ceql.closed_form.fractions import Fraction, fraction, images
 from ceql.closed_form.products import product
+from ceql.closed_form.proposals import proposals
 from ceql.closed_form.sums import sparse_sum
 
-__all__ = ["Fraction", "fraction", "images", "product", "sparse_sum"]
+__all__ = ["Fraction", "fraction", "images", "product", "proposals", "sparse_sum"]

@@ -69,6 +69,21 @@ def monomials(x: np.ndarray, symbols: Sequence[Any], most: int) -> list[tuple[np
         return [(_product(atoms, term), partial(_written, atoms, term)) for term in terms if term]
 
 
+def candidates(
+    x: np.ndarray, symbols: Sequence[Any], functions: Sequence[str], most: int
+) -> list[tuple[np.ndarray, Callable[[], Any]]]:
+    """Terms that a sum may have: products of powers, and the first of these with a function of a column."""
+    powers = [_power(column, symbol, x.shape[1] == 1) for column, symbol in zip(x.T, symbols, strict=True)]
+    images = [atom for name in functions if name != "sqrt" for atom in _images(get(name), x, symbols)]
+    atoms, few = [*powers, *images], _terms(_limits(powers), 1 + 2 * len(powers))
+    terms = [
+        *_terms(_limits(powers), most),
+        *((*term, (len(powers) + k, 1)) for term in few for k in range(len(images))),
+    ]
+    with np.errstate(all="ignore"):
+        return [(_product(atoms, term), partial(_written, atoms, term)) for term in terms]
+
+
 def _power(column: np.ndarray, symbol: Any, alone: bool) -> _Atom:
     keeps_sign = bool((column > 0).all() or (column < 0).all())
     highest = _HIGHEST_ALONE if alone else _HIGHEST
