@@ -30,7 +30,8 @@ def proposals(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: S
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
     x, y = x[rows], y[rows]
     law = _power_law(x, y, symbols)
-    return [*([] if law is None else [law]), *_sums(x, y, symbols, functions)]
+    sums = [found for found in _sums(x, y, symbols, functions) if not isinstance(found, float)]  # a mere constant
+    return [*([] if law is None else [law]), *sums]
 
 
 def _power_law(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Any:
