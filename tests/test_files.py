@@ -1,18 +1,22 @@
+"""Files that are whole or not there."""
+
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from ceql.errors import CeqlError, InputError
-from ceql.files import write_atomically
+from ceql.files import beside, remove_unfinished, write_atomically
 
 
-def test_a_file_is_replaced_whole(tmp_path):
+@pytest.mark.parametrize("content", ["zweites ü\n", b"\x00bytes\r\n", ""])
+def test_a_file_is_replaced_whole(tmp_path, content):
     path = tmp_path / "a.txt"
     write_atomically(path, "first")
-    write_atomically(path, "zweites ü")
-    assert path.read_text(encoding="utf-8") == "zweites ü"
+    write_atomically(str(path), content)
+    assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -46,3 +50,19 @@ def test_the_error_is_of_the_kind_asked_for(tmp_path):
 
     with pytest.raises(OwnError, match="cannot be written"):
         write_atomically(tmp_path / "absent" / "a.txt", "text", OwnError)
+
+
+def test_only_the_rests_of_this_file_are_removed(tmp_path):
+    rests, others = [".a[1].xyz.part"], ["a[1]", ".a1.xyz.part", ".b.xyz.part", ".a[1].xyz"]
+    for name in [*rests, *others]:
+        (tmp_path / name).touch()
+    remove_unfinished(tmp_path / "a[1]")
+    assert sorted(os.listdir(tmp_path)) == sorted(others)
+
+
+def test_files_for_several_stay_apart_and_in_their_folder():
+    names = ["lift", "drag [N]", "drag_[N]", "drag__N_", "a/b", "../b", "ü", "x" * 150, "x" * 151]
+    paths = [beside(Path("folder") / "run.html", name) for name in names]
+    assert paths[0] == Path("folder") / "run-lift.html"
+    assert len(set(paths)) == len(names)
+    assert all(path.parent == Path("folder") and path.suffix == ".html" for path in paths)

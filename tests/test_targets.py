@@ -153,7 +153,7 @@ def test_a_constant_target_is_named(data):
 def test_the_time_is_shared_and_what_is_left_goes_on(data, monkeypatch):
     shares = []
 
-    def instant(data, settings, progress):
+    def instant(data, settings, *_):
         shares.append(settings.time_limit)
         return replace(targets.not_searched(data), outcome=Outcome.SETTLED)
 
@@ -162,10 +162,22 @@ def test_the_time_is_shared_and_what_is_left_goes_on(data, monkeypatch):
     assert shares == pytest.approx([10, 15, 30], abs=1.0)
 
 
+def test_what_a_target_took_is_missing_to_the_others_also_in_an_earlier_run(data, monkeypatch):
+    shares = []
+
+    def found_earlier(data, settings, *_):
+        shares.append(settings.time_limit)
+        return replace(targets.not_searched(data), outcome=Outcome.SETTLED, seconds=12.0)
+
+    monkeypatch.setattr(targets, "discover", found_earlier)
+    discover_each(Targets.of(*data), Settings(time_limit=60.0))
+    assert shares == pytest.approx([20, 24, 36])
+
+
 def test_the_display_names_the_target(data, monkeypatch):
     seen = []
 
-    def reporting(data, settings, progress):
+    def reporting(data, settings, progress, _):
         progress(Progress(2.0, 10.0, 5, 0.5))
         return replace(targets.not_searched(data), outcome=Outcome.EXACT)
 

@@ -64,6 +64,15 @@ def test_many_columns_are_searched_in_part_and_as_a_whole():
     assert turns.next_hunt() is turns.mains[1]
 
 
+def test_a_hunt_that_has_not_begun_sees_no_noise():
+    """The first of two hunts may fit so well in its first round that the second is asked before it had one."""
+    x = np.random.default_rng(3).uniform(0.5, 2, (50, 10))
+    turns = turns_for(x, np.sqrt(x[:, 3] * x[:, 7] + 0.4) * x[:, 3], ("mul", "sqrt"))
+    turns.next_hunt().next_round()
+    assert not turns.mains[1].sees_noise()
+    assert not turns.have_settled()
+
+
 @pytest.mark.parametrize(
     ("formula", "columns", "nodes"),
     [

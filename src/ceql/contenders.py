@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,6 +38,15 @@ def criterion_of(misfit: np.ndarray, edges: np.ndarray, n_samples: int) -> np.nd
     return n_samples * np.log(np.maximum(misfit, 1e-300)) + price(n_samples) * edges.sum(axis=-1)
 
 
+@dataclass(frozen=True, eq=False)
+class ContendersState:
+    """What has to be kept for the contenders to go on later."""
+
+    known: tuple[Reduced, ...] = ()
+    tried: frozenset[bytes] = frozenset()
+    quiet: int = 0
+
+
 class Contenders:
     """The best reduced fits so far."""
 
@@ -45,6 +55,15 @@ class Contenders:
         self._known: dict[bytes, Reduced] = {}
         self._tried: set[bytes] = set()
         self.quiet = 0  # challenges since the best contender was last beaten
+
+    @property
+    def state(self) -> ContendersState:
+        return ContendersState(tuple(self._known.values()), frozenset(self._tried), self.quiet)
+
+    def restore(self, state: ContendersState) -> None:
+        self._known = {reduced.edges.tobytes(): reduced for reduced in state.known}
+        self._tried = set(state.tried)
+        self.quiet = state.quiet
 
     def ranked(self) -> list[Reduced]:
         """Best first."""

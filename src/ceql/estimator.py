@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ceql.checkpoint import Checkpoint
 from ceql.constraints import NONE, Constraints
 from ceql.data import column_names, columns_named, is_table, numeric_matrix
 from ceql.errors import CeqlWarning, InputError
@@ -82,6 +83,11 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     warm_start : bool
         True lets a second ``fit`` go on from the formulas of the first: fitted to the new data, they compete with what
         it finds, and if one of them is exact there is no search. Set it when more rows of the same kind come in.
+    checkpoint : str or path, optional
+        A file in which the search keeps its state, so that it can go on after a kill: ``fit`` with the same data and
+        parameters goes on from the file if it is there, and gives the result at once if the search had ended. A higher
+        `time_limit` goes on as well. Several targets have a file each, with their names. A
+        ``ceql.checkpoint.Checkpoint`` also says how often it is written.
     verbose : bool, optional
         Show a live display. By default it is shown in a terminal or notebook and not when output is piped.
 
@@ -120,6 +126,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         guesses: Any = None,
         constraints: Constraints | None = None,
         warm_start: bool = False,
+        checkpoint: str | Path | Checkpoint | None = None,
         verbose: bool | None = None,
     ) -> None:
         self.recipe = recipe
@@ -136,6 +143,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.guesses = guesses
         self.constraints = constraints
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CEQLRegressor:
@@ -143,7 +151,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         targets = Targets.of(X, y, sample_weight)
         settings = self._settings()
         with live_display(self.verbose) as display:
-            discoveries = discover_each(targets, settings, self._earlier_formulas(targets), display)
+            earlier = self._earlier_formulas(targets)
+            discoveries = discover_each(targets, settings, earlier, display, self._checkpoint())
         self._take(discoveries, targets, is_table(X))
         self._advise()
         return self
@@ -191,7 +200,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     def _parameters(self) -> dict[str, Any]:
         template = None if self.template is None else self.template.as_dict()
         constraints = None if self.constraints is None else self.constraints.as_dict()
-        return {**self.get_params(), "template": template, "constraints": constraints}
+        return {**self.get_params(), "template": template, "constraints": constraints, "checkpoint": None}
 
     def predict(self, X: Any, row: Any = None) -> np.ndarray:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.
@@ -309,6 +318,17 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             loss=self.loss,
             guesses=_texts(self.guesses),
         )
+
+    def _checkpoint(self) -> Checkpoint | None:
+        if self.checkpoint is None or isinstance(self.checkpoint, Checkpoint):
+            checkpoint = self.checkpoint
+        elif isinstance(self.checkpoint, str | Path) and str(self.checkpoint):
+            checkpoint = Checkpoint(self.checkpoint)
+        else:
+            raise InputError(f"checkpoint must be the path of a file, not {self.checkpoint!r}.")
+        if checkpoint is not None and not isinstance(self.random_state, int | np.integer):
+            raise InputError("A checkpoint needs a number as random_state: another seed would be another search.")
+        return checkpoint
 
     def _advise(self) -> None:
         for name, found, data in zip(self.target_names_, self.discoveries_, self._targets.datasets, strict=True):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ceql.files import beside
 from ceql.files_out import check_writable
 from ceql.json_out import is_standard_output, write_json
 from ceql.suggestions import SuggestingChoice
 from ceql.table_options import table_options
 
 if TYPE_CHECKING:
+    from ceql.checkpoint import Checkpoint
     from ceql.estimator import CEQLRegressor
 
 
@@ -28,6 +32,10 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
 @click.option("--device", type=SuggestingChoice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
 @click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
+@click.option("--checkpoint", "named", type=click.Path(path_type=Path), help="Keep the search in this file.")
+@click.option("--checkpoint-every", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True)
+@click.option("--no-checkpoint", is_flag=True, help="Do not keep the search in a file.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @table_options
 @click.option("--save", "save_to", type=click.Path(path_type=Path), help="Save the model here, for show and predict.")
 @click.option(
@@ -55,30 +63,42 @@ def fit(
       ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
       ceql fit daten.csv --target kraft --separator ';' --decimal ','
       ceql fit data.csv --target y --cluster dask://head-node:8786
+      ceql fit data.csv --target y --time-limit 3600 --resume
+
+    A search that was killed, interrupted or out of time goes on with --resume, as if nothing had happened: after a few
+    seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder, which goes when it is done.
     """
     if options["jobs"] and options["address"]:
         raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
     if any(path is not None and is_standard_output(path) for path in (save_to, report_to)):
         raise click.UsageError("Models and reports are written to files; '-' is for --json.")
+    if options["no_checkpoint"] and (options["named"] or options["resume"]):
+        raise click.UsageError("--no-checkpoint goes neither with --checkpoint nor with --resume.")
     from ceql.cluster import cluster
+    from ceql.resuming import checkpoint_for, how_to_go_on
     from ceql.table_formats.layout import Layout
     from ceql.tables import read_cells, split_targets
 
     check_writable(save_to, report_to, json_out)
     layout = Layout(options["separator"], options["decimal"], options["encoding"], options["sheet"])
     x, y = split_targets(read_cells(table, layout), targets, _names(features))
-    model = _regressor(options, quiet)
+    say = _say(quiet)
+    kept_in = checkpoint_for(table, targets, {"features": features, **options}, say)
+    model = _regressor(options, kept_in, quiet)
     with cluster(options["address"]) if options["address"] else nullcontext():
         model.fit(x, y)
     if save_to is not None:
         model.save(save_to)
     if report_to is not None:
         for name in targets:
-            model.report(_of_target(report_to, name, targets), target=name, table=table.name)
+            path = report_to if len(targets) == 1 else beside(report_to, name)
+            model.report(path, target=name, table=table.name)
     _show(model, json_out, quiet)
+    if kept_in is not None and (hint := how_to_go_on(kept_in, targets)):
+        say(hint)
 
 
-def _regressor(options: dict[str, Any], quiet: bool) -> CEQLRegressor:
+def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool) -> CEQLRegressor:
     from ceql.estimator import CEQLRegressor
     from ceql.libraries import LIBRARIES
 
@@ -90,13 +110,14 @@ def _regressor(options: dict[str, Any], quiet: bool) -> CEQLRegressor:
         random_state=options["seed"],
         n_jobs=options["jobs"],
         device=options["device"],
+        checkpoint=kept_in,
         verbose=False if quiet else None,
     )
 
 
-def _of_target(path: Path, name: str, targets: tuple[str, ...]) -> Path:
-    """A page of its own for each of several targets."""
-    return path if len(targets) == 1 else path.with_name(f"{path.stem}-{name}{path.suffix}")
+def _say(quiet: bool) -> Callable[[str], None]:
+    """What the user should know while standard output is for the result."""
+    return (lambda _: None) if quiet else partial(click.echo, err=True)
 
 
 def _show(model: CEQLRegressor, json_out: Path | None, quiet: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from ceql import search as searching
 from ceql.aims import Aim
 from ceql.closed_form import fraction, images, product, proposals, sparse_sum
 from ceql.constraints import NONE, Constraints
-from ceql.contenders import Contenders
+from ceql.contenders import Contenders, ContendersState
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
@@ -47,6 +47,18 @@ _FIRST_REDUCTION = 2  # rounds after which fits to noisy data are reduced; what 
 _QUIET, _QUIET_IN_DOUBT = 8, 16  # rounds without a better contender that end a search: the residuals are noise or not
 
 Finished = TypeVar("Finished")
+
+
+@dataclass(frozen=True, eq=False)
+class HuntState:
+    """What has to be kept between two rounds for the hunt to go on later as if nothing had happened."""
+
+    archive: searching.Archive
+    tried: frozenset[bytes]
+    tried_closed_form: bool
+    contenders: ContendersState
+    spare: Formula | None
+    edges_too_many: float
 
 
 class Hunt:
@@ -87,6 +99,21 @@ class Hunt:
         self._tried: set[bytes] = set()
         self.tried_closed_form = False
         self.contenders = Contenders(self.network, self.plain, self.threads, self._needed)
+
+    @property
+    def state(self) -> HuntState:
+        tried, contenders = frozenset(self._tried), self.contenders.state
+        return HuntState(self.archive, tried, self.tried_closed_form, contenders, self.spare, self._edges_too_many)
+
+    def restore(self, state: HuntState) -> None:
+        chunk = state.archive.chunk
+        if (chunk.edges.shape[1], chunk.params.shape[1]) != (self.network.n_edges, self.network.n_params):
+            raise ValueError("it is of another network")
+        self.archive = state.archive
+        self._begin(self.data, self.aim)
+        self._tried, self.tried_closed_form = set(state.tried), state.tried_closed_form
+        self.contenders.restore(state.contenders)
+        self.spare, self._edges_too_many = state.spare, state.edges_too_many
 
     def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
         """Goes on with other weights of the rows: `data` has those of all, `weight` those of the rows searched."""
@@ -220,6 +247,8 @@ class Hunt:
     def sees_noise(self) -> bool:
         """Whether larger fits have stopped being better: without noise they would go on improving."""
         chunk = self.archive.chunk
+        if not len(chunk.misfit):
+            return False
         sizes = chunk.edges.sum(axis=1)
         best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
         reached = np.flatnonzero(best <= 2.0 * best.min())

@@ -7,17 +7,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+import numpy as np
+
 from ceql.aims import Aim, plain
+from ceql.checkpoint import Checkpoint, CheckpointError, Ending, SearchState
 from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
-from ceql.errors import WorkersLostError, unknown_name
+from ceql.errors import InputError, WorkersLostError, unknown_name
 from ceql.expression.extract import extract, upright
 from ceql.expression.poles import Pole, find_poles
+from ceql.fingerprint import fingerprint
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.guesses import starting_formulas
 from ceql.hunt import Hunt
+from ceql.keeper import Keeper
 from ceql.libraries import search_network
 from ceql.losses import SQUARED, Loss, read_loss
 from ceql.network import Searchable
@@ -113,9 +118,18 @@ class Discovery:
 
 
 def discover(
-    data: Dataset, settings: Settings = Settings(), progress: Callable[[Progress], None] | None = None
+    data: Dataset,
+    settings: Settings = Settings(),
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Discovery:
-    """Finds formulas for `data`. Ctrl-C ends the search and keeps what was found."""
+    """Finds formulas for `data`. Ctrl-C ends the search and keeps what was found.
+
+    With a `checkpoint` the search goes on from what an earlier one with the same data and settings left there. The
+    seconds of both count.
+    """
+    if checkpoint is not None:
+        _require_rounds(settings)
     begin = time.perf_counter()
     report = progress or (lambda _: None)
     constraints = settings.constraints
@@ -131,8 +145,13 @@ def discover(
     elif any(_fits_exactly(formula, data, loss) for formula in guessed):
         found = _Found([], Outcome.EXACT, starts=0)
     elif settings.recipe in SEARCHES:
-        with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-            found = _searched(rows, settings, report, begin, workers, reweighting, guessed)
+        keeper = Keeper(checkpoint, lambda: fingerprint(data, settings))
+        begin -= keeper.seconds(settings.time_limit)
+        found = _found_earlier(keeper, settings)
+        if found is None:
+            with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
+                found = _searched(rows, settings, report, begin, workers, reweighting, guessed, keeper)
+            keeper.end(_ending(found, time.perf_counter() - begin))
     else:
         found = _trained(data, settings, report, begin)
     formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
@@ -192,6 +211,7 @@ class _Found:
     starts: int = 1
     imaginary_residue: float = 0.0
     rows_searched: int = 0
+    stands_until: float = np.inf  # the time limit up to which it would be the same
 
 
 # ---- one network, one schedule ------------------------------------------------------------------------------------
@@ -229,6 +249,33 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
 # ---- many sub-networks --------------------------------------------------------------------------------------------
 
 
+def _require_rounds(settings: Settings) -> None:
+    """Only a search by rounds, with the same weights in all of them, can go on from a file."""
+    if settings.recipe not in SEARCHES:
+        raise InputError("A checkpoint needs recipe='search': the other recipes train one network in one go.")
+    if settings.loss != SQUARED:
+        raise InputError(
+            f"A checkpoint needs loss='squared', not {settings.loss!r}: other losses weigh the rows anew after each "
+            "round, and these weights are not kept. Leave out one of the two."
+        )
+
+
+def _found_earlier(keeper: Keeper, settings: Settings) -> _Found | None:
+    """What an earlier search came to, where it would come to the same again."""
+    ending = keeper.ending(settings.time_limit)
+    if ending is None:
+        return None
+    if ending.outcome not in Outcome.__members__:
+        raise CheckpointError(f"The checkpoint ends with {ending.outcome!r}, which no search does: delete it.")
+    outcome = Outcome[ending.outcome]
+    return _Found(list(ending.formulas), outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
+
+
+def _ending(found: _Found, seconds: float) -> Ending:
+    formulas = tuple(found.formulas)
+    return Ending(found.outcome.name, formulas, found.starts, found.rows_searched, seconds, found.stands_until)
+
+
 def _searched(
     data: Dataset,
     settings: Settings,
@@ -237,20 +284,26 @@ def _searched(
     workers: Workers,
     reweighting: Reweighting | None,
     guessed: Sequence[Formula],
+    keeper: Keeper,
 ) -> _Found:
     """Rounds of the search until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
-    few_will_do = settings.template is None and reweighting is None
+    started_before = keeper.started_before
+    few_will_do = settings.template is None and reweighting is None and not started_before
     turns = _turns(data, settings, begin, workers, guessed, _FIRST_ROWS if few_will_do else None)
-    started_before = 0
+    kept = keeper.restore(turns)
     outcome = Outcome.OUT_OF_TIME
-    rounds_beyond_limit = rounds_with_spare = 0
-    reserve = _reserve(settings)
+    rounds_beyond_limit, rounds_with_spare = kept.rounds_beyond_limit, kept.rounds_with_spare
+    time_for_rounds = settings.time_limit - _reserve(settings)
 
     def starts() -> int:
         return started_before + turns.starts
 
+    def state() -> SearchState:
+        spent = time.perf_counter() - begin
+        return SearchState(turns.state, started_before, rounds_beyond_limit, rounds_with_spare, spent)
+
     try:
-        while True:
+        while not starts() or time.perf_counter() - begin <= time_for_rounds:
             exact = turns.next_hunt().next_round() or ([] if started_before else _shortcut(turns))
             if reweighting is not None and not exact and any(reweighting.follow(main) for main in turns.mains):
                 turns.reweigh(reweighting.weighted, reweighting.weighted.thinned(_SEARCHED_ROWS).weight)
@@ -261,12 +314,13 @@ def _searched(
                 report(Progress(seconds, settings.time_limit, starts(), main.best_loss, rows, formula=main.glance))
             if exact:
                 return _Found(exact + _quick_outline(main), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
-            if seconds > settings.time_limit - reserve:
+            if seconds > time_for_rounds:
                 break
             if turns.rows is not None and turns.sees_noise and not _fresh_aims(turns):
                 # Noise is averaged out over rows, so now they count.
-                started_before = starts()
-                turns = _turns(data, settings, begin, workers, guessed, None)
+                anew = _turns(data, settings, begin, workers, guessed, None)
+                started_before, turns = starts(), anew
+                keeper.note(state)
                 continue
             rounds_beyond_limit += any(hunt.exceeds_limit for hunt in turns.hunts)
             rounds_with_spare += bool(turns.spares)
@@ -274,25 +328,39 @@ def _searched(
                 outcome = Outcome.SETTLED
                 break
             if rounds_with_spare > _ROUNDS_WITH_SPARE:
+                outcome = Outcome.EXACT
                 break
+            keeper.note(state)
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
     except WorkersLostError:
         if not starts():
             raise
         outcome = Outcome.WORKERS_LOST
+    stands_until = _stands_until(outcome, settings)
+    if stands_until < np.inf:
+        keeper.write()  # a second Ctrl-C may come while the front is drawn
     main = turns.mains[0]
+    searched = len(main.samples.y)
     if turns.spares:
         outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
-        return _Found(turns.spares + _quick_outline(main), outcome, starts(), rows_searched=len(main.samples.y))
+        return _Found(turns.spares + _quick_outline(main), outcome, starts(), 0.0, searched, stands_until)
     if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME):
         outcome = Outcome.TOO_COMPLEX
     left = settings.time_limit - (time.perf_counter() - begin)
     deadline = time.monotonic() + left
-    proposed = _proposed(turns, deadline)
+    proposed, are_all = _proposed(turns, deadline)
     front, is_whole = _drawn(turns.mains, deadline)
-    front += proposed
-    return _Found(front, outcome if is_whole else Outcome.INTERRUPTED, starts(), rows_searched=len(main.samples.y))
+    if not (are_all and is_whole):
+        outcome, stands_until = Outcome.INTERRUPTED, 0.0
+    return _Found(front + proposed, outcome, starts(), 0.0, searched, stands_until)
+
+
+def _stands_until(ended_by: Outcome, settings: Settings) -> float:
+    """The time limit up to which the search would end so again."""
+    if ended_by is Outcome.OUT_OF_TIME:
+        return settings.time_limit
+    return 0.0 if ended_by in (Outcome.INTERRUPTED, Outcome.WORKERS_LOST) else np.inf
 
 
 def _share_of_rows(hunt: Hunt, data: Dataset) -> str:
@@ -338,17 +406,19 @@ def _fresh_aims(turns: Turns) -> list[Hunt]:
     return [hunt for hunt in hunts if not hunt.tried_closed_form]
 
 
-def _proposed(turns: Turns, deadline: float) -> list[Formula]:
-    """Formulas for noisy data that need no search: for y itself, and for other aims as long as there is time."""
-    formulas = turns.mains[0].proposals()
+def _proposed(turns: Turns, deadline: float) -> tuple[list[Formula], bool]:
+    """Formulas for noisy data that need no search: for y itself, and for other aims as long as there is time; and
+    whether Ctrl-C has left out none of them."""
+    formulas: list[Formula] = []
     try:
+        formulas += turns.mains[0].proposals()
         for hunt in sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_SHORTCUTS]:
             if time.monotonic() > deadline:
                 break
             formulas += hunt.proposals()
     except KeyboardInterrupt:
-        pass
-    return formulas
+        return formulas, False
+    return formulas, True
 
 
 def edges_within(max_complexity: int) -> int:

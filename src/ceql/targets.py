@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ceql.checkpoint import Checkpoint
 from ceql.data import Dataset, is_table, shape_of
 from ceql.errors import CeqlWarning, InputError
 from ceql.pipeline import Discovery, Outcome, Progress, Settings, discover, not_searched
@@ -49,11 +49,13 @@ def discover_each(
     settings: Settings,
     guesses: Sequence[Guesses] = (),
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[Discovery, ...]:
     """A discovery for each target. Each may take its share of the time that is left, so what an easy one leaves over
-    goes to those after it. Ctrl-C ends the search of one target and skips those after it."""
+    goes to those after it. Ctrl-C ends the search of one target and skips those after it. Of several targets each has
+    a checkpoint of its own."""
     known = guesses or [()] * len(targets.names)
-    begin = time.perf_counter()
+    kept_in = [None] * len(targets.names) if checkpoint is None else checkpoint.of_each(targets.names)
     found: list[Discovery] = []
     skipped: list[str] = []
     for k, (name, data) in enumerate(zip(targets.names, targets.datasets, strict=True)):
@@ -61,10 +63,10 @@ def discover_each(
             found.append(not_searched(data))
             skipped.append(name)
             continue
-        left = settings.time_limit - (time.perf_counter() - begin) if k else settings.time_limit
+        left = settings.time_limit - sum(earlier.seconds for earlier in found)
         share = max(left / (len(targets.names) - k), 1e-3)
         own = replace(settings, time_limit=share, guesses=(*settings.guesses, *known[k]))
-        found.append(discover(data, own, _named(progress, targets.names, k)))
+        found.append(discover(data, own, _named(progress, targets.names, k), kept_in[k]))
     if skipped:
         warnings.warn(
             f"The fit was interrupted before {', '.join(skipped)} had a turn: a constant stands in for each.",

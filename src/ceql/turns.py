@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import cycle, islice
 
 import numpy as np
@@ -21,11 +22,22 @@ from ceql.aims import (
 )
 from ceql.data import Dataset
 from ceql.formula import Formula
-from ceql.hunt import Hunt
+from ceql.hunt import Hunt, HuntState
 
 _MANY_COLUMNS = 8  # above this, a search among the columns that seem to matter runs beside the one among all
 _LOG_TARGETS = ("y", "log y")
+_MOST_ROUNDS = 10**7  # that a search is believed to have behind it
 _SELDOM = 4  # another aim every so many rounds where the data seem to be noisy: a hard formula may look like noise
+
+
+@dataclass(frozen=True, eq=False)
+class TurnsState:
+    """How far the turns have gone, and all hunts. Hunts are made in a fixed order, so that advancing remakes them."""
+
+    rounds: int
+    direct: int  # times that a main hunt was asked for
+    aside: int  # times that another one was
+    hunts: tuple[HuntState, ...]
 
 
 class Turns:
@@ -51,7 +63,7 @@ class Turns:
         self.mains = self._made([few, aim] if few is not aim else [aim])
         self._direct = cycle(self.mains)
         self._asides: Iterator[Hunt] | None = None
-        self.rounds = 0
+        self.rounds = self._direct_turns = self._aside_turns = 0
         self._has_asides = aside
         self._noise_at_most = smooth_error(few)
 
@@ -78,11 +90,40 @@ class Turns:
         """Noisy data mostly get y itself: the other aims distort the noise and serve to find exact formulas."""
         self.rounds += 1
         if not self._has_asides or self.rounds <= len(self.mains):
-            return next(self._direct)
+            return self._next_main()
         period = _SELDOM if self.sees_noise else 2
         if self.rounds % period:
-            return next(self._direct)
-        return next(self._aside(), None) or next(self._direct)
+            return self._next_main()
+        return self._next_aside() or self._next_main()
+
+    def _next_main(self) -> Hunt:
+        self._direct_turns += 1
+        return next(self._direct)
+
+    def _next_aside(self) -> Hunt | None:
+        self._aside_turns += 1
+        return next(self._aside(), None)
+
+    @property
+    def state(self) -> TurnsState:
+        hunts = tuple(hunt.state for hunt in self.hunts)
+        return TurnsState(self.rounds, self._direct_turns, self._aside_turns, hunts)
+
+    def restore(self, state: TurnsState) -> None:
+        """Makes turns that were just made go on where those of `state` were; a ValueError where they do not match."""
+        if sum(hunt.archive.rounds for hunt in state.hunts) != state.rounds or state.rounds > _MOST_ROUNDS:
+            raise ValueError("the numbers of rounds do not agree")
+        if not 0 <= min(state.direct, state.aside) <= max(state.direct, state.aside) <= state.rounds:
+            raise ValueError("the numbers of turns do not agree")
+        if len(state.hunts) > len(self.mains):
+            self.asides()
+        for _ in range(state.direct):
+            self._next_main()
+        for _ in range(state.aside):
+            self._next_aside()
+        self.rounds = state.rounds
+        for hunt, kept in zip(self.hunts, state.hunts, strict=True):
+            hunt.restore(kept)
 
     def asides(self) -> list[Hunt]:
         """All other aims, those with fewer variables first."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from sympy import Float, Symbol
 
 from ceql.expression import compile_numpy, parametrise, parse_formula, refit, round_to_errors
 from ceql.expression.decimals import significant_digits
-from ceql.expression.rounding import rounded_together, to_digits_of_error
+from ceql.expression.rounding import bounded_covariance, rounded_together, to_digits_of_error
 
 NAMES = ("x1", "x2")
 SYMBOLS = [Symbol(name, real=True) for name in NAMES]
@@ -94,6 +96,12 @@ def test_redundant_constants_are_rounded_too():
     best = refit(read("(0.53 - 2.94*x1)/(2.32*x1 + 1.8)"), SYMBOLS, X, y)
     assert np.isinf(best.standard_errors).all()
     assert max(shown_digits(round_to_errors(best.expr, SYMBOLS, X, y))) < 9
+
+
+@pytest.mark.parametrize("entry", [2.0**40, np.inf])
+def test_constants_that_no_bound_tells_apart_have_no_covariance(entry):
+    problem = SimpleNamespace(linearise=lambda _: (None, np.full((4, 2), entry)))
+    assert bounded_covariance(problem, np.ones(2), 1.0) is None
 
 
 def test_later_constants_make_up_for_earlier_ones():

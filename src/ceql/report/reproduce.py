@@ -21,7 +21,7 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "device": "--device",
 }
-_OF_THE_PLACE = {"verbose"}  # parameters without a say in the result
+_OF_THE_PLACE = {"verbose", "checkpoint"}  # parameters without a say in the result
 
 
 def chosen_parameters(subject: Subject) -> dict[str, Any]:
