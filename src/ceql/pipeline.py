@@ -34,6 +34,7 @@ _ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so ma
 _ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
 _FIRST_ROWS, _SEARCHED_ROWS = 400, 2000  # of a long table; without noise few rows say as much as many
 _FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
+_FINISHING_LONG, _FINISHING_A_ROW = 0.35, 5e-6  # share beside it for a long table, and at most so many seconds a row
 
 
 class Outcome(Enum):
@@ -45,6 +46,7 @@ class Outcome(Enum):
         "more operators or a higher max_complexity; otherwise look at the whole front in equations_."
     )
     OUT_OF_TIME = "The time limit was reached. Raise time_limit if the fit is not good enough."
+    OUT_OF_STARTS = "The allowed number of starts was fitted. Raise max_starts if the fit is not good enough."
     WORKERS_LOST = "The workers died one after the other and the search ended early; look into their logs."
     INTERRUPTED = "The search was interrupted; this is the best it had found."
     TOO_COMPLEX = (
@@ -79,6 +81,7 @@ class Settings:
     recipe: str | Recipe = "search"  # or "real": the same search with real weights
     operators: str | tuple[str, ...] | None = None  # a library by name, or operators; None: the default library
     time_limit: float = 60.0
+    max_starts: int | None = None  # after the round that reaches them the search ends, on any machine at the same point
     max_complexity: int | None = None
     model_selection: str = "best"
     seed: int = 0
@@ -242,7 +245,7 @@ def _searched(
     started_before = 0
     outcome = Outcome.OUT_OF_TIME
     rounds_beyond_limit = rounds_with_spare = 0
-    reserve = _reserve(settings)
+    reserve = _reserve(settings, data)
 
     def starts() -> int:
         return started_before + turns.starts
@@ -260,6 +263,9 @@ def _searched(
             if exact:
                 return _Found(exact + _quick_outline(main), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
             if seconds > settings.time_limit - reserve:
+                break
+            if settings.max_starts is not None and starts() >= settings.max_starts:
+                outcome = Outcome.OUT_OF_STARTS
                 break
             if turns.rows is not None and turns.sees_noise:
                 # Noise is averaged out over rows, so now they count.
@@ -283,7 +289,7 @@ def _searched(
     if turns.spares:
         outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
         return _Found(turns.spares + _quick_outline(main), outcome, starts(), rows_searched=len(main.samples.y))
-    if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME):
+    if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME, Outcome.OUT_OF_STARTS):
         outcome = Outcome.TOO_COMPLEX
     left = settings.time_limit - (time.perf_counter() - begin)
     front, is_whole = _drawn(turns.mains, deadline=time.monotonic() + left)
@@ -330,8 +336,10 @@ def edges_within(max_complexity: int) -> int:
     return max(6, int(0.75 * max_complexity) + 2)
 
 
-def _reserve(settings: Settings) -> float:
-    return min(_FINISHING * settings.time_limit, _LONGEST_FINISHING)
+def _reserve(settings: Settings, data: Dataset) -> float:
+    """Seconds kept for drawing the front. Formulas are fitted to and judged on all rows, which takes long for many."""
+    long = max(len(data.y) - _SEARCHED_ROWS, 0) * _FINISHING_A_ROW
+    return min(_FINISHING * settings.time_limit, _LONGEST_FINISHING) + min(_FINISHING_LONG * settings.time_limit, long)
 
 
 def _turns(
@@ -352,7 +360,7 @@ def _turns(
         search_settings = replace(search_settings, prior=replace(search_settings.prior, maximum_edges=edges))
     prior = replace(search_settings.prior, nesting=settings.constraints.nesting)
     search_settings = replace(search_settings, prior=prior)
-    deadline = time.monotonic() + settings.time_limit - _reserve(settings) - (time.perf_counter() - begin)
+    deadline = time.monotonic() + settings.time_limit - _reserve(settings, data) - (time.perf_counter() - begin)
 
     def hunt_for(aim: Aim) -> Hunt:
         network = _searchable(data, aim, settings)
