@@ -302,6 +302,8 @@ def snap(
     snapper = _Snapper(form, problem.near(values), values, evidence, known)
     snapper.run()
     if problem.is_long and not snapper.holds_on(problem):
+        if not evidence.exact:
+            return form.substitute(values)  # constants so loose that the tangent misleads are left as they are
         snapper = _Snapper(form, problem, values, evidence, known)
         snapper.run()
     snapped = snapper.result()
