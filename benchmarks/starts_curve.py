@@ -106,7 +106,9 @@ def table(names: list[str], runs: list[Run], limit: int) -> str:
 def _cell(run: Run | None) -> str:
     if run is None:
         return "not run"
-    return f"{run.starts:,}" if run.exact else f"> {run.starts:,}"
+    if run.exact:
+        return f"{run.starts:,}"
+    return f"{run.starts:,} (other)" if run.outcome == "EXACT" else f"> {run.starts:,}"
 
 
 def drawn(runs: list[Run], limit: int):

@@ -356,7 +356,7 @@ def ratios(rows: list[Row], torch: list[Row]) -> list[str]:
         one, two = (find("Adam step", network, "float64", threads) for threads in (1, 2))
         single = find("Adam step", network, "float32", 1)
         lines.append(
-            f"{network}: two threads {one / two:.2f}x one (where nobody else is at work); float32 {one / single:.2f}x float64"
+            f"{network}: float32 {one / single:.2f}x float64; two threads {one / two:.2f}x one on an idle machine"
         )
     if torch:
         dense, (full, few) = find("Adam step", "paper", "float64", 1), [r.microseconds for r in torch]

@@ -62,7 +62,7 @@ class Problem:
         for first in range(0, len(self.y), BLOCK):
             residuals, jacobian = self._linearised(slice(first, first + BLOCK), values)
             # A triangle has the norms of the block it came from. J'J would have them too, but only half the digits.
-            few = np.linalg.qr(np.vstack([few, np.column_stack([jacobian, residuals])]), mode="r")
+            few = np.asarray(np.linalg.qr(np.vstack([few, np.column_stack([jacobian, residuals])]), mode="r"))
         return few[:, -1], few[:, :-1]
 
     def _linearised(self, rows: slice, values: Array) -> tuple[Array, Array]:
