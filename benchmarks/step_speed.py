@@ -4,7 +4,8 @@
 
 Small random sub-networks (what the search fits) and the paper's dense network (what the paper fits), at 128 samples,
 in both precisions, on one and two threads; next to the dense network written in plain eager PyTorch complex128, one
-start at a time. Every figure is the best of several repeats; the first call of each is shown apart as warm-up.
+start at a time. Every figure is the best of several repeats; the first call of each is shown apart as warm-up. Figures
+for one thread are seconds of the processor, those for two are seconds of the clock.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ceql.engine import fit
 from ceql.engine.record import DomainPenalty, network_tape
 from ceql.network import Network
 from ceql.network.sampling import draw
+from ceql.one_thread import one_thread
 from ceql.training import Loss, recipes
 from ceql.training.run import loss_weights
 
@@ -100,16 +102,18 @@ def dense_network(starts: int) -> Problem:
     return Problem("paper's dense network, 77 edges", network, masks, rng.uniform(-0.5, 0.5, masks.shape), x, target(x))
 
 
-def timed(call: Callable[[], float], repeats: int) -> tuple[float, float]:
-    """Seconds of the first call and of the best later one, the latter per unit of work that the call reports."""
-    begin = time.perf_counter()
+def timed(call: Callable[[], float], repeats: int, threads: int = 1) -> tuple[float, float]:
+    """Seconds of the first call and of the best later one, the latter per unit of work that the call reports. For one
+    thread they are seconds of the processor: what others run on it does not count."""
+    now = time.process_time if threads == 1 else time.perf_counter
+    begin = now()
     call()
-    warm_up = time.perf_counter() - begin
+    warm_up = now() - begin
     best = np.inf
     for _ in range(repeats):
-        begin = time.perf_counter()
+        begin = now()
         work = call()
-        best = min(best, (time.perf_counter() - begin) / work)
+        best = min(best, (now() - begin) / work)
     return warm_up, best
 
 
@@ -124,7 +128,7 @@ def adam_row(problem: Problem, single: bool, threads: int, effort: Effort, clock
         result = fit.adam(tape, samples, problem.params, problem.masks, options, penalties, threads=threads)
         return float(result.iterations.sum())  # a start that left the finite numbers has done fewer
 
-    return row("Adam step", problem, single, threads, timed(call, effort.repeats), clock)
+    return row("Adam step", problem, single, threads, timed(call, effort.repeats, threads), clock)
 
 
 def levenberg_row(problem: Problem, single: bool, threads: int, effort: Effort) -> Row:
@@ -136,7 +140,7 @@ def levenberg_row(problem: Problem, single: bool, threads: int, effort: Effort) 
         result = fit.levenberg(tape, samples, problem.params, problem.masks, options, penalties, threads=threads)
         return float(result.iterations.sum())
 
-    return row("LM iteration", problem, single, threads, timed(call, effort.repeats), None)
+    return row("LM iteration", problem, single, threads, timed(call, effort.repeats, threads), None)
 
 
 def row(what, problem, single, threads, seconds, clock) -> Row:
@@ -239,6 +243,63 @@ def torch_row(torch, problem: Problem, samples: int, effort: Effort) -> Row:
     return Row("Adam step", f"PyTorch {torch.__version__} c128{where}", "float64", 1, 1e6 * each, 1e3 * warm_up)
 
 
+# ---- the ceilings of this machine -----------------------------------------------------------------------------------
+
+# Of an edge and sample: forward reads a value, backward reads a value and an adjoint and writes the adjoint again. The
+# sums stay in registers. That is four numbers for three multiply-adds.
+NUMBERS_PER_MULTIPLY_ADD = 4 / 3
+SIDE, NEAR, FAR = 384, 2**13, 2**23  # of a matrix; numbers that fit into the second cache, and that fit into none
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """Multiply-adds a second on one thread, as kernels of this size reach them here and now."""
+
+    precision: str
+    arithmetic: float  # a product of matrices
+    near: float  # as many as the second cache could feed
+    far: float  # as many as the main memory could feed
+
+
+@one_thread
+def ceilings(single: bool, repeats: int) -> Ceilings:
+    kind = np.float32 if single else np.float64
+    a, b = np.random.default_rng(0).normal(size=(2, SIDE, SIDE)).astype(kind)
+    out = np.empty_like(a)
+
+    def product() -> float:
+        np.matmul(a, b, out=out)
+        return float(SIDE) ** 3
+
+    def fed(numbers: int) -> Callable[[], float]:
+        x, y, z = np.ones((3, numbers), kind)
+        passes = max(1, 2**22 // numbers)
+
+        def call() -> float:
+            for _ in range(passes):
+                np.add(x, y, out=z)
+            return 3.0 * numbers * passes / NUMBERS_PER_MULTIPLY_ADD
+
+        return call
+
+    rates = [1.0 / timed(call, 3 * repeats)[1] for call in (product, fed(NEAR), fed(FAR))]
+    return Ceilings("float32" if single else "float64", *rates)
+
+
+def roofline(rows: list[Row], roofs: list[Ceilings]) -> str:
+    lines = [f"{'':<44}{'precision':<10}{'reached':>9}{'arithmetic':>12}{'cache':>8}{'memory':>8}{'share':>8}"]
+    for r in rows:
+        if r.what != "Adam step" or r.threads != 1 or not r.multiply_adds:
+            continue
+        (roof,) = [roof for roof in roofs if roof.precision == r.precision]
+        reached = 1e6 * r.multiply_adds / r.microseconds
+        sizes = [reached, roof.arithmetic, roof.near, roof.far]
+        share = reached / min(roof.arithmetic, roof.near)
+        numbers = "{:>9.2f}{:>12.2f}{:>8.2f}{:>8.2f}".format(*(size / 1e9 for size in sizes))
+        lines.append(f"{r.network:<44}{r.precision:<10}{numbers}{share:>8.0%}")
+    return "\n".join(lines)
+
+
 # ---- the machine and the report ------------------------------------------------------------------------------------
 
 
@@ -294,7 +355,9 @@ def ratios(rows: list[Row], torch: list[Row]) -> list[str]:
     for network in ("sub-networks", "paper"):
         one, two = (find("Adam step", network, "float64", threads) for threads in (1, 2))
         single = find("Adam step", network, "float32", 1)
-        lines.append(f"{network}: two threads {one / two:.2f}x one; float32 {one / single:.2f}x float64")
+        lines.append(
+            f"{network}: float32 {one / single:.2f}x float64; two threads {one / two:.2f}x one on an idle machine"
+        )
     if torch:
         dense, (full, few) = find("Adam step", "paper", "float64", 1), [r.microseconds for r in torch]
         lines.append(
@@ -325,6 +388,13 @@ def main() -> None:
     print("\nMAC: multiply-adds counted from live edges, 1 forward and 2 backward per edge and sample. Operators, the")
     print("loss and Adam's update are extra work that is in the time but not in the count.\n")
     print("\n".join(ratios(rows, torch)))
+    roofs = [ceilings(single, effort.repeats) for single in (False, True)]
+    print("\nRoofline, an Adam step on one thread, 1e9 multiply-adds a second: what is reached, and what a product of")
+    print(
+        f"matrices of {SIDE} rows, the second cache and the main memory would allow. The values of a start fit into the"
+    )
+    print("cache; the share is that of the lower of its two ceilings, without the operators and everything else.")
+    print(roofline(rows, roofs))
     if not torch and not options.no_torch:
         print(INSTALL_TORCH)
     if options.json:
@@ -334,6 +404,7 @@ def main() -> None:
             "samples": SAMPLES,
             "effort": asdict(effort),
             "rows": [asdict(r) for r in rows],
+            "ceilings": [asdict(roof) for roof in roofs],
             "torch": [asdict(r) for r in torch],
         }
         options.json.write_text(json.dumps(figures, indent=1) + "\n")

@@ -74,17 +74,26 @@ def test_two_processes(reference):
         assert found() == reference
 
 
-def joblib_workers(parent: int) -> list[int]:
-    """The processes that joblib started for a process and that are alive."""
+def children(parent: int, name: str) -> list[int]:
+    """The processes that a process started, that have this name in their command line and that are alive."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             state, parents_id = (folder / "stat").read_text().rsplit(")", 1)[1].split()[:2]
-            if int(parents_id) == parent and state != "Z" and "LokyProcess" in (folder / "cmdline").read_text():
+            if int(parents_id) == parent and state != "Z" and name in (folder / "cmdline").read_text():
                 found.append(int(folder.name))
         except (FileNotFoundError, ProcessLookupError):  # it has just ended
             continue
     return sorted(found)
+
+
+def joblib_workers(parent: int) -> list[int]:
+    return children(parent, "LokyProcess")
+
+
+def ray_workers() -> list[int]:
+    """The actors that fit chunks in the cluster that this process started."""
+    return [pid for node in children(os.getpid(), "raylet") for pid in children(node, "PoolActor")]
 
 
 @linux
@@ -96,7 +105,7 @@ def test_a_process_that_is_killed_is_replaced(reference):
 
 def test_dask_cluster_and_a_worker_killed_in_the_middle(reference):
     distributed = pytest.importorskip("distributed", reason="needs ceql[dask]")
-    local = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    local = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     with local, distributed.Client(local) as client, joblib.parallel_config(backend="dask"):
         assert found() == reference
         killer = Killer(lambda: sorted(client.run(os.getpid).values()))
@@ -107,7 +116,7 @@ def test_dask_cluster_and_a_worker_killed_in_the_middle(reference):
 
 def test_cluster_by_name(reference):
     distributed = pytest.importorskip("distributed", reason="needs ceql[dask]")
-    local = distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None, silence_logs=50)
+    local = distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0", silence_logs=50)
     with local:
         place = local.scheduler_address.removeprefix("tcp://")
         with cluster(f"dask://{place}"):
@@ -115,8 +124,9 @@ def test_cluster_by_name(reference):
             assert found() == reference
 
 
+@linux
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_ray_cluster(reference):
+def test_ray_cluster_and_a_worker_killed_in_the_middle(reference):
     ray = pytest.importorskip("ray", reason="needs ceql[ray]")
     from ray.util.joblib import register_ray
 
@@ -125,7 +135,9 @@ def test_ray_cluster(reference):
         register_ray()
         with joblib.parallel_config(backend="ray"):
             assert workforce(None, None).workers == 2
-            assert found() == reference
+            killer = Killer(ray_workers)
+            assert found(killer) == reference
+            assert killer.killed[0] not in ray_workers()
     finally:
         ray.shutdown()
 

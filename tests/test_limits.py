@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from ceql import Dataset, Settings, discover
 from ceql.libraries import search_network
 from ceql.network.sampling import Prior, draw
 from ceql.pipeline import Outcome, edges_within
+from ceql.search import SearchSettings
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +48,15 @@ def test_the_draws_follow_the_limit():
     edges = draw(search_network(3), 200, np.random.default_rng(0), Prior(maximum_edges=edges_within(4)))
     assert edges.sum(axis=1).max() <= 6
     assert edges_within(12) < edges_within(20) < 26
+
+
+def test_a_number_of_starts_ends_the_search_at_the_same_point_on_any_machine():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 3, (60, 2))
+    data = Dataset.of(x, np.sin(5 * x[:, 0] * x[:, 1]) / x[:, 1])
+    small = SearchSettings(round_size=64, chunk_size=32)
+    settings = Settings(operators=("mul", "div"), max_starts=150, time_limit=np.inf, search=small)
+    one, two = (discover(data, replace(settings, threads=threads)) for threads in (1, 2))
+    assert one.outcome is Outcome.OUT_OF_STARTS
+    assert one.starts == 192  # the round that reaches the number is finished
+    assert [str(f) for f in one.front] == [str(f) for f in two.front]

@@ -31,6 +31,7 @@ from ceql.one_thread import one_thread
 
 _FITTED = 1e-9  # how well the engine's constants are known before they are refitted
 _CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original
+_LAST_STEPS = 8  # of a fit to all rows of a long table, after one to some of them
 _CERTAIN = 1e-8  # relative standard error below which a constant is known exactly
 _PATIENCE, _GLANCE = 1.0, 0.05  # seconds for the search of a shorter form
 _LARGEST_DENOMINATOR = 12  # of the fractions that constants are rounded to
@@ -102,7 +103,7 @@ def polish(
     if rough is None:
         return None
     known = tuple(map(float, constraints.known.values()))
-    refined = refit(rough, symbols, data.x, data.y, data.weight).expr
+    refined = _refined(rough, symbols, data)
     snapped = snap(refined, symbols, data.x, data.y, data.weight, known=known)
     if len(parametrise(snapped).symbols) < len(parametrise(refined).symbols):
         # A constant that turned out to be 0, 1 or a fraction may allow a shorter form.
@@ -124,7 +125,24 @@ def sketch(
     few = data.thinned(_CHECKED_ROWS)
     refined = refit(rough, symbols, few.x, few.y, few.weight).expr
     rounded = round_to_errors(refined, symbols, few.x, few.y, few.weight)
-    return _judged(_first_allowed(rounded, refined, raw, few, symbols, constraints), data, symbols, constraints)
+    allowed = _first_allowed(rounded, refined, raw, few, symbols, constraints)
+    return _judged(allowed, data, symbols, constraints, fitted_to=few)
+
+
+def _refined(rough: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> Any:
+    """With its constants fitted to all rows; those of a long table come last, when there is little left to do."""
+    few = data.thinned(_CHECKED_ROWS)
+    if few is not data:
+        ahead = refit(rough, symbols, few.x, few.y, few.weight).expr
+        start = min(ahead, rough, key=lambda form: _loss(form, symbols, data))
+        return refit(start, symbols, data.x, data.y, data.weight, max_iterations=_LAST_STEPS).expr
+    return refit(rough, symbols, data.x, data.y, data.weight).expr
+
+
+def _loss(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> float:
+    """Infinite where the formula is undefined on some row."""
+    value = Formula(expression, symbols, np.inf)(data.x)
+    return mean_square(value - data.y, data.weight) if np.isfinite(value).all() else np.inf
 
 
 def _first_allowed(rounded: Any, refined: Any, raw: Any, data: Dataset, symbols: Any, constraints: Constraints) -> Any:
@@ -162,9 +180,11 @@ def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]
 
 def _is_usable(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> bool:
     """Real, finite and defined at every training point, before any effort is spent on it."""
-    if raw.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
-        return False
-    return bool(np.isfinite(Formula(raw, symbols, np.inf)(data.x)).all())
+    return _is_real(raw) and bool(np.isfinite(Formula(raw, symbols, np.inf)(data.x)).all())
+
+
+def _is_real(expression: sympy.Expr) -> bool:
+    return not expression.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
 
 
 def _without_idle_abs(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> Any:
@@ -179,13 +199,21 @@ def _without_idle_abs(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: 
 
 
 def _judged(
-    expression: sympy.Expr | None, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints
+    expression: sympy.Expr | None,
+    data: Dataset,
+    symbols: tuple[sympy.Symbol, ...],
+    constraints: Constraints,
+    fitted_to: Dataset | None = None,
 ) -> Formula | None:
-    if expression is None or not _is_usable(expression, symbols, data):
+    """With its loss on all the data, and the standard errors that the rows its constants were fitted to leave."""
+    if expression is None or not _is_real(expression):
         return None
     value = Formula(expression, symbols, np.inf)(data.x)
+    if not np.isfinite(value).all():
+        return None
     loss = mean_square(value - data.y, data.weight)
-    return Formula(expression, symbols, loss, constants_of(expression, symbols, data), constraints.costs)
+    constants = constants_of(expression, symbols, fitted_to or data)
+    return Formula(expression, symbols, loss, constants, constraints.costs)
 
 
 def constant_formula(data: Dataset, constraints: Constraints = NONE) -> Formula:

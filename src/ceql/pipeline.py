@@ -41,6 +41,7 @@ _SHORTCUTS, _SHORTCUTS_IN_NOISE, _SHORTCUTS_A_ROUND = 24, 12, 4
 _ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
 _FIRST_ROWS, _SEARCHED_ROWS = 400, 2000  # of a long table; without noise few rows say as much as many
 _FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
+_FINISHING_LONG, _FINISHING_A_ROW = 0.35, 5e-6  # share beside it for a long table, and at most so many seconds a row
 
 
 class Outcome(Enum):
@@ -52,6 +53,7 @@ class Outcome(Enum):
         "more operators or a higher max_complexity; otherwise look at the whole front in equations_."
     )
     OUT_OF_TIME = "The time limit was reached. Raise time_limit if the fit is not good enough."
+    OUT_OF_STARTS = "The allowed number of starts was fitted. Raise max_starts if the fit is not good enough."
     WORKERS_LOST = "The workers died one after the other and the search ended early; look into their logs."
     INTERRUPTED = "The search was interrupted; this is the best it had found."
     TOO_COMPLEX = (
@@ -86,6 +88,7 @@ class Settings:
     recipe: str | Recipe = "search"  # or "real": the same search with real weights
     operators: str | tuple[str, ...] | None = None  # a library by name, or operators; None: the default library
     time_limit: float = 60.0
+    max_starts: int | None = None  # after the round that reaches them the search ends, on any machine at the same point
     max_complexity: int | None = None
     model_selection: str = "best"
     seed: int = 0
@@ -293,7 +296,7 @@ def _searched(
     kept = keeper.restore(turns)
     outcome = Outcome.OUT_OF_TIME
     rounds_beyond_limit, rounds_with_spare = kept.rounds_beyond_limit, kept.rounds_with_spare
-    time_for_rounds = settings.time_limit - _reserve(settings)
+    time_for_rounds = settings.time_limit - _reserve(settings, data)
 
     def starts() -> int:
         return started_before + turns.starts
@@ -315,6 +318,9 @@ def _searched(
             if exact:
                 return _Found(exact + _quick_outline(main), Outcome.EXACT, starts(), rows_searched=len(main.samples.y))
             if seconds > time_for_rounds:
+                break
+            if settings.max_starts is not None and starts() >= settings.max_starts:
+                outcome = Outcome.OUT_OF_STARTS
                 break
             if turns.rows is not None and turns.sees_noise and not _fresh_aims(turns):
                 # Noise is averaged out over rows, so now they count.
@@ -345,7 +351,7 @@ def _searched(
     if turns.spares:
         outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
         return _Found(turns.spares + _quick_outline(main), outcome, starts(), 0.0, searched, stands_until)
-    if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME):
+    if rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME, Outcome.OUT_OF_STARTS):
         outcome = Outcome.TOO_COMPLEX
     left = settings.time_limit - (time.perf_counter() - begin)
     deadline = time.monotonic() + left
@@ -426,8 +432,10 @@ def edges_within(max_complexity: int) -> int:
     return max(6, int(0.75 * max_complexity) + 2)
 
 
-def _reserve(settings: Settings) -> float:
-    return min(_FINISHING * settings.time_limit, _LONGEST_FINISHING)
+def _reserve(settings: Settings, data: Dataset) -> float:
+    """Seconds kept for drawing the front. Formulas are fitted to and judged on all rows, which takes long for many."""
+    long = max(len(data.y) - _SEARCHED_ROWS, 0) * _FINISHING_A_ROW
+    return min(_FINISHING * settings.time_limit, _LONGEST_FINISHING) + min(_FINISHING_LONG * settings.time_limit, long)
 
 
 def _turns(
@@ -448,7 +456,7 @@ def _turns(
         search_settings = replace(search_settings, prior=replace(search_settings.prior, maximum_edges=edges))
     prior = replace(search_settings.prior, nesting=settings.constraints.nesting)
     search_settings = replace(search_settings, prior=prior)
-    deadline = time.monotonic() + settings.time_limit - _reserve(settings) - (time.perf_counter() - begin)
+    deadline = time.monotonic() + settings.time_limit - _reserve(settings, data) - (time.perf_counter() - begin)
 
     def hunt_for(aim: Aim) -> Hunt:
         network = _searchable(data, aim, settings)

@@ -8,7 +8,7 @@ import numpy as np
 from sympy import Symbol
 
 from ceql.expression.parametrise import parametrise
-from ceql.expression.refit import Array, make_problem
+from ceql.expression.problem import Array, make_problem
 from ceql.expression.snapping import minimise_free
 from ceql.expression.symbolic import Expr
 

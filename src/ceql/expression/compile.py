@@ -17,6 +17,7 @@ from ceql.expression.symbolic import Expr
 
 Array = np.ndarray
 LARGEST_MULTIPLIED_POWER = 16
+BLOCK = 2**14  # rows of a long table that are worked on at a time
 
 
 class UnsupportedExpression(ValueError):
@@ -196,6 +197,13 @@ def as_matrix(x: Array, columns: int) -> Array:
     return matrix
 
 
+def by_blocks(function: Callable[[Array], Array], x: Array) -> Array:
+    """``function(x)`` for a function of each row: what its steps leave stays in the cache."""
+    if len(x) <= BLOCK:
+        return function(x)
+    return np.concatenate([function(x[first : first + BLOCK]) for first in range(0, len(x), BLOCK)])
+
+
 @dataclass(frozen=True)
 class CompiledFormula:
     """A formula ready for data: call it on X of shape (N, d) to get N values."""
@@ -204,7 +212,9 @@ class CompiledFormula:
     columns: int
 
     def __call__(self, x: Array) -> Array:
-        matrix = as_matrix(x, self.columns)
+        return by_blocks(self._values, as_matrix(x, self.columns))
+
+    def _values(self, matrix: Array) -> Array:
         nothing = np.empty(0)
         slots: list[Array] = []
         with np.errstate(all="ignore"):

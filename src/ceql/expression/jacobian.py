@@ -13,6 +13,7 @@ from ceql.expression.compile import (
     Instruction,
     ProgramBuilder,
     as_matrix,
+    by_blocks,
     evaluate_instruction,
     integer_power,
 )
@@ -122,8 +123,10 @@ class CompiledJacobian:
 
     def value(self, x: Array, constants: Array) -> Array:
         """Only the values, for steps that need no derivatives."""
-        matrix = as_matrix(x, self.columns)
         parameters = np.asarray(constants, dtype=np.float64)
+        return by_blocks(lambda block: self._values(block, parameters), as_matrix(x, self.columns))
+
+    def _values(self, matrix: Array, parameters: Array) -> Array:
         slots: list[Array] = []
         with np.errstate(all="ignore"):
             for step in self.instructions:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sympy import Float, Symbol
 
-from ceql.expression.jacobian import CompiledJacobian, value_and_jacobian
-from ceql.expression.parametrise import Parametrised, parametrise
+from ceql.expression.jacobian import value_and_jacobian
+from ceql.expression.parametrise import parametrise
+from ceql.expression.problem import Array, Problem, make_problem
 from ceql.expression.symbolic import Expr
 
-Array = np.ndarray
 RANK_TOLERANCE = 1e-13
 LARGEST_DAMPING = 1e12
 SMALLEST_DAMPING = 1e-14
@@ -33,46 +33,6 @@ class Refit:
     standard_errors: Array
     misfit: float
     covariance: Array
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Residuals of one compiled formula on the rows where it was defined at the start."""
-
-    program: CompiledJacobian
-    x: Array
-    y: Array
-    root_weights: Array
-
-    def residuals(self, values: Array) -> Array:
-        with np.errstate(all="ignore"):
-            return (self.program.value(self.x, values) - self.y) * self.root_weights
-
-    def misfit(self, values: Array) -> float:
-        return squared_norm(self.residuals(values))
-
-    def linearise(self, values: Array) -> tuple[Array, Array]:
-        fitted, jacobian = self.program(self.x, values)
-        with np.errstate(all="ignore"):
-            return (fitted - self.y) * self.root_weights, jacobian * self.root_weights[:, None]
-
-
-def squared_norm(residuals: Array) -> float:
-    """Sum of squares; infinite when any residual is not finite, so that such a step is refused."""
-    if not np.all(np.isfinite(residuals)):
-        return float("inf")
-    with np.errstate(over="ignore"):
-        return float(residuals @ residuals)
-
-
-def make_problem(form: Parametrised, symbols: Sequence[Symbol], x: Array, y: Array, weights: Array | None) -> Problem:
-    """Rows where the formula has no value at its starting constants take no part in the fit."""
-    program = value_and_jacobian(form.expr, symbols, form.symbols)
-    matrix = np.asarray(x, dtype=np.float64)
-    target = np.asarray(y, dtype=np.float64)
-    root_weights = np.ones(len(target)) if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
-    usable = np.isfinite(program.value(matrix, form.values)) & np.isfinite(target) & (root_weights > 0)
-    return Problem(program, matrix[usable], target[usable], root_weights[usable])
 
 
 def damped_step(jacobian: Array, residuals: Array, damping: float) -> Array:
@@ -133,7 +93,7 @@ def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
     if count == 0:
         return np.zeros((0, 0))
     _, jacobian = problem.linearise(values)
-    freedom = len(problem.y) - count
+    freedom = problem.rows - count
     scale = np.linalg.norm(jacobian, axis=0)
     if freedom <= 0 or not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(scale)):
         return np.full((count, count), np.inf)

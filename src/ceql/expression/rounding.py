@@ -14,7 +14,7 @@ import numpy as np
 from sympy import Symbol
 
 from ceql.expression.parametrise import parametrise
-from ceql.expression.refit import Array, Problem, make_problem
+from ceql.expression.problem import Array, Problem, make_problem
 from ceql.expression.snapping import EXACT_DATA
 from ceql.expression.symbolic import Expr
 
@@ -35,9 +35,8 @@ def round_to_errors(expr: Expr, symbols: Sequence[Symbol], x: Array, y: Array, w
         return expr
     problem = make_problem(form, symbols, x, y, weights)
     misfit = problem.misfit(form.values)
-    freedom = len(problem.y) - len(form.values)
-    power = float(np.sum((problem.y * problem.root_weights) ** 2))
-    if freedom <= 0 or not EXACT_DATA * power < misfit < math.inf:
+    freedom = problem.rows - len(form.values)
+    if freedom <= 0 or not EXACT_DATA * problem.power < misfit < math.inf:
         return expr
     covariance = bounded_covariance(problem, form.values, misfit / freedom)
     if covariance is None:

@@ -18,7 +18,8 @@ from sympy import Float, Integer, Rational, S, Symbol, nan, oo, pi, zoo
 
 from ceql.expression.decimals import rounded, significant_digits
 from ceql.expression.parametrise import Parametrised, parametrise
-from ceql.expression.refit import Array, Problem, covariance_of, make_problem, minimise
+from ceql.expression.problem import Array, Problem, make_problem
+from ceql.expression.refit import covariance_of, minimise
 from ceql.expression.symbolic import Expr
 
 EXACT_DATA = 1e-18
@@ -29,7 +30,7 @@ CHANCE = 0.15
 SHARE = 0.2  # many denominators are tried, with and without pi: each may only have its share of the chance
 MOST_DIGITS = 6
 LARGEST_DENOMINATOR = 12
-REFIT_STEPS = 8
+FIRST_STEPS, REFIT_STEPS = 50, 8
 KNOWN_POWERS = (1, -1, 2, -2)
 KNOWN_MULTIPLES = ((1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3), (1, 4), (2, 3), (3, 2), (3, 4), (4, 3))
 KNOWN_SPACING = 0.3  # of the constant itself: with this, its error must be below about two percent
@@ -132,10 +133,10 @@ def best_candidate(
 
 
 def gather_evidence(problem: Problem, values: Array, misfit: float, tolerance: float | None) -> Evidence:
-    power = float(np.sum((problem.y * problem.root_weights) ** 2))
+    power = problem.power
     exact = misfit <= EXACT_DATA * power
     floor = power * max(ROUNDING_FLOOR if exact else 0.0, (tolerance or 0.0) ** 2)
-    freedom = max(len(problem.y) - len(values), 1)
+    freedom = max(problem.rows - len(values), 1)
     if exact:
         deviations = EXACT_DEVIATION * np.abs(values)
     else:
@@ -153,6 +154,8 @@ def gather_evidence(problem: Problem, values: Array, misfit: float, tolerance: f
 def influence(problem: Problem, values: Array) -> Array:
     """How far the fitted values move per unit of each constant."""
     _, jacobian = problem.linearise(values)
+    if problem.is_long and not np.all(np.isfinite(jacobian)):
+        return np.full(len(values), np.inf)  # nothing is known to be without influence
     return np.linalg.norm(np.nan_to_num(jacobian), axis=0)
 
 
@@ -209,6 +212,11 @@ class _Snapper:
         self.values = refitted
         self.numbers.update({index: candidate.number for index, candidate in fixed.items()})
         return True
+
+    def holds_on(self, problem: Problem) -> bool:
+        """Fits what is free to the whole of a long table; whether that keeps the limit there."""
+        self.values, misfit = minimise_free(problem, self.values, set(self.numbers))
+        return misfit <= self._evidence.limit(len(self.numbers))
 
     def run(self) -> None:
         together = self.proposals()
@@ -287,10 +295,16 @@ def snap(
     problem = make_problem(form, symbols, x, y, weights)
     if len(problem.y) == 0:
         return expr
-    values, misfit = minimise(problem, form.values, 50)
+    values, misfit = minimise(problem, form.values, REFIT_STEPS if problem.is_long else FIRST_STEPS)
     if not math.isfinite(misfit):
         return expr
-    snapper = _Snapper(form, problem, values, gather_evidence(problem, values, misfit, tolerance), known)
+    evidence = gather_evidence(problem, values, misfit, tolerance)
+    snapper = _Snapper(form, problem.near(values), values, evidence, known)
     snapper.run()
+    if problem.is_long and not snapper.holds_on(problem):
+        if not evidence.exact:
+            return form.substitute(values)  # constants so loose that the tangent misleads are left as they are
+        snapper = _Snapper(form, problem, values, evidence, known)
+        snapper.run()
     snapped = snapper.result()
     return expr if snapped.has(zoo, nan, oo) else snapped
