@@ -81,7 +81,7 @@ def as_markdown(path: Path) -> str:
             continue
         parts.append(f"```python\n{source}\n```")
         parts += [_shown(output) for output in cell["outputs"]]
-    return "\n\n".join([*parts, f"[The notebook as a file](../examples/notebooks/{path.name}){{ download }}"])
+    return "\n\n".join(parts)
 
 
 def _shown(output: dict[str, Any]) -> str:

@@ -56,7 +56,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return link["text"].strip("[]") if target is None else f"{link['text']}({target})"
 
     pieces = _BLOCK.split(markdown)
-    return "".join(piece if piece.startswith("```") else _LINK.sub(turned, piece) for piece in pieces)
+    text = "".join(piece if piece.startswith("```") else _LINK.sub(turned, piece) for piece in pieces)
+    if place.startswith("notebooks/"):
+        text += f"\n\n[The notebook as a file](../{in_repository.removesuffix('.md')}.ipynb)\n"
+    return text
 
 
 def _in_site(target: str, in_repository: str, place: str, files: Any) -> str | None:
