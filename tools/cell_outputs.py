@@ -47,7 +47,9 @@ def _figures() -> Iterator[dict[str, Any]]:
 
     for number in pyplot.get_fignums():
         picture = io.BytesIO()
-        pyplot.figure(number).savefig(picture, format="png", dpi=_DOTS, bbox_inches="tight", metadata={"Software": None})
+        pyplot.figure(number).savefig(
+            picture, format="png", dpi=_DOTS, bbox_inches="tight", metadata={"Software": None}
+        )
         text = base64.b64encode(picture.getvalue()).decode("ascii")
         yield {"output_type": "display_data", "data": {"image/png": text}, "metadata": {}}
     pyplot.close("all")

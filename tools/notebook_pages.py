@@ -61,7 +61,9 @@ def with_outputs(notebook: Notebook, outputs: list[list[dict[str, Any]]]) -> Not
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             number, results = next(fresh)
-            numbered = [{**r, "execution_count": number} if r["output_type"] == "execute_result" else r for r in results]
+            numbered = [
+                {**r, "execution_count": number} if r["output_type"] == "execute_result" else r for r in results
+            ]
             cell = {**cell, "execution_count": number, "outputs": numbered}
         cells.append(cell)
     return {**notebook, "cells": cells}

@@ -11,7 +11,9 @@ ROOT = Path(__file__).parents[2]
 REMEDY = "run: python tools/newcomer_hour.py docs/newcomer.md"
 
 
-@pytest.mark.skipif(not all(map(shutil.which, ("cc", "head", "ls", "cat"))), reason="needs a C compiler and a shell's tools")
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("cc", "head", "ls", "cat"))), reason="needs a C compiler and a shell's tools"
+)
 def test_transcript_is_what_happens(tmp_path):
     out = tmp_path / "newcomer.md"
     command = [sys.executable, str(ROOT / "tools/newcomer_hour.py"), str(out)]

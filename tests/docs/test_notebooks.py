@@ -54,7 +54,13 @@ def test_a_page_shows_text_code_and_outputs(tmp_path):
     path = tmp_path / "page.ipynb"
     cells = [
         {"cell_type": "markdown", "source": ["# Title"], "metadata": {}},
-        {"cell_type": "code", "source": ["print(1)\n", "2 + 3"], "metadata": {}, "outputs": [], "execution_count": None},
+        {
+            "cell_type": "code",
+            "source": ["print(1)\n", "2 + 3"],
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        },
     ]
     notebook_pages.write(path, {"cells": cells})
     notebook_pages.main([str(path)])

@@ -11,7 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NEEDED = ("mkdocs", "material", "mkdocstrings")
 # What a browser loads by itself; links that a reader may follow are no business of this test.
-LOADED = re.compile(r"""<(?:script|img|iframe|source)[^>]*\ssrc="(https?:)?//|<link[^>]*rel="?stylesheet[^>]*https?://""")
+LOADED = re.compile(
+    r"""<(?:script|img|iframe|source)[^>]*\ssrc="(https?:)?//|<link[^>]*rel="?stylesheet[^>]*https?://"""
+)
 
 pytestmark = pytest.mark.skipif(
     any(find_spec(name) is None for name in NEEDED), reason="the site needs pip install 'ceql[docs]'"
