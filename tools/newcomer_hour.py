@@ -105,8 +105,8 @@ print(model.predict([[0, 440], [30, 440]]).round(6))
 STEPS: tuple[Say | Write | Run, ...] = (
     Say(
         "# A newcomer's hour\n\nWhat somebody sees who tries `ceql` for the first time: every command below was run, "
-        "and what stands under it is what it printed. `python tools/newcomer_hour.py docs/newcomer.md` runs it again; only "
-        "times are left out."
+        "and what stands under it is what it printed. `python tools/newcomer_hour.py docs/newcomer.md` runs it again; "
+        "only times are left out."
     ),
     Say(
         "## A table\n\nA siren drives past. How high it sounds depends on its speed and its pitch; at the speed of "
@@ -120,7 +120,8 @@ STEPS: tuple[Say | Write | Run, ...] = (
     Run("ls", shows="siren.html"),
     Say(
         "The column `heard` was explained by the two others. The table is the *front*, for every size the best "
-        "formula. `siren.html` is a page about it that opens in any browser. The model can be looked at again at any time:"
+        "formula. `siren.html` is a page about it that opens in any browser. The model can be looked at again "
+        "at any time:"
     ),
     Run("ceql show siren.ceql", shows="Training data: 80 rows"),
     Say("## New rows"),
