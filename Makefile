@@ -41,7 +41,8 @@ unit: $(VENV)/.installed-dev ## the tests alone
 	@$(BIN)/pytest -q -n 2 --dist worksteal
 
 docs: $(VENV)/.installed-dev ## the site, into build/site; warnings are errors
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict
+	@# not -q: mkdocs would then overlook its own warnings
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench-speed: $(VENV)/.installed-dev ## fits per second of the core
 	@$(BIN)/python benchmarks/step_speed.py

@@ -63,14 +63,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def _in_site(target: str, in_repository: str, place: str, files: Any) -> str | None:
-    """The link as it is on the site; None where the site has no such file."""
+    """The link as it is on the site; None where the file is in the repository alone."""
     if target.startswith(("https://", "http://", "mailto:", "data:", "#")):
         return target
     name, mark, section = target.partition("#")
     path = posixpath.normpath(posixpath.join(posixpath.dirname(in_repository), name))
     site = _site_path(path)
     if files.get_file_from_path(site) is None:
-        return None
+        return None if (ROOT / path).exists() else target  # mkdocs complains of what is nowhere
     return posixpath.relpath(site, posixpath.dirname(place) or ".") + mark + section
 
 

@@ -1,10 +1,12 @@
 """The site builds without a warning, and its pages ask no other server for anything."""
 
 import re
+import runpy
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,11 +22,41 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+class Places:
+    """Stands in for the files of mkdocs."""
+
+    def __init__(self, *paths: str) -> None:
+        self.paths = paths
+
+    def get_file_from_path(self, path: str) -> str | None:
+        return path if path in self.paths else None
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "wanted"),
+    [
+        ("index.md", "[a](docs/tour.md#x)", "[a](tour.md#x)"),
+        ("tour.md", "[a](../README.md)", "[a](index.md)"),
+        ("tour.md", "[a](../examples/notebooks/lens.ipynb)", "[a](notebooks/lens.md)"),
+        ("how-it-works.md", "[`src/ceql`](../src/ceql)", "`src/ceql`"),
+        ("tour.md", "[a](nowhere.md)", "[a](nowhere.md)"),
+        ("tour.md", "[a](https://b.example/c.md)", "[a](https://b.example/c.md)"),
+        ("tour.md", "```text\n[a](../README.md)\n```", "```text\n[a](../README.md)\n```"),
+    ],
+)
+def test_a_link_of_the_repository_becomes_one_of_the_site(page, link, wanted, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    hooks = runpy.run_path(str(ROOT / "tools/site.py"))
+    place = SimpleNamespace(file=SimpleNamespace(src_uri=page))
+    assert hooks["on_page_markdown"](link, place, None, Places("index.md", "tour.md", "notebooks/lens.md")) == wanted
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     run = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        # without --quiet, which would hide the warnings from --strict as well
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
