@@ -14,7 +14,7 @@ BUILD_INPUTS := pyproject.toml constraints.txt CMakeLists.txt tools/build_backen
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format typecheck unit bench-speed clean
+.PHONY: help demo test lint format typecheck unit docs bench-speed clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ typecheck: $(VENV)/.installed-dev ## static types
 
 unit: $(VENV)/.installed-dev ## the tests alone
 	@$(BIN)/pytest -q -n 2 --dist worksteal
+
+docs: $(VENV)/.installed-dev ## the site, into build/site; warnings are errors
+	@# not -q: mkdocs would then overlook its own warnings
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench-speed: $(VENV)/.installed-dev ## fits per second of the core
 	@$(BIN)/python benchmarks/step_speed.py

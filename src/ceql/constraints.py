@@ -27,13 +27,21 @@ _EXAMPLES = {"forbidden_nesting": '{"exp": ("exp", "sin")}', "costs": '{"sin": 3
 class Constraints:
     """What every formula of the front keeps to. All are optional.
 
-    forbidden_nesting: per operator, those that may not stand anywhere inside it: ``{"exp": ("exp", "sin")}``.
-    costs: how much an operator counts in the complexity, ``{"sin": 3}``; what is not named counts 1.
-    required: columns that occur in every formula. The constant that opens each front is excepted, but not chosen.
-    constants_within: the least and the largest value of every number that is no exponent; 1 and -1 always may occur.
-    known: constants of known value, ``{"g": 9.81}``. A fitted constant that agrees with one of them, or with a simple
+    Parameters
+    ----------
+    forbidden_nesting
+        Per operator, those that may not stand anywhere inside it: ``{"exp": ("exp", "sin")}``.
+    costs
+        How much an operator counts in the complexity, ``{"sin": 3}``; what is not named counts 1.
+    required
+        Columns that occur in every formula. The constant that opens each front is excepted, but not chosen.
+    constants_within
+        The least and the largest value of every number that is no exponent; 1 and -1 always may occur.
+    known
+        Constants of known value, ``{"g": 9.81}``. A fitted constant that agrees with one of them, or with a simple
         multiple or power of it, is set to exactly that and no longer fitted.
-    without: operators that do not occur.
+    without
+        Operators that do not occur.
     """
 
     forbidden_nesting: Mapping[str, Sequence[str]] = field(default_factory=dict)

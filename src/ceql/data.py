@@ -17,6 +17,8 @@ _LARGEST = 1e140  # of what a table may hold: there must be room for squares and
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
+    """Inputs with their names, the target and the weights of the rows, all of it checked."""
+
     x: np.ndarray
     y: np.ndarray
     weight: np.ndarray  # mean one

@@ -73,10 +73,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     loss : str
         What a residual costs: "squared", or one that gross outliers cannot rule: "absolute", "huber", "cauchy",
         "log-cosh". Or a formula of your own in ``residual``, ``y`` and ``prediction``, such as
-        "log(1 + residual**2)". ``equations_`` shows the mean of it as `loss`.
+        ``"log(1 + residual**2)"``. ``equations_`` shows the mean of it as `loss`.
     guesses : list of str, optional
-        Formulas that you suspect, as text over the columns: "a*sin(b*x1)/x2". Other names are constants to be found,
-        numbers are starting values. They compete with what is found and the search builds on them.
+        Formulas that you suspect, as text over the columns: ``"a*sin(b*x1)/x2"``. Other names are constants to be
+        found, numbers are starting values. They compete with what is found and the search builds on them.
     constraints : Constraints, optional
         What every formula of the front keeps to: operators that are not nested, columns that must occur, bounds of
         constants, costs of operators.

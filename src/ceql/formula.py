@@ -39,6 +39,8 @@ _LARGEST_DENOMINATOR = 12  # of the fractions that constants are rounded to
 
 @dataclass(frozen=True, eq=False)
 class Formula:
+    """A formula in SymPy with its loss on the training data and its constants, each a value and a standard error."""
+
     expression: sympy.Expr
     symbols: tuple[sympy.Symbol, ...]
     loss: float  # weighted mean squared error on the training data, or the mean of another loss
@@ -49,6 +51,7 @@ class Formula:
 
     @cached_property
     def complexity(self) -> int:
+        """The number of its nodes."""
         return node_count(self.expression, self.costs)
 
     @cached_property
@@ -65,6 +68,7 @@ class Formula:
         return tuple((value, error) for value, error in self.constants if error > _CERTAIN * abs(value))
 
     def latex(self) -> str:
+        """The formula in LaTeX."""
         return sympy.latex(self.expression)
 
     def with_expression(self, expression: sympy.Expr) -> Formula:

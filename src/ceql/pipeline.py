@@ -117,6 +117,7 @@ class Discovery:
 
     @property
     def best(self) -> Formula:
+        """The chosen formula."""
         return self.front[self.chosen]
 
 

@@ -10,11 +10,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 WITH_CODE = (
     "README.md",
+    "docs/api.md",
+    "docs/coming-from-pysr.md",
     "docs/constraints.md",
+    "docs/noisy-data.md",
     "docs/operators.md",
+    "docs/poles.md",
     "docs/report.md",
     "docs/scikit-learn.md",
     "docs/templates.md",
+    "docs/tour.md",
 )
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for folder in (ROOT, ROOT / "docs") for path in folder.glob("*.md"))
 SECONDS = 180

@@ -27,6 +27,8 @@ _PROBES = np.array([-2.3, -1.1, -0.4, 0.3, 0.9, 1.7, 2.6])
 def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, formula: sympy.Expr) -> Operator:
     """Makes ``formula`` of one or two symbols an operator of the library.
 
+    Examples
+    --------
     >>> x = sympy.Symbol("x")
     >>> register("logistic", x, 1 / (1 + sympy.exp(-x))).arity
     1

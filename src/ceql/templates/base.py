@@ -126,7 +126,11 @@ class Terms:
 
 @dataclass(frozen=True)
 class Template:
-    """How known and unknown parts make up the formula; see the head of this module."""
+    """How known and unknown parts make up the formula.
+
+    The formula is text. Names in it are columns of the data or what is declared here: numbers to be found, functions to
+    be found, and sums over terms of which the data say how many there are.
+    """
 
     formula: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)

@@ -30,6 +30,8 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class ResonanceFit:
+    """One formula for all curves: its terms, how well it fits (`r2`), and which poles the starts arrived at."""
+
     form: str
     expression: Any
     terms: tuple[Term, ...]
