@@ -28,12 +28,6 @@ _BLOCK = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<text>!?\[[^\]]*\])\((?P<target>[^)\s]+)\)")
 
 
-def on_config(config: Any) -> Any:
-    if not (ROOT / "docs/checkpoints.md").exists():
-        _drop(config.nav, "checkpoints.md")
-    return config
-
-
 def on_files(files: Any, config: Any) -> Any:
     for source, page in PAGES.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
@@ -80,10 +74,3 @@ def _site_path(path: str) -> str:
     if path == "LICENSE":
         return "LICENSE.txt"
     return PAGES.get(path, path.removeprefix("docs/"))
-
-
-def _drop(nav: Any, page: str) -> None:
-    for section in nav:
-        for entries in section.values():
-            if isinstance(entries, list):
-                entries[:] = [entry for entry in entries if page not in entry.values()]
