@@ -71,8 +71,8 @@ def test_the_display_says_that_a_long_table_is_searched_in_part():
     discovery = discover(
         Dataset.of(x, rng.normal(size=3_000)), Settings(operators=("mul",), time_limit=0.2), reports.append
     )
-    assert discovery.rows_searched == 2_000
-    assert "2,000 of 3,000 rows" in progress.describe(reports[0])
+    assert discovery.rows_searched == 400
+    assert "400 of 3,000 rows" in progress.describe(reports[0])
 
 
 @pytest.mark.parametrize(("fraction", "words"), [(0.25, "25%"), (1.0, "100%")])

@@ -119,13 +119,14 @@ def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], tuple[Discovery,
     x = np.array(content["x"], float).reshape(len(weight), len(names))
     searches = content["targets"] if content["version"] == 2 else [content]
     datasets = tuple(Dataset(x, np.array(search["y"], float).reshape(len(x)), weight, names) for search in searches)
-    constraints = content["parameters"].get("constraints")
+    parameters = dict(content["parameters"])
+    constraints = parameters.get("constraints")
     costs = Constraints.from_dict(constraints).costs if constraints else {}
     found = tuple(_restored_search(search, data, costs) for search, data in zip(searches, datasets, strict=True))
     target_names = tuple(str(name) for name in content.get("target_names", ["y"]))
     if not found or len(target_names) != len(found):
         raise ValueError(f"{len(found)} targets have {len(target_names)} names")
-    return dict(content["parameters"]), found, Targets(target_names, datasets), bool(content["from_frame"])
+    return parameters, found, Targets(target_names, datasets), bool(content["from_frame"])
 
 
 def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, int]) -> Discovery:
