@@ -21,7 +21,7 @@ from ceql.files_out import write_text
 from ceql.formula import Formula, in_readable_form
 from ceql.losses import SQUARED
 from ceql.parameters import is_number, named_operators, seed_of
-from ceql.persistence import read_model, write_model
+from ceql.persistence import ModelFileError, read_model, write_model
 from ceql.pipeline import SEARCHES, Discovery, Settings, resolve_recipe
 from ceql.presentation import Presented
 from ceql.progress import live_display
@@ -347,11 +347,12 @@ def load(path: str | Path) -> CEQLRegressor:
     """A model as it was saved. Nothing in the file is run as code, so it may come from a stranger."""
     parameters, discoveries, targets, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
-    if parameters.get("template") is not None:
-        parameters = {**parameters, "template": Template.from_dict(parameters["template"])}
-    if parameters.get("constraints") is not None:
-        parameters = {**parameters, "constraints": Constraints.from_dict(parameters["constraints"])}
-    model = CEQLRegressor(**{name: value for name, value in parameters.items() if name in known})
+    readers = {"template": Template.from_dict, "constraints": Constraints.from_dict}
+    try:
+        restored = {n: readers[n](v) if n in readers and v is not None else v for n, v in parameters.items()}
+    except InputError as error:
+        raise ModelFileError(f"{path} is damaged: {error}") from error
+    model = CEQLRegressor(**{name: value for name, value in restored.items() if name in known})
     model._take(discoveries, targets, from_frame)
     return model
 
