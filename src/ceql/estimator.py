@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -347,9 +347,11 @@ def load(path: str | Path) -> CEQLRegressor:
     """A model as it was saved. Nothing in the file is run as code, so it may come from a stranger."""
     parameters, discoveries, targets, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
-    readers = {"template": Template.from_dict, "constraints": Constraints.from_dict}
+    readers: dict[str, Callable[[Any], Any]] = {"template": Template.from_dict, "constraints": Constraints.from_dict}
     try:
-        restored = {n: readers[n](v) if n in readers and v is not None else v for n, v in parameters.items()}
+        restored: dict[str, Any] = {
+            n: readers[n](v) if n in readers and v is not None else v for n, v in parameters.items()
+        }
     except InputError as error:
         raise ModelFileError(f"{path} is damaged: {error}") from error
     model = CEQLRegressor(**{name: value for name, value in restored.items() if name in known})
