@@ -29,7 +29,8 @@ def proposals(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: S
     """Expressions over these symbols that may be the formula behind noisy y, none of them checked."""
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
     x, y = x[rows], y[rows]
-    found = [_power_law(x, y, symbols), *_sums(x, y, symbols, functions)]
+    with np.errstate(all="ignore"):
+        found = [_power_law(x, y, symbols), *_sums(x, y, symbols, functions)]
     return [expression for expression in found if getattr(expression, "free_symbols", None)]  # a constant is no news
 
 
