@@ -188,7 +188,10 @@ def _numbers(values: Any, what: str) -> np.ndarray:
     if array.dtype.kind in "mM":
         raise InputError(f"{what} holds dates or durations: turn them into numbers, such as seconds since the start.")
     if np.iscomplexobj(array):
-        raise InputError(f"Complex data not supported: {what} is complex. Give real and imaginary part as columns.")
+        raise InputError(
+            f"Complex data not supported: {what} is complex. Give its real and imaginary part as columns; for a "
+            "complex target with a formula of known form see ceql.templates.complex_template."
+        )
     if array.dtype.kind == "O":
         array = np.where(pd.isna(array), np.nan, array)
     try:

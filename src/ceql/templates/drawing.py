@@ -112,6 +112,8 @@ def _change(assembly: Assembly, child: np.ndarray, fresh: np.ndarray, rng: np.ra
     numbers = [index for index in numbers if index not in gates]
     blocks = [b for b in assembly.blocks if b.term < 0 or _is_on(assembly, child, b.term)]
     kinds = [name for name, there in (("number", numbers), ("term", assembly.terms), ("block", blocks)) if there]
+    if not kinds:
+        return  # nothing in this template can be left out
     match rng.choice(kinds):
         case "number":
             index = rng.choice(numbers)
