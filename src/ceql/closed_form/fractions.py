@@ -40,6 +40,7 @@ class Fraction:
 
 
 @one_thread
+@np.errstate(all="ignore")  # what overflows is not used
 def fraction(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Fraction | None:
     """The fraction of polynomials that y is, over these symbols; None where it is none of a low degree."""
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])

@@ -18,6 +18,7 @@ _LEAP = 1e4  # by which that falls with the last term; a smooth function that is
 _USED_UP, _NOTHING_NEW = 1e-9, 1e-6  # of a candidate: what remains of it beside others is rounding, or too little
 
 
+@np.errstate(all="ignore")  # what overflows is not used
 def few_of(columns: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Numbers of the columns and their factors; None where no few columns make up the goal.
 
