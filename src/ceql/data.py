@@ -246,7 +246,8 @@ def robust_size(y: np.ndarray) -> float:
     """The size of y: poles inflate the standard deviation, so the median has a say."""
     spread = float(np.std(y / max(np.max(np.abs(y)), 1e-300)) * max(np.max(np.abs(y)), 1e-300))
     middle = 1.5 * float(np.median(np.abs(y)))
-    candidates = [size for size in (spread, middle) if size > 0]
+    least = 1e-100 * float(np.max(np.abs(y)))  # what is scaled must not overflow
+    candidates = [max(size, least) for size in (spread, middle) if size > 0]
     return min(candidates) if candidates else 1.0
 
 

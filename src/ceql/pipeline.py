@@ -121,6 +121,7 @@ class Discovery:
         return self.front[self.chosen]
 
 
+@np.errstate(all="ignore")  # what has no value is left out where it occurs; a warning would help nobody
 def discover(
     data: Dataset,
     settings: Settings = Settings(),

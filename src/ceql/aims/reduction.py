@@ -73,7 +73,7 @@ def smooth_error(aim: Aim) -> float:
     """How much of the variance a smooth function of the columns leaves unexplained, which is no less than the noise."""
     rows = np.sort(np.random.default_rng(0).permutation(len(aim.y))[:_ROWS])
     squared = np.sum([distances(column) for column in aim.x[rows].T], axis=0)
-    return unexplained(squared, on_circle(aim.y[rows]))
+    return unexplained(squared, on_circle(aim.y[rows])) if np.isfinite(squared).all() else np.inf
 
 
 def _steps(aim: Aim) -> Iterator[Aim]:
