@@ -126,9 +126,8 @@ def test_draws_and_mutants_keep_to_the_constraints(seed, nesting):
         assert permitted(NETWORK, masks, nesting, ((1,),)).all()
         masks = mutate(NETWORK, masks, rng, prior)
     for edges in masks[:5]:
-        expression = extract(NETWORK, edges, rng.normal(size=NETWORK.n_params), SYMBOLS)
-        assert SYMBOLS[1] in expression.free_symbols
-        assert not nests(expression, nesting)
+        # A column that is needed may still cancel, as in x/x: finished formulas are checked for that.
+        assert not nests(extract(NETWORK, edges, rng.normal(size=NETWORK.n_params), SYMBOLS), nesting)
 
 
 # ---- bounded constants --------------------------------------------------------------------------------------------
