@@ -6,8 +6,10 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ceql import CEQLRegressor
 from ceql.errors import UnknownNameError
 from ceql.formula import Formula, make_symbols
+from ceql.pipeline import Outcome
 from ceql.selection import RULES, choose, gains, pareto_front
 
 SYMBOLS = make_symbols(("x",))
@@ -70,3 +72,13 @@ def test_a_decimal_exponent_is_not_for_free():
     assert power.complexity == pole.complexity
     assert pareto_front([power, pole], 100) == [pole]
     assert pareto_front([Formula(1.6 / (x + 2.6) ** 1.7, SYMBOLS, 0.5), pole], 100) != [pole]
+
+
+def test_a_formula_with_as_many_constants_as_rows_proves_nothing():
+    """Eight planets: the law, not one of the many formulas that pass through all of them."""
+    a = np.array([0.387, 0.723, 1.0, 1.524, 5.203, 9.58, 19.2, 30.05])
+    period = 365.25 * a**1.5 * (1 + 0.003 * np.random.default_rng(0).standard_normal(8))
+    model = CEQLRegressor(time_limit=2, verbose=False).fit(a[:, None], period)
+    assert model.discovery_.outcome is not Outcome.EXACT
+    assert 2 * len(model.constants_) < 8
+    assert model.predict([[50.0]]) == pytest.approx(365.25 * 50**1.5, rel=0.03)

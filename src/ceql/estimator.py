@@ -333,11 +333,11 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     def _advise(self) -> None:
         for name, found, data in zip(self.target_names_, self.discoveries_, self._targets.datasets, strict=True):
             constants = len(found.best.constants)
-            if len(data.y) <= constants:
+            if 2 * constants >= len(data.y):
                 whose = "The formula" if len(self.discoveries_) == 1 else f"The formula for {name}"
                 warnings.warn(
-                    f"{whose} has {constants} constants but there are only {len(data.y)} rows: it may just interpolate "
-                    "them. Give more rows or set max_complexity lower.",
+                    f"{whose} has {constants} constants and there are only {len(data.y)} rows: that proves little. "
+                    "Give more rows.",
                     CeqlWarning,
                     stacklevel=3,
                 )

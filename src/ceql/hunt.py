@@ -27,7 +27,7 @@ from ceql.network import Network, Searchable
 from ceql.pruning import Reduced, eliminate
 from ceql.residuals import look_like_noise, neighbours
 from ceql.search import SearchSettings
-from ceql.selection import criterion
+from ceql.selection import criterion, interpolates
 
 _HITS_TRIED = 6  # exact fits that are eliminated
 _NEAR, _MISSES_TRIED = 1e-9, 2  # fits below this misfit may hide an exact one; so many a round are eliminated
@@ -220,6 +220,8 @@ class Hunt:
     def _is_beyond_doubt(self, formula: Formula) -> bool:
         """Whether it fits to the last digits. One that does not may be a very good approximation: it is kept for the
         case that nothing better comes."""
+        if interpolates(formula, len(self.data.y)):
+            return False
         few = self.data.thinned(_JUDGED_ROWS)
         apart = np.abs(formula(few.x) - few.y)
         # Where y spans decades, a term that matters for small values only hardly shows in the mean.

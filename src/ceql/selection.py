@@ -23,13 +23,17 @@ def pareto_front(formulas: Sequence[Formula], n_samples: int) -> list[Formula]:
     best: dict[int, Formula] = {}
     for formula in formulas:
         rival = best.get(formula.complexity)
-        if np.isfinite(formula.loss) and (rival is None or criterion(formula, n_samples) < criterion(rival, n_samples)):
+        if np.isfinite(formula.loss) and (rival is None or _order(formula, n_samples) < _order(rival, n_samples)):
             best[formula.complexity] = formula
     front: list[Formula] = []
     for size in sorted(best):
         if not front or best[size].loss < front[-1].loss:
             front.append(best[size])
     return front
+
+
+def _order(formula: Formula, n_samples: int) -> tuple[float, float]:
+    return criterion(formula, n_samples), formula.loss
 
 
 def gains(front: Sequence[Formula]) -> np.ndarray:
@@ -51,7 +55,8 @@ def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float) -
     if rule not in RULES:
         raise unknown_name("model_selection rule", rule, RULES)
     losses = np.array([formula.loss for formula in front])
-    exact = np.flatnonzero(losses <= 1e-24 * y_size)
+    proven = np.array([not interpolates(formula, n_samples) for formula in front])
+    exact = np.flatnonzero((losses <= 1e-24 * y_size) & proven)
     if len(exact):
         return int(exact[0])
     if rule == "accuracy":
@@ -62,8 +67,15 @@ def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float) -
     return int(np.argmin([criterion(formula, n_samples) for formula in front]))
 
 
+def interpolates(formula: Formula, n_samples: int) -> bool:
+    """Whether it has so many constants that meeting the rows would prove nothing."""
+    return 2 * len(parametrise(formula.expression).symbols) >= n_samples
+
+
 def criterion(formula: Formula, n_samples: int) -> float:
     """The Bayesian information criterion with a price on structure: every node could have been another."""
+    if interpolates(formula, n_samples):
+        return np.inf
     constants = len(parametrise(formula.expression).symbols)
     nodes = structure_count(formula.expression, formula.costs)
     misfit = n_samples * np.log(floor(formula.loss)) if formula.surprise is None else formula.surprise
