@@ -50,7 +50,8 @@ def test_noisy_constants_come_with_their_errors(tmp_path):
     frame = pd.DataFrame({"t": rng.uniform(-2, 2, 100)})
     frame["y"] = 1.3 / (frame["t"] - 0.52) + 0.02 * rng.standard_normal(100)
     frame.to_csv(tmp_path / "noisy.csv", index=False)
-    result = ceql("fit", tmp_path / "noisy.csv", "--target", "y", "--operators", "mul,div", "--time-limit", 20)
+    options = ("--target", "y", "--operators", "mul,div", "--time-limit", 20, "--no-checkpoint")
+    result = ceql("fit", tmp_path / "noisy.csv", *options)
     assert result.returncode == 0, result.stderr
     errors = [line for line in result.stdout.splitlines() if line.startswith("constant:")]
     assert len(errors) == 2

@@ -75,7 +75,7 @@ def test_poles_and_errors_of_constants_are_shown(ceql, tmp_path):
     frame["y"] = 1.3 / (frame["t"] - 0.52) + 0.02 * rng.standard_normal(60)
     frame.to_csv(tmp_path / "noisy.csv", index=False)
     arguments = ("--target", "y", "--operators", "div", "--time-limit", "5", "--max-complexity", "8")
-    ceql("fit", tmp_path / "noisy.csv", *arguments, "--save", tmp_path / "m.ceql")
+    ceql("fit", tmp_path / "noisy.csv", *arguments, "--no-checkpoint", "--save", tmp_path / "m.ceql")
     out = ceql("show", tmp_path / "m.ceql")[1]
     assert "pole: t = 0.5" in out
     assert out.count("constant: ") == 2
