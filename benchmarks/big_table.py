@@ -25,7 +25,8 @@ from ceql.bench.noise import noise_score
 from ceql.bench.problems import load_problem
 from ceql.bench.sampling import sample, target
 from ceql.data import Dataset, robust_size
-from ceql.pipeline import Discovery, Settings, discover
+from ceql.discovery import Discovery, Settings
+from ceql.pipeline import discover
 
 
 def drawn(rows: int, nuisance: int, noise: float, seed: int) -> tuple[Problem, Samples]:

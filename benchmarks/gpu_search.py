@@ -20,12 +20,13 @@ import numpy as np
 from ceql.bench.problems import load_problem
 from ceql.bench.sampling import sample
 from ceql.data import Dataset
+from ceql.discovery import Settings
 from ceql.dispatch import Work
 from ceql.engine import fit, gpu
 from ceql.engine.record import network_tape
 from ceql.gpu_schedule import fit_chunks
 from ceql.libraries import search_network
-from ceql.pipeline import Settings, discover
+from ceql.pipeline import discover
 from ceql.schedule import Schedule, edge_price, fit_chunk
 from ceql.search import SearchSettings, empty_archive, propose
 

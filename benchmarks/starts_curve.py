@@ -24,8 +24,9 @@ from ceql.bench.names import parse_seeds
 from ceql.bench.problems import load_suite
 from ceql.bench.sampling import sample
 from ceql.data import Dataset
+from ceql.discovery import Settings
 from ceql.figures.style import BLUE, GREY
-from ceql.pipeline import Settings, discover
+from ceql.pipeline import discover
 from ceql.plots.canvas import new_figure
 
 FIRST = 12  # the power of two of the first look at every problem

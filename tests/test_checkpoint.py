@@ -23,13 +23,14 @@ from ceql.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, re
 from ceql.constraints import Constraints
 from ceql.contenders import ContendersState
 from ceql.data import Dataset
+from ceql.discovery import Discovery, Outcome, Progress, Settings
 from ceql.dispatch import Workers
 from ceql.errors import CeqlError, InputError
 from ceql.files import write_atomically
 from ceql.formula import Formula, make_symbols
 from ceql.hunt import HuntState
 from ceql.keeper import Keeper
-from ceql.pipeline import Discovery, Outcome, Progress, Settings, discover
+from ceql.pipeline import discover
 from ceql.pruning import Reduced
 from ceql.schedule import Chunk
 from ceql.search import Archive, SearchSettings

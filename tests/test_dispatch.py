@@ -19,12 +19,12 @@ import sympy
 
 from ceql import CEQLRegressor, Dataset, InputError, Settings, discover, operators
 from ceql.cluster import cluster
+from ceql.discovery import Outcome
 from ceql.dispatch import Work, Workers, fit_work, workforce
 from ceql.engine import fit
 from ceql.errors import CeqlError, WorkersLostError
 from ceql.libraries import search_network
 from ceql.network.sampling import draw
-from ceql.pipeline import Outcome
 from ceql.schedule import Schedule
 from ceql.search import SearchSettings
 

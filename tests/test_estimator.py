@@ -16,11 +16,11 @@ from sklearn.base import clone
 
 from ceql import CeqlError, CEQLRegressor, CeqlWarning, InputError
 from ceql.bench.problems import load_problem, sample
+from ceql.discovery import Outcome
 from ceql.expression import compile_numpy, is_exact, parse_formula
 from ceql.expression.decimals import significant_digits
 from ceql.formula import make_symbols
 from ceql.hunt import Hunt
-from ceql.pipeline import Outcome
 
 
 def test_every_paper_problem_is_recovered_exactly_in_its_smallest_form():

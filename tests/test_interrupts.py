@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ceql import Dataset, Settings, cli, discover, pipeline
+from ceql.discovery import Outcome
 from ceql.hunt import Hunt
-from ceql.pipeline import Outcome
 
 
 @pytest.fixture

@@ -15,11 +15,12 @@ from sklearn.base import clone
 from ceql import CEQLRegressor, keeper, load, operators
 from ceql.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, read_checkpoint
 from ceql.data import Dataset
+from ceql.discovery import Outcome, Settings
 from ceql.dispatch import Workers
 from ceql.errors import CeqlWarning, InputError
 from ceql.fingerprint import differences, fingerprint
 from ceql.keeper import Keeper
-from ceql.pipeline import Outcome, Settings, discover
+from ceql.pipeline import discover
 from ceql.turns import TurnsState
 
 FINGERPRINT = {"columns": ["x1"], "seed": 0}

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from ceql import Dataset, Settings, discover
+from ceql.discovery import Outcome
 from ceql.libraries import search_network
 from ceql.network.sampling import Prior, draw
-from ceql.pipeline import Outcome, edges_within
+from ceql.rounds import edges_within
 from ceql.search import SearchSettings
 
 

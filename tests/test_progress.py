@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ceql import Dataset, Settings, discover, progress
-from ceql.pipeline import Progress
+from ceql.discovery import Progress
 
 
 def test_silent_when_piped_or_switched_off():

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql import CEQLRegressor
+from ceql.discovery import Outcome
 from ceql.errors import UnknownNameError
 from ceql.formula import Formula, make_symbols
-from ceql.pipeline import Outcome
 from ceql.selection import RULES, choose, gains, pareto_front
 
 SYMBOLS = make_symbols(("x",))

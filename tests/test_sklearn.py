@@ -17,9 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from ceql import CEQLRegressor, CeqlWarning, Dataset, InputError, pipeline
+from ceql import CEQLRegressor, CeqlWarning, Dataset, InputError
 from ceql.expression import compile_numpy, parse_formula, refit
 from ceql.formula import make_symbols, mean_square
+from ceql.rounds import Rounds
 
 laws = settings(derandomize=True, deadline=None, max_examples=25)
 EXCEPTIONS = {
@@ -244,13 +245,13 @@ def test_copies_of_a_fitted_model(copied, tmp_path):
 def searches(monkeypatch):
     """A list that gets longer by one with every search."""
     begun: list[int] = []
-    original = pipeline._searched
+    original = Rounds.run
 
-    def counted(*arguments):
+    def counted(self):
         begun.append(1)
-        return original(*arguments)
+        return original(self)
 
-    monkeypatch.setattr(pipeline, "_searched", counted)
+    monkeypatch.setattr(Rounds, "run", counted)
     return begun
 
 

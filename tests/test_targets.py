@@ -15,7 +15,7 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 from ceql import CEQLRegressor, CeqlWarning, InputError, load, targets
-from ceql.pipeline import Outcome, Progress, Settings
+from ceql.discovery import Outcome, Progress, Settings
 from ceql.progress import describe
 from ceql.targets import Targets, discover_each
 

@@ -7,11 +7,12 @@ import pytest
 
 from ceql.aims import plain
 from ceql.data import Dataset
+from ceql.discovery import Outcome, Settings
 from ceql.dispatch import Workers
 from ceql.formula import make_symbols
 from ceql.hunt import Hunt
 from ceql.libraries import DEFAULT_OPERATORS, search_network
-from ceql.pipeline import Outcome, Settings, discover
+from ceql.pipeline import discover
 from ceql.search import SearchSettings
 from ceql.turns import Turns
 

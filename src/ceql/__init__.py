@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from ceql import operators
     from ceql.constraints import Constraints
     from ceql.data import Dataset
+    from ceql.discovery import Discovery, Settings
     from ceql.errors import CeqlError, CeqlWarning, InputError
     from ceql.estimator import CEQLRegressor, load
     from ceql.expression import node_count
     from ceql.formula import Formula
     from ceql.network import Network
-    from ceql.pipeline import Discovery, Settings, discover
+    from ceql.pipeline import discover
     from ceql.templates import Parameter, Template, Terms, Unknown
     from ceql.training import Recipe, recipes
 
@@ -55,13 +56,13 @@ _HOMES = {
     "CeqlWarning": "ceql.errors",
     "Constraints": "ceql.constraints",
     "Dataset": "ceql.data",
-    "Discovery": "ceql.pipeline",
+    "Discovery": "ceql.discovery",
     "Formula": "ceql.formula",
     "InputError": "ceql.errors",
     "Network": "ceql.network",
     "Parameter": "ceql.templates",
     "Recipe": "ceql.training",
-    "Settings": "ceql.pipeline",
+    "Settings": "ceql.discovery",
     "Template": "ceql.templates",
     "Terms": "ceql.templates",
     "Unknown": "ceql.templates",

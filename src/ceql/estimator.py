@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ceql.checkpoint import Checkpoint
 from ceql.constraints import NONE, Constraints
 from ceql.data import column_names, columns_named, is_table, numeric_matrix
+from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import CeqlWarning, InputError
 from ceql.export import write
 from ceql.expression.write import write_formula
@@ -22,7 +23,7 @@ from ceql.formula import Formula, in_readable_form
 from ceql.losses import SQUARED
 from ceql.parameters import is_number, named_operators, seed_of
 from ceql.persistence import ModelFileError, read_model, write_model
-from ceql.pipeline import SEARCHES, Discovery, Settings, resolve_recipe
+from ceql.pipeline import resolve_recipe
 from ceql.presentation import Presented
 from ceql.progress import live_display
 from ceql.results import Finding, constants_table, equations_table, finding, formula_in_row, one_or_all

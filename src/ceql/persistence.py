@@ -26,12 +26,12 @@ import numpy as np
 from ceql import __version__
 from ceql.constraints import Constraints
 from ceql.data import Dataset
+from ceql.discovery import Discovery, Outcome, poles_of
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
 from ceql.expression.write import write_formula
 from ceql.files import write_atomically
 from ceql.formula import Formula, make_symbols
-from ceql.pipeline import Discovery, Outcome, poles_of
 from ceql.targets import Targets
 
 FORMAT, VERSIONS = "ceql-model", (1, 2)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ceql.pipeline import Discovery
+    from ceql.discovery import Discovery
     from ceql.report.subject import Subject
     from ceql.results import Finding
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ceql.pipeline import Progress
+from ceql.discovery import Progress
 
 _SHOW_AFTER = 1.0  # seconds; what ends sooner needs no bar
 _LOOK_EVERY, _LOOK_SELDOM = 1.0, 5.0  # seconds between two formulas; the latter where writing one takes long

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ceql.data import Dataset
+from ceql.discovery import Discovery
 from ceql.errors import InputError, unknown_name
 from ceql.formula import Formula
-from ceql.pipeline import Discovery
 from ceql.selection import gains
 from ceql.targets import Targets
 

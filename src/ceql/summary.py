@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ceql.discovery import poles_of
 from ceql.estimator import CEQLRegressor
 from ceql.formula import in_readable_form
-from ceql.pipeline import poles_of
 from ceql.results import Finding, equations_table
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from ceql.checkpoint import Checkpoint
 from ceql.data import Dataset, is_table, shape_of
+from ceql.discovery import Discovery, Outcome, Progress, Settings
 from ceql.errors import CeqlWarning, InputError
-from ceql.pipeline import Discovery, Outcome, Progress, Settings, discover, not_searched
+from ceql.pipeline import discover, not_searched
 
 Guesses = tuple[str, ...]
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import ceql
 from ceql import CeqlError, CEQLRegressor, Constraints, InputError, Parameter, Template
 from ceql.constraints import NONE
+from ceql.discovery import Outcome
 from ceql.expression import node_count, parse_formula
 from ceql.expression.bounded import refit_within
 from ceql.expression.extract import extract
@@ -20,7 +21,6 @@ from ceql.expression.operations import contained, nests, numbers_in, operations
 from ceql.libraries import search_network
 from ceql.network.nesting import permitted
 from ceql.network.sampling import Prior, draw, mutate
-from ceql.pipeline import Outcome
 
 NAMES = ("x1", "x2")
 SYMBOLS = tuple(sympy.Symbol(name, real=True) for name in NAMES)

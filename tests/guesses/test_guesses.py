@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql import CEQLRegressor, CeqlWarning, Dataset, InputError, Settings, discover
+from ceql.discovery import Outcome
 from ceql.expression import compile_numpy, parse_formula
 from ceql.expression.embedding import embed
 from ceql.expression.extract import extract
@@ -18,7 +19,6 @@ from ceql.guesses import read_guess, starting_formulas
 from ceql.libraries import search_network
 from ceql.network import clean_up
 from ceql.network.sampling import Prior, draw, graft
-from ceql.pipeline import Outcome
 from ceql.search import SearchSettings
 
 NAMES = ("x1", "x2", "x3")

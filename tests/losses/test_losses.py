@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import ceql
 from ceql import CeqlError, CEQLRegressor, Dataset, InputError
+from ceql.discovery import Outcome
 from ceql.expression import is_exact, parse_formula
 from ceql.formula import constant_formula, make_symbols
 from ceql.losses import NAMES, Loss, read_loss, robust_scale
-from ceql.pipeline import Outcome
 from ceql.robust import agreement_with_neighbours, judged
 
 ROBUST = [name for name in NAMES if name != "squared"]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ceql import CEQLRegressor, Dataset, Discovery
+from ceql.discovery import Outcome, poles_of
 from ceql.expression import parse_formula
 from ceql.formula import Formula, constant_formula, constants_of, make_symbols, mean_square
-from ceql.pipeline import Outcome, poles_of
 from ceql.targets import Targets
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ceql.pipeline import Discovery
+from ceql.discovery import Discovery
 from ceql.report.markup import escape, formula_in_terms, number, table
 
 # Notebooks have colours of their own: only the layout is ours, and a mark that shows on light and dark.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ceql.data import Dataset
+from ceql.discovery import Discovery
 from ceql.formula import Formula
-from ceql.pipeline import Discovery
 
 
 @dataclass(frozen=True, eq=False)

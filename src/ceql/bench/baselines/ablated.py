@@ -20,7 +20,8 @@ class Unpenalised(Adapter):
     """The search without its imaginary penalty: weights stay complex until the imaginary parts are dropped at once."""
 
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
-        from ceql.pipeline import Settings, discover
+        from ceql.discovery import Settings
+        from ceql.pipeline import discover
 
         base = Settings(seed=seed, time_limit=time_limit)
         schedule = base.search.schedule

@@ -1,0 +1,286 @@
+"""The rounds of a search: who has a turn, when more rows are needed, when it ends, and what is drawn of it then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ceql.aims import Aim, plain
+from ceql.checkpoint import SearchState
+from ceql.data import Dataset, Scaling
+from ceql.discovery import Outcome, Progress, Settings
+from ceql.dispatch import Workers
+from ceql.errors import WorkersLostError
+from ceql.formula import Formula, make_symbols
+from ceql.hunt import Hunt
+from ceql.keeper import Keeper
+from ceql.libraries import search_network
+from ceql.network import Searchable
+from ceql.robust import Reweighting
+from ceql.templates.assembly import Assembly
+from ceql.turns import Turns
+
+_ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so many rounds more for an approximation
+# Aims that are looked at for a closed form, fewer of them where the data look noisy; to look at one takes about 0.2 s.
+_SHORTCUTS, _SHORTCUTS_IN_NOISE, _SHORTCUTS_A_ROUND = 24, 12, 4
+_ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
+_FIRST_ROWS, _SEARCHED_ROWS = 400, 2000  # of a long table; without noise few rows say as much as many
+_FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
+_FINISHING_LONG, _FINISHING_A_ROW = 0.35, 5e-6  # share beside it for a long table, and at most so many seconds a row
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The formulas of a search or a training, and how it ended."""
+
+    formulas: list[Formula]
+    outcome: Outcome
+    starts: int = 1
+    imaginary_residue: float = 0.0
+    rows_searched: int = 0
+    stands_until: float = np.inf  # the time limit up to which it would be the same
+
+
+class Rounds:
+    """Rounds until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        settings: Settings,
+        report: Callable[[Progress], None],
+        begin: float,
+        workers: Workers,
+        reweighting: Reweighting | None,
+        guessed: Sequence[Formula],
+        keeper: Keeper,
+    ) -> None:
+        self._data, self._settings, self._report, self._begin = data, settings, report, begin
+        self._workers, self._reweighting, self._guessed, self._keeper = workers, reweighting, guessed, keeper
+        self._started_before = keeper.started_before  # on fewer rows
+        few_will_do = settings.template is None and reweighting is None and not self._started_before
+        self._turns = self._new_turns(_FIRST_ROWS if few_will_do else None)
+        kept = keeper.restore(self._turns)
+        self._beyond_limit, self._with_spare = kept.rounds_beyond_limit, kept.rounds_with_spare
+        self._time_for_rounds = settings.time_limit - _reserve(settings, data)
+        self._exact: list[Formula] = []
+
+    def run(self) -> Found:
+        try:
+            outcome = self._until_an_end()
+        except KeyboardInterrupt:
+            outcome = Outcome.INTERRUPTED
+        except WorkersLostError:
+            if not self._starts:
+                raise
+            outcome = Outcome.WORKERS_LOST
+        if self._exact:
+            return self._found(self._exact + _quick_outline(self._main), Outcome.EXACT, np.inf)
+        stands_until = _stands_until(outcome, self._settings)
+        if stands_until < np.inf:
+            self._keeper.write()  # a second Ctrl-C may come while the front is drawn
+        if self._turns.spares:
+            outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
+            return self._found(self._turns.spares + _quick_outline(self._main), outcome, stands_until)
+        if self._beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME, Outcome.OUT_OF_STARTS):
+            outcome = Outcome.TOO_COMPLEX
+        return self._drawn(outcome, stands_until)
+
+    @property
+    def _main(self) -> Hunt:
+        return self._turns.mains[0]
+
+    @property
+    def _starts(self) -> int:
+        return self._started_before + self._turns.starts
+
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._begin
+
+    def _state(self) -> SearchState:
+        return SearchState(self._turns.state, self._started_before, self._beyond_limit, self._with_spare, self._seconds)
+
+    def _until_an_end(self) -> Outcome:
+        while not self._starts or self._seconds <= self._time_for_rounds:
+            self._exact = self._next_round()
+            self._tell()
+            if self._exact:
+                return Outcome.EXACT
+            if self._seconds > self._time_for_rounds:
+                break
+            if self._settings.max_starts is not None and self._starts >= self._settings.max_starts:
+                return Outcome.OUT_OF_STARTS
+            if self._turns.rows is not None and self._turns.sees_noise and not _fresh_aims(self._turns):
+                # Noise is averaged out over rows, so now they count.
+                anew = self._new_turns(None)
+                self._started_before, self._turns = self._starts, anew
+            elif (ended := self._ended_by_itself()) is not None:
+                return ended
+            self._keeper.note(self._state)
+        return Outcome.OUT_OF_TIME
+
+    def _next_round(self) -> list[Formula]:
+        turns, reweighting = self._turns, self._reweighting
+        exact = turns.next_hunt().next_round() or ([] if self._started_before else _shortcut(turns))
+        if reweighting is not None and not exact and any(reweighting.follow(main) for main in turns.mains):
+            turns.reweigh(reweighting.weighted, reweighting.weighted.thinned(_SEARCHED_ROWS).weight)
+        return exact
+
+    def _tell(self) -> None:
+        if self._starts:
+            rows, limit = _share_of_rows(self._main, self._data), self._settings.time_limit
+            best = self._main.best_loss
+            self._report(Progress(self._seconds, limit, self._starts, best, rows, formula=self._main.glance))
+
+    def _ended_by_itself(self) -> Outcome | None:
+        self._beyond_limit += any(hunt.exceeds_limit for hunt in self._turns.hunts)
+        self._with_spare += bool(self._turns.spares)
+        if self._turns.have_settled() or self._beyond_limit > _ROUNDS_BEYOND_LIMIT:
+            return Outcome.SETTLED
+        return Outcome.EXACT if self._with_spare > _ROUNDS_WITH_SPARE else None
+
+    def _drawn(self, outcome: Outcome, stands_until: float) -> Found:
+        deadline = time.monotonic() + self._settings.time_limit - self._seconds
+        proposed, are_all = _proposed(self._turns, deadline)
+        front, is_whole = _drawn(self._turns.mains, deadline)
+        if not (are_all and is_whole):
+            outcome, stands_until = Outcome.INTERRUPTED, 0.0
+        return self._found(front + proposed, outcome, stands_until)
+
+    def _found(self, formulas: list[Formula], outcome: Outcome, stands_until: float) -> Found:
+        return Found(formulas, outcome, self._starts, 0.0, len(self._main.samples.y), stands_until)
+
+    def _new_turns(self, rows: int | None) -> Turns:
+        return _turns(self._data, self._settings, self._begin, self._workers, self._guessed, rows)
+
+
+def _stands_until(ended_by: Outcome, settings: Settings) -> float:
+    """The time limit up to which the search would end so again."""
+    if ended_by is Outcome.OUT_OF_TIME:
+        return settings.time_limit
+    return 0.0 if ended_by in (Outcome.INTERRUPTED, Outcome.WORKERS_LOST) else np.inf
+
+
+def _share_of_rows(hunt: Hunt, data: Dataset) -> str:
+    seen, there = len(hunt.samples.y), len(data.y)
+    return f"{seen:,} of {there:,} rows" if seen < there else ""
+
+
+def _drawn(hunts: list[Hunt], deadline: float) -> tuple[list[Formula], bool]:
+    """The formulas of the hunts, and whether these are all: Ctrl-C ends the drawing and keeps those it has, or a quick
+    outline where there are none; once more, and not even that."""
+    fronts: list[list[Formula]] = [[] for _ in hunts]
+    is_whole = False
+    try:
+        for k, hunt in enumerate(hunts):
+            for so_far in hunt.front(deadline):
+                fronts[k] = so_far
+        is_whole = True
+    except KeyboardInterrupt:
+        if not any(fronts):
+            fronts = [_quick_outline(hunts[0])]
+    return [formula for front in fronts for formula in front], is_whole
+
+
+def _quick_outline(hunt: Hunt) -> list[Formula]:
+    try:
+        return hunt.outline()
+    except KeyboardInterrupt:
+        return []
+
+
+def _shortcut(turns: Turns) -> list[Formula]:
+    """Other aims that may need no search, those with the fewest columns first: a few after every round."""
+    fresh = _fresh_aims(turns)[:_SHORTCUTS_A_ROUND]
+    return next((found for hunt in fresh if (found := hunt.closed_form())), [])
+
+
+def _fresh_aims(turns: Turns) -> list[Hunt]:
+    if turns.rounds < len(turns.mains):
+        return []
+    # After a few rounds a hard formula may still look like noise.
+    most = _SHORTCUTS_IN_NOISE if turns.sees_noise else _SHORTCUTS
+    hunts = sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:most]
+    return [hunt for hunt in hunts if not hunt.tried_closed_form]
+
+
+def _proposed(turns: Turns, deadline: float) -> tuple[list[Formula], bool]:
+    """Formulas for noisy data that need no search: for y itself, and for other aims as long as there is time; and
+    whether Ctrl-C has left out none of them."""
+    formulas: list[Formula] = []
+    try:
+        formulas += turns.mains[0].proposals()
+        for hunt in sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_SHORTCUTS]:
+            if time.monotonic() > deadline:
+                break
+            formulas += hunt.proposals()
+    except KeyboardInterrupt:
+        return formulas, False
+    return formulas, True
+
+
+def edges_within(max_complexity: int) -> int:
+    """The most edges a sub-network needs for a formula of so many nodes, with some room to find it in."""
+    return max(6, int(0.75 * max_complexity) + 2)
+
+
+def _reserve(settings: Settings, data: Dataset) -> float:
+    """Seconds kept for drawing the front. Formulas are fitted to and judged on all rows, which takes long for many."""
+    long = max(len(data.y) - _SEARCHED_ROWS, 0) * _FINISHING_A_ROW
+    return min(_FINISHING * settings.time_limit, _LONGEST_FINISHING) + min(_FINISHING_LONG * settings.time_limit, long)
+
+
+def _turns(
+    data: Dataset,
+    settings: Settings,
+    begin: float,
+    workers: Workers,
+    guessed: Sequence[Formula] = (),
+    rows: int | None = None,
+) -> Turns:
+    schedule = settings.search.schedule
+    if settings.recipe == "real":
+        schedule = replace(schedule, complex_weights=False)
+    size = max(settings.search.round_size, workers.least_round)
+    search_settings = replace(settings.search, schedule=schedule, round_size=size)
+    if settings.max_complexity is not None:
+        edges = min(search_settings.prior.maximum_edges, edges_within(settings.max_complexity))
+        search_settings = replace(search_settings, prior=replace(search_settings.prior, maximum_edges=edges))
+    prior = replace(search_settings.prior, nesting=settings.constraints.nesting)
+    search_settings = replace(search_settings, prior=prior)
+    deadline = time.monotonic() + settings.time_limit - _reserve(settings, data) - (time.perf_counter() - begin)
+
+    def hunt_for(aim: Aim) -> Hunt:
+        network = _searchable(data, aim, settings)
+        seed, limit = settings.seed, settings.max_complexity
+        needed = _needed_inputs(aim, settings.constraints.required)
+        own = replace(search_settings, prior=replace(prior, needed=needed))
+        return Hunt(data, aim, network, own, seed, workers, deadline, limit, settings.constraints)
+
+    # The structure shows in some rows; the finished formula is fitted to and judged on all of them.
+    few = data.thinned(_SEARCHED_ROWS)
+    network = search_network(1, settings.operators, settings.constraints.without)
+    operators = tuple({operator.name for operator in network.units})
+    required = [data.names.index(name) for name in settings.constraints.required]
+    aim = plain(few, make_symbols(data.names))
+    turns = Turns(aim, operators, hunt_for, aside=settings.template is None, required=required, rows=rows)
+    for hunt in turns.mains if guessed else []:
+        hunt.found([formula.expression for formula in guessed])
+    return turns
+
+
+def _needed_inputs(aim: Aim, required: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Per required column the inputs that bring it in; none where the way back from the aim does."""
+    names = [{symbol.name for symbol in expression.free_symbols} for expression in aim.symbols]
+    groups = (tuple(k for k, found in enumerate(names) if column in found) for column in required)
+    return tuple(group for group in groups if group)
+
+
+def _searchable(data: Dataset, aim: Aim, settings: Settings) -> Searchable:
+    if settings.template is None:
+        return search_network(aim.x.shape[1], settings.operators, settings.constraints.without)
+    return Assembly(settings.template, data.names, Scaling.of(aim.x, aim.y))
