@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 import ceql.estimator
 import ceql.hunt
 from ceql import Settings
 from ceql.search import SearchSettings
+
+# A failure must be the change's, so laws are tried on the same examples every time; CEQL_EXPLORE=1 draws new ones.
+hypothesis_settings.register_profile("same", derandomize=True)
+hypothesis_settings.load_profile("default" if os.environ.get("CEQL_EXPLORE") else "same")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ _ROWS_PER_CANDIDATE = 1.5
 _ROWS_ONE_BY_ONE = 200  # for the choice of one candidate after the other, which takes the most time
 _LIKELY = 12  # candidates of every step that are looked at together when one by one has failed
 _VANISHES, _ROUNDING = 3e-13, 1e-16  # what a sum leaves of the goal
+_CANCELLED, _MOST_CANCELLED = 1e-15, 3e-12  # what it leaves of terms much larger than the goal, and the most of it
 _LEAP = 1e4  # by which that falls with the last term; a smooth function that is no such sum gains far less
 _USED_UP, _NOTHING_NEW = 1e-9, 1e-6  # of a candidate: what remains of it beside others is rounding, or too little
 
@@ -143,8 +144,11 @@ def _solved(columns: np.ndarray, goal: np.ndarray) -> np.ndarray:
 
 
 def _vanishes(columns: np.ndarray, goal: np.ndarray) -> bool:
-    left = goal - columns @ _solved(columns, goal)
-    return bool(np.linalg.norm(left) < _VANISHES * np.linalg.norm(goal))
+    """Whether these columns, each of length one, make up the goal up to rounding."""
+    factors = _solved(columns, goal)
+    length = np.linalg.norm(goal)
+    rounding = min(_CANCELLED * float(np.abs(factors).sum()), _MOST_CANCELLED * length)
+    return bool(np.linalg.norm(goal - columns @ factors) < max(_VANISHES * length, rounding))
 
 
 def _needed(columns: np.ndarray, goal: np.ndarray, terms: list[int]) -> list[int]:
