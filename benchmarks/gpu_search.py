@@ -97,7 +97,7 @@ def whole_starts(starts: Starts, single: bool, count: int) -> Row:
     network, samples, tape = starts.network, starts.samples(single), network_tape(starts.network)
     first, descent, finish = stages(network)
     which = np.arange(count) % DISTINCT
-    edges = starts.edges[which]
+    sizes, on_the_axis = starts.edges.sum(axis=1)[which], network.parameter_mask(starts.edges, imaginary=False)
     masks = cp.asarray(network.smoothing_mask(starts.edges).astype(np.uint8))[cp.asarray(which)]
     params = cp.random.RandomState(1).normal(0.0, 0.7, masks.shape)
     params[: min(count, DISTINCT)] = cp.asarray(starts.params[: min(count, DISTINCT)])
@@ -105,10 +105,10 @@ def whole_starts(starts: Starts, single: bool, count: int) -> Row:
     begin = time.perf_counter()
     batch = gpu.Batch(tape, samples, params, masks)
     looked = batch.run(first)
-    rows = best_of_chunks(edges, looked.objective.get())
+    rows = best_of_chunks(sizes, looked.objective.get())
     batch = batch.select(rows)
     descended = batch.run(descent)
-    batch = batch.select(np.arange(len(rows)), network.parameter_mask(edges[rows], imaginary=False))
+    batch = batch.select(np.arange(len(rows)), on_the_axis[which[rows]])
     finished = batch.run([finish])
     finished.params.get(), finished.misfit.get()
     seconds = time.perf_counter() - begin
@@ -121,9 +121,9 @@ def whole_starts(starts: Starts, single: bool, count: int) -> Row:
     return Row(precision, count, seconds, count / seconds, SCHEDULE.adam_steps, iterations / count, 1 / floor)
 
 
-def best_of_chunks(edges: np.ndarray, objective: np.ndarray) -> np.ndarray:
+def best_of_chunks(sizes: np.ndarray, objective: np.ndarray) -> np.ndarray:
     """The halving of the search for many chunks at once."""
-    worth = np.where(np.isfinite(objective), objective * np.exp(edges.sum(axis=1) * edge_price(SAMPLES)), np.inf)
+    worth = np.where(np.isfinite(objective), objective * np.exp(sizes * edge_price(SAMPLES)), np.inf)
     order = np.argsort(worth.reshape(-1, CHUNK), axis=1, kind="stable")[:, : int(SCHEDULE.survivors * CHUNK)]
     return (order + np.arange(0, len(worth), CHUNK)[:, None]).ravel()
 

@@ -36,10 +36,12 @@ inline void multiply_add(double2 &c, double a, double b) {
 template <class T, int K> inline void gather_normal(const Fit<T, K> &f, const Normal &normal) {
     const int blocks = normal.pitch / 8, row = lane_id() / 4, sample = lane_id() % 4;
     const T *mine = shared_at<T>(f.columns) + row * column_pitch + sample;
+#pragma unroll 1
     for (int i = 0; i < blocks; ++i) {
         double left[8];
         for (int q = 0; q < 8; ++q)
             left[q] = double(mine[i * 8 * column_pitch + 4 * q]);
+#pragma unroll 1
         for (int j = i; j < blocks; ++j) {
             double2 *place = reinterpret_cast<double2 *>(&normal.at(8 * i + row, 8 * j + 2 * sample));
             double2 sums = *place;
@@ -59,6 +61,7 @@ template <class T, int K> inline void fill_columns(const Fit<T, K> &f, uint64_t 
         if (step.op != LINEAR)
             continue;
         const T seed = step.outputs & bit ? cell(f, step.adjoint)[i] : T(0);
+#pragma unroll 1
         for (int e = step.first; e < step.last; ++e) {
             const Link<T> &link = shared_at<Link<T>>(f.links)[e];
             if (link.parameter == none)
@@ -71,14 +74,17 @@ template <class T, int K> inline void fill_columns(const Fit<T, K> &f, uint64_t 
 }
 
 template <class T, int K> inline void clear_normal(const Fit<T, K> &f, const Normal &normal) {
+#pragma unroll 1
     for (int k = lane_id(); k < normal.pitch * normal.pitch; k += warp)
         normal.matrix[k] = 0.0;
+#pragma unroll 1
     for (int k = lane_id(); k < (normal.pitch - f.n) * column_pitch; k += warp)
         shared_at<T>(f.columns)[f.n * column_pitch + k] = T(0);
 }
 
 template <class T, int K>
 inline void add_normal(const Fit<T, K> &f, const Normal &normal, uint64_t bit, const T *residual) {
+#pragma unroll 1
     for (int u = 0; u < K; ++u) {
         __syncwarp();
         fill_columns(f, bit, u);

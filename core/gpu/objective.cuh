@@ -20,6 +20,7 @@ inline double warp_maximum(double x) {
 
 template <class T, int K> inline double ridge_penalty(const Fit<T, K> &f, int params) {
     double total = 0;
+#pragma unroll 1
     for (int k = lane_id(); k < f.n; k += warp) {
         const double p = shared_at<double>(params)[k];
         total += shared_at<double>(f.ridge)[k] * p * p;
@@ -32,6 +33,7 @@ template <class T, int K> inline double lasso_penalty(const Fit<T, K> &f, int pa
     if (f.lasso == 0.0)
         return 0.0;
     double total = 0;
+#pragma unroll 1
     for (int k = lane_id(); k < f.n; k += warp) {
         const int other = shared_at<int32_t>(f.partner)[k];
         if (other == -2)
@@ -56,6 +58,7 @@ inline void add_losses(const Fit<T, K> &f, int64_t start, double &misfit, double
         const int i = u * warp + lane_id();
         const T r = cell(f, shared_at<Output>(f.outputs)[0].value)[i] - f.y[start + i];
         misfit += double(f.weight[start + i] * r * r);
+#pragma unroll 1
         for (int k = 1; k < f.n_outputs && f.uses_aux; ++k) {
             const T v = cell(f, shared_at<Output>(f.outputs)[k].value)[i];
             if (start + i < f.n_samples)
@@ -82,6 +85,7 @@ template <class T, int K> inline void add_gradient(const Fit<T, K> &f, int gradi
         const int p = first + (lane_id() & (width - 1));
         double total = 0;
         if (p < f.n)
+#pragma unroll 1
             for (int t = shared_at<uint16_t>(f.term_first)[p]; t < shared_at<uint16_t>(f.term_first)[p + 1];
                  ++t) {
                 const Term<T> term = shared_at<Term<T>>(f.terms)[t];

@@ -10,6 +10,7 @@ enum Purpose { LOSS, GRADIENT, NORMAL };
 template <class T, int K>
 inline void seed_outputs(const Fit<T, K> &f, Purpose purpose, int64_t start, int only, T *residual) {
     const T root_aux = T(sqrt(f.aux_weight));
+#pragma unroll 1
     for (int k = purpose == NORMAL ? only : 0; k < (purpose == NORMAL ? only + 1 : f.n_outputs); ++k) {
         const Output out = shared_at<Output>(f.outputs)[k];
         if (out.adjoint == none) // a bare input column has nothing to fit
@@ -34,6 +35,7 @@ inline void seed_outputs(const Fit<T, K> &f, Purpose purpose, int64_t start, int
 // Outputs that have something to say about this tile: the model, and the few penalties that are not zero.
 template <class T, int K> inline uint64_t outputs_with_residuals(const Fit<T, K> &f, int64_t start) {
     uint64_t found = shared_at<Output>(f.outputs)[0].adjoint != none;
+#pragma unroll 1
     for (int k = 1; k < f.n_outputs && f.uses_aux; ++k) {
         const T *value = cell(f, shared_at<Output>(f.outputs)[k].value) + lane_id();
         bool nonzero = false;
@@ -51,6 +53,7 @@ template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, i
     const Normal normal = {f.n, in_whole_units(f.n + 1, 8), matrix};
     set_parameters(f, params);
     if (purpose == GRADIENT)
+#pragma unroll 1
         for (int k = lane_id(); k < f.n; k += warp)
             shared_at<double>(gradient)[k] = 2 * shared_at<double>(f.ridge)[k] * shared_at<double>(params)[k];
     if (purpose == NORMAL)

@@ -26,7 +26,7 @@ from ceql.errors import InputError, missing_extra
 _SAMPLES_PER_THREAD = 4  # a tile of 128 samples; the fastest on an H200
 _WARP = 32
 _RESERVED = 1024  # bytes of shared memory that every block costs beside its own
-_MOST_BLOCKS = 12  # on a multiprocessor, by registers
+_MOST_BLOCKS = {False: 8, True: 12}  # on a multiprocessor, by single precision: more of them fight for instructions
 _STREAMS = 6  # a GPU follows eight at once, and one must stay free to tell the kernels to stop
 _POLL = 5e-4  # seconds between two looks at the clock
 
@@ -84,6 +84,8 @@ def kernel_source() -> str:
 
 def compile_options(single_precision: bool) -> tuple[str, ...]:
     number = "float" if single_precision else "double"
+    # Two units in the last place of a float are no matter to a search, and exact division is long.
+    quick = ("-prec-div=false", "-prec-sqrt=false") if single_precision else ()
     return (
         "-std=c++17",
         "-default-device",  # the headers carry no marks of CUDA
@@ -91,7 +93,8 @@ def compile_options(single_precision: bool) -> tuple[str, ...]:
         "-DCEQL_ISA=gpu",
         f"-DCEQL_NUMBER={number}",
         f"-DCEQL_SAMPLES_PER_THREAD={_SAMPLES_PER_THREAD}",
-        f"-DCEQL_BLOCKS={_MOST_BLOCKS}",
+        f"-DCEQL_BLOCKS={_MOST_BLOCKS[single_precision]}",
+        *quick,
     )
 
 
@@ -144,8 +147,8 @@ def _limits() -> _Limits:
 
 
 def starts_in_flight() -> int:
-    """How many starts the GPU works on at a time."""
-    return _limits().multiprocessors * _MOST_BLOCKS
+    """How many starts the GPU works on at a time, in double precision."""
+    return _limits().multiprocessors * _MOST_BLOCKS[False]
 
 
 # ---- structs, as in core/gpu/problem.cuh -----------------------------------------------------------------------------
@@ -300,6 +303,10 @@ class Batch:
             struct[name] = value
         return self._cp.asarray(struct.view(np.uint8))
 
+    @property
+    def _most_blocks(self) -> int:
+        return _MOST_BLOCKS[self.samples.single_precision]
+
     def _classes(self) -> list[tuple[np.ndarray, int, int]]:
         """Starts that a multiprocessor holds equally many of: rows, bytes of shared memory, parameters."""
         (bytes_needed, n_params), limits = self._needs.T, _limits()
@@ -308,7 +315,7 @@ class Batch:
                 f"A start needs {bytes_needed.max():,} bytes of shared memory and the GPU has "
                 f'{limits.shared_per_block:,} for it; use device="cpu".'
             )
-        blocks = np.minimum(_MOST_BLOCKS, limits.shared_per_multiprocessor // (bytes_needed + _RESERVED))
+        blocks = np.minimum(self._most_blocks, limits.shared_per_multiprocessor // (bytes_needed + _RESERVED))
         found = []
         for number in np.unique(blocks):
             rows = np.flatnonzero(blocks == number).astype(np.int32)
@@ -321,7 +328,7 @@ class Batch:
         flag = cp.zeros(1, np.int32)
         kept, launches = [], []  # arrays must outlive the kernels
         for rows, shared, n_params in self._classes():
-            per_multiprocessor = min(_MOST_BLOCKS, limits.shared_per_multiprocessor // (shared + _RESERVED))
+            per_multiprocessor = min(self._most_blocks, limits.shared_per_multiprocessor // (shared + _RESERVED))
             blocks = min(len(rows), limits.multiprocessors * per_multiprocessor)
             pitch = _in_units(n_params + 1, 8)
             normal_size = _in_units(8 * pitch * pitch, 256)
