@@ -22,6 +22,7 @@ from ceql.expression import (
     round_to_errors,
     snap,
 )
+from ceql.expression.absorbing import with_factors_absorbed
 from ceql.expression.bounded import refit_within
 from ceql.expression.exponents import with_simple_exponents
 from ceql.expression.held import held_numbers, smallest_holding
@@ -179,7 +180,7 @@ def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]
     raw = with_simple_exponents(raw, _FITTED)
     few = data.thinned(_CHECKED_ROWS).x
     short = smallest_holding(raw, symbols, few, held_numbers(raw), accuracy=_FITTED, time_limit=seconds)
-    return with_small_phases(_without_idle_abs(short, symbols, data))
+    return with_factors_absorbed(with_small_phases(_without_idle_abs(short, symbols, data)))
 
 
 def _is_usable(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> bool:

@@ -42,6 +42,7 @@ _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some 
 _DRAWN_ANYWAY = 8  # formulas that a front gets however late it is
 _CONTENDERS = 8  # reduced fits that are drawn as formulas
 _FINISHED = 3  # of these, the best by the criterion get the full effort
+_FAR_WORSE = 30.0  # by the criterion; the full effort does not make up for more
 _FEW_INPUTS = 12  # up to so many, linear formulas are drawn as well
 _FIRST_REDUCTION = 2  # rounds after which fits to noisy data are reduced; what is exact has mostly been found by then
 _QUIET, _QUIET_IN_DOUBT = 8, 16  # rounds without a better contender that end a search: the residuals are noise or not
@@ -75,11 +76,14 @@ class Hunt:
         deadline: float,
         max_complexity: int | None = None,
         constraints: Constraints = NONE,
+        whole: Aim | None = None,
     ) -> None:
+        """`aim` has the rows that the search looks at, `whole` all there are."""
         self.network, self.threads = network, workers.threads_here
         self._search = settings, seed, workers, deadline
         self.constraints, self._needed = constraints, settings.prior.needed
         self.scaling = Scaling.of(aim.x, aim.y)
+        self.whole = whole or aim
         self.symbols = make_symbols(data.names)
         self.archive = searching.empty_archive(network)
         self._begin(data, aim)
@@ -201,14 +205,13 @@ class Hunt:
                 return [formula]
         return []
 
-    def proposals(self) -> list[Formula]:
-        """Formulas for noisy data that need no search."""
+    def proposals(self) -> list[Any]:
+        """Expressions for noisy y that need no search, in the user's columns; none of them is fitted to y yet."""
         if not _FRACTIONS_NEED.issubset(self._operators()):
             return []
         functions = tuple(name for name in _IN_CLOSED_FORM if name in self._operators())
-        raw = proposals(self.aim.x, self.aim.y, self.aim.symbols, functions)
-        drawn = [sketch(self.aim.back(r), self.data, self.symbols, self.constraints) for r in raw]
-        return [formula for formula in drawn if formula is not None]
+        aim = self.whole  # noise is averaged out over rows
+        return [aim.back(found) for found in proposals(aim.x, aim.y, aim.symbols, functions, aim.slope)]
 
     def _exact(self, found: Any) -> Formula | None:
         """The formula for y that this expression for the aim leads to, if it is exact and not too large."""
@@ -272,10 +275,11 @@ class Hunt:
     def _neighbours(self) -> np.ndarray:
         return neighbours(self.plain.x)
 
-    def front(self, deadline: float = np.inf) -> Iterator[list[Formula]]:
+    def front(self, deadline: float = np.inf, rival: float = np.inf) -> Iterator[list[Formula]]:
         """Approximate formulas of all sizes; those that may be chosen get the full effort, within the time there is.
 
-        Yields what there is again and again as it grows, for those who cannot wait; the last is the front.
+        `rival` is the criterion of a formula from elsewhere, which rules out those that are far worse. Yields what
+        there is again and again as it grows, for those who cannot wait; the last is the front.
         """
         drawn: list[tuple[Formula, Reduced]] = []
         for state in self._states():
@@ -287,7 +291,9 @@ class Hunt:
         drawn = _without_twins(sorted(drawn, key=lambda pair: self._rank(pair[0])))
         formulas = [formula for formula, _ in drawn]
         yield formulas
-        for _, state in drawn[:_FINISHED]:
+        for sketched, state in drawn[:_FINISHED]:
+            if self._rank(sketched)[1] > rival + _FAR_WORSE:
+                break
             if len(formulas) > len(drawn) and time.monotonic() > deadline:
                 break
             if (formula := self._formula(state, polish)) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,13 +19,17 @@ from ceql.hunt import Hunt
 from ceql.keeper import Keeper
 from ceql.libraries import search_network
 from ceql.network import Searchable
+from ceql.proposed import Proposed
 from ceql.robust import Reweighting
+from ceql.selection import criterion
 from ceql.templates.assembly import Assembly
 from ceql.turns import Turns
 
 _ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so many rounds more for an approximation
 # Aims that are looked at for a closed form, fewer of them where the data look noisy; to look at one takes about 0.2 s.
 _SHORTCUTS, _SHORTCUTS_IN_NOISE, _SHORTCUTS_A_ROUND = 24, 12, 4
+_ROUNDS_EXPLAINED = 2  # a formula that needed no search leaves only noise: so many rounds more for a better one
+_ASKED = 48  # aims that are asked for such formulas; to ask one takes about 0.1 s
 _ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
 _FIRST_ROWS, _SEARCHED_ROWS = 400, 2000  # of a long table; without noise few rows say as much as many
 _FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
@@ -67,6 +71,9 @@ class Rounds:
         self._beyond_limit, self._with_spare = kept.rounds_beyond_limit, kept.rounds_with_spare
         self._time_for_rounds = settings.time_limit - _reserve(settings, data)
         self._exact: list[Formula] = []
+        self._proposed = Proposed(data, make_symbols(data.names), settings.constraints)
+        self._explained = False  # whether a proposed formula leaves only noise
+        self._since_explained = 0  # rounds
 
     def run(self) -> Found:
         try:
@@ -114,8 +121,7 @@ class Rounds:
                 break
             if self._settings.max_starts is not None and self._starts >= self._settings.max_starts:
                 return Outcome.OUT_OF_STARTS
-            if self._turns.rows is not None and self._turns.sees_noise and not _fresh_aims(self._turns):
-                # Noise is averaged out over rows, so now they count.
+            if self._needs_more_rows():
                 anew = self._new_turns(None)
                 self._started_before, self._turns = self._starts, anew
             elif (ended := self._ended_by_itself()) is not None:
@@ -123,9 +129,14 @@ class Rounds:
             self._keeper.note(self._state)
         return Outcome.OUT_OF_TIME
 
+    def _needs_more_rows(self) -> bool:
+        """Noise is averaged out over rows, so that they count where the formula is yet to be found."""
+        turns = self._turns
+        return turns.rows is not None and not self._explained and turns.sees_noise and not _fresh_aims(turns)
+
     def _next_round(self) -> list[Formula]:
         turns, reweighting = self._turns, self._reweighting
-        exact = turns.next_hunt().next_round() or ([] if self._started_before else _shortcut(turns))
+        exact = turns.next_hunt().next_round() or ([] if self._started_before else self._shortcut())
         if reweighting is not None and not exact and any(reweighting.follow(main) for main in turns.mains):
             turns.reweigh(reweighting.weighted, reweighting.weighted.thinned(_SEARCHED_ROWS).weight)
         return exact
@@ -139,17 +150,41 @@ class Rounds:
     def _ended_by_itself(self) -> Outcome | None:
         self._beyond_limit += any(hunt.exceeds_limit for hunt in self._turns.hunts)
         self._with_spare += bool(self._turns.spares)
+        self._since_explained += self._explained
+        if self._since_explained > _ROUNDS_EXPLAINED:
+            return Outcome.SETTLED
         if self._turns.have_settled() or self._beyond_limit > _ROUNDS_BEYOND_LIMIT:
             return Outcome.SETTLED
         return Outcome.EXACT if self._with_spare > _ROUNDS_WITH_SPARE else None
 
+    def _shortcut(self) -> list[Formula]:
+        """Other aims that may need no search, those with the fewest columns first: a few after every round."""
+        for hunt in () if self._explained else _fresh_aims(self._turns)[:_SHORTCUTS_A_ROUND]:
+            self._proposed.ask(self._main)
+            self._proposed.ask(hunt)
+            if found := hunt.closed_form():
+                return found
+        self._explained = self._explained or self._proposed.explain()
+        return []
+
     def _drawn(self, outcome: Outcome, stands_until: float) -> Found:
-        deadline = time.monotonic() + self._settings.time_limit - self._seconds
-        proposed, are_all = _proposed(self._turns, deadline)
-        front, is_whole = _drawn(self._turns.mains, deadline)
+        left = self._settings.time_limit - self._seconds
+        deadline, soon = time.monotonic() + left, time.monotonic() + left / 2
+        proposed, are_all = _as_it_grows(self._proposals(soon))
+        rival = min((criterion(formula, len(self._data.y)) for formula in proposed), default=np.inf)
+        front, is_whole = _drawn(self._turns.mains, deadline, rival)
         if not (are_all and is_whole):
             outcome, stands_until = Outcome.INTERRUPTED, 0.0
         return self._found(front + proposed, outcome, stands_until)
+
+    def _proposals(self, deadline: float) -> Iterator[list[Formula]]:
+        """Formulas for noisy data that need no search: for y itself, and for other aims as long as there is time."""
+        others = sorted(self._turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])
+        for hunt in (self._main, *others[:_ASKED]):
+            self._proposed.ask(hunt)
+            if time.monotonic() > deadline:
+                break
+        yield from self._proposed.drawn(deadline)
 
     def _found(self, formulas: list[Formula], outcome: Outcome, stands_until: float) -> Found:
         return Found(formulas, outcome, self._starts, 0.0, len(self._main.samples.y), stands_until)
@@ -170,20 +205,27 @@ def _share_of_rows(hunt: Hunt, data: Dataset) -> str:
     return f"{seen:,} of {there:,} rows" if seen < there else ""
 
 
-def _drawn(hunts: list[Hunt], deadline: float) -> tuple[list[Formula], bool]:
+def _drawn(hunts: list[Hunt], deadline: float, rival: float) -> tuple[list[Formula], bool]:
     """The formulas of the hunts, and whether these are all: Ctrl-C ends the drawing and keeps those it has, or a quick
     outline where there are none; once more, and not even that."""
-    fronts: list[list[Formula]] = [[] for _ in hunts]
-    is_whole = False
+    fronts: list[list[Formula]] = []
+    for hunt in hunts:
+        front, is_whole = _as_it_grows(hunt.front(deadline, rival))
+        fronts.append(front)
+        if not is_whole:
+            return [formula for front in fronts for formula in front] or _quick_outline(hunts[0]), False
+    return [formula for front in fronts for formula in front], True
+
+
+def _as_it_grows(growing: Iterator[list[Formula]]) -> tuple[list[Formula], bool]:
+    """The last of these lists, and whether Ctrl-C has cut none off."""
+    so_far: list[Formula] = []
     try:
-        for k, hunt in enumerate(hunts):
-            for so_far in hunt.front(deadline):
-                fronts[k] = so_far
-        is_whole = True
+        for longer in growing:
+            so_far = longer
     except KeyboardInterrupt:
-        if not any(fronts):
-            fronts = [_quick_outline(hunts[0])]
-    return [formula for front in fronts for formula in front], is_whole
+        return so_far, False
+    return so_far, True
 
 
 def _quick_outline(hunt: Hunt) -> list[Formula]:
@@ -193,12 +235,6 @@ def _quick_outline(hunt: Hunt) -> list[Formula]:
         return []
 
 
-def _shortcut(turns: Turns) -> list[Formula]:
-    """Other aims that may need no search, those with the fewest columns first: a few after every round."""
-    fresh = _fresh_aims(turns)[:_SHORTCUTS_A_ROUND]
-    return next((found for hunt in fresh if (found := hunt.closed_form())), [])
-
-
 def _fresh_aims(turns: Turns) -> list[Hunt]:
     if turns.rounds < len(turns.mains):
         return []
@@ -206,21 +242,6 @@ def _fresh_aims(turns: Turns) -> list[Hunt]:
     most = _SHORTCUTS_IN_NOISE if turns.sees_noise else _SHORTCUTS
     hunts = sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:most]
     return [hunt for hunt in hunts if not hunt.tried_closed_form]
-
-
-def _proposed(turns: Turns, deadline: float) -> tuple[list[Formula], bool]:
-    """Formulas for noisy data that need no search: for y itself, and for other aims as long as there is time; and
-    whether Ctrl-C has left out none of them."""
-    formulas: list[Formula] = []
-    try:
-        formulas += turns.mains[0].proposals()
-        for hunt in sorted(turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_SHORTCUTS]:
-            if time.monotonic() > deadline:
-                break
-            formulas += hunt.proposals()
-    except KeyboardInterrupt:
-        return formulas, False
-    return formulas, True
 
 
 def edges_within(max_complexity: int) -> int:
@@ -254,12 +275,12 @@ def _turns(
     search_settings = replace(search_settings, prior=prior)
     deadline = time.monotonic() + settings.time_limit - _reserve(settings, data) - (time.perf_counter() - begin)
 
-    def hunt_for(aim: Aim) -> Hunt:
+    def hunt_for(whole: Aim, aim: Aim) -> Hunt:
         network = _searchable(data, aim, settings)
         seed, limit = settings.seed, settings.max_complexity
         needed = _needed_inputs(aim, settings.constraints.required)
         own = replace(search_settings, prior=replace(prior, needed=needed))
-        return Hunt(data, aim, network, own, seed, workers, deadline, limit, settings.constraints)
+        return Hunt(data, aim, network, own, seed, workers, deadline, limit, settings.constraints, whole)
 
     # The structure shows in some rows; the finished formula is fitted to and judged on all of them.
     few = data.thinned(_SEARCHED_ROWS)

@@ -47,12 +47,15 @@ class Turns:
         self,
         aim: Aim,
         operators: tuple[str, ...],
-        hunt_for: Callable[[Aim], Hunt],
+        hunt_for: Callable[[Aim, Aim], Hunt],
         aside: bool = True,
         required: Sequence[int] = (),
         rows: int | None = None,
     ) -> None:
-        """The search looks at `rows` of the aim; what columns it needs, and in which combination, is read off all."""
+        """The search looks at `rows` of the aim; what columns it needs, and in which combination, is read off all.
+
+        `hunt_for` makes a hunt for an aim, given all rows of it and those to look at.
+        """
         self._operators, self._hunt_for, self.rows = (
             operators,
             hunt_for,
@@ -151,7 +154,7 @@ class Turns:
         return _alternating(cycle(first), cycle(rest))
 
     def _made(self, aims: Iterable[Aim]) -> list[Hunt]:
-        hunts = [self._hunt_for(sampled(aim, self.rows)) for aim in aims]
+        hunts = [self._hunt_for(aim, sampled(aim, self.rows)) for aim in aims]
         self.hunts += hunts
         return hunts
 

@@ -12,6 +12,8 @@ from ceql.aims.targets import Target
 from ceql.data import Dataset
 from ceql.operators import get
 
+_NEARBY = 1e-7  # share of a value, for differences
+
 
 def _as_it_is(expression: Any) -> Any:
     return expression
@@ -26,6 +28,7 @@ class Aim:
     weight: np.ndarray
     symbols: tuple[Any, ...]
     back: Callable[[Any], Any] = _as_it_is
+    slope: np.ndarray | float = 1.0  # how fast these values move with the user's y, so how far noise moves them
 
     @property
     def is_direct(self) -> bool:
@@ -41,7 +44,11 @@ def towards(aim: Aim, target: Target) -> Aim:
     """The same with an operator on top of the formula undone."""
     if not target.needs:
         return aim
-    return replace(aim, y=target.forward(aim.y), back=lambda e: aim.back(target.back(e, aim.y)))
+    values = target.forward(aim.y)
+    with np.errstate(all="ignore"):
+        nearby = aim.y + _NEARBY * np.abs(aim.y)
+        slope = aim.slope * np.abs(target.forward(nearby) - values) / np.abs(nearby - aim.y)
+    return replace(aim, y=values, slope=slope, back=lambda e: aim.back(target.back(e, aim.y)))
 
 
 def only(aim: Aim, columns: Sequence[int]) -> Aim:
@@ -54,7 +61,10 @@ def sampled(aim: Aim, rows: int | None) -> Aim:
         return aim
     kept = np.linspace(0, len(aim.y) - 1, rows).astype(int)
     weight = aim.weight[kept]
-    return replace(aim, x=aim.x[kept], y=aim.y[kept], weight=weight / weight.mean()) if weight.any() else aim
+    if not weight.any():
+        return aim
+    slope = np.broadcast_to(aim.slope, len(aim.y))[kept]
+    return replace(aim, x=aim.x[kept], y=aim.y[kept], weight=weight / weight.mean(), slope=slope)
 
 
 def with_logs(aim: Aim) -> Aim | None:

@@ -90,7 +90,7 @@ def _divided(aim: Aim, k: int, exponent: float, keep: bool = False) -> Aim:
         return aim.back(symbol**power * expression)
 
     rest = aim if keep else only(aim, [j for j in range(aim.x.shape[1]) if j != k])
-    return replace(rest, y=aim.y / values, back=back)
+    return replace(rest, y=aim.y / values, back=back, slope=aim.slope / np.abs(values))
 
 
 def _pairs(aim: Aim) -> Iterator[_Step]:

@@ -94,8 +94,9 @@ def _divided(aim: Aim, columns: range) -> Iterator[Aim]:
             def back(expression: Any, factor: _Factor = factor, symbol: Any = symbol) -> Any:
                 return aim.back(factor.symbolic(symbol) * expression)
 
-            symbols = tuple(aim.symbols[j] for j in others)
-            yield replace(aim, x=aim.x[:, others], y=aim.y / factor.values(column), symbols=symbols, back=back)
+            symbols, size = tuple(aim.symbols[j] for j in others), factor.values(column)
+            slope = aim.slope / np.abs(size)
+            yield replace(aim, x=aim.x[:, others], y=aim.y / size, symbols=symbols, back=back, slope=slope)
 
 
 def _paired(aim: Aim, columns: range) -> Iterator[Aim]:

@@ -1,8 +1,9 @@
-"""Formulas for noisy data that need no search: the power law and the sums of few terms that fit best.
+"""Formulas for noisy data that need no search: the power law, the sums and the fractions of few terms that fit best.
 
 With noise nothing vanishes, so these are proposals: each is fitted to y and judged like any other formula. A power law
 comes from a linear fit of logarithms, its exponents taken as whole or half where the noise allows. The terms of a sum
-are taken one by one, each time the one that leaves the least, as long as an information criterion gains.
+are taken one by one, each time the one that leaves the least, as long as an information criterion gains. A fraction is
+such a sum too: y = P/(1 + Q) means y = P - y·Q. Every row counts as far as noise leaves it alone.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ import numpy as np
 from ceql.closed_form.sums import candidates
 from ceql.one_thread import one_thread
 
-_ROWS = 1000
+_ROWS, _FEWEST_ROWS = 1000, 5
 _MOST_TERMS = 5
 _MOST_CANDIDATES = 300
+_MOST_IN_FRACTION = 130  # candidates above the line, and as many below
+_LEAST_BELOW = 0.05  # of its denominator's typical size: nearer to a pole a row counts no more
+_SPECK, _NOTHING_NEW = 1e-12, 1e-8  # on the diagonal, and what others leave of a column that brings nothing
+_MOST_WEIGHT = 1e3  # of a row, in those of a typical one
 _DOUBT = 4.0  # standard errors within which an exponent may be a simple number
 _KEPT, _SWEEPS = 3, 6
 _RESTARTS, _LIKELY = 6, 60  # choices to begin with, from so many columns that are most like y
@@ -25,22 +30,34 @@ _PRICE = 12.0  # of a term beside its constant: it was chosen among hundreds
 
 
 @one_thread
-def proposals(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]) -> list[Any]:
-    """Expressions over these symbols that may be the formula behind noisy y, none of them checked."""
-    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
-    x, y = x[rows], y[rows]
+def proposals(
+    x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str], spread: np.ndarray | float = 1.0
+) -> list[Any]:
+    """Expressions over these symbols that may be the formula behind noisy y, none of them checked.
+
+    `spread` is the size of the noise in each row, up to a common factor.
+    """
+    spread = np.broadcast_to(spread, len(y))
+    usable = np.flatnonzero(np.isfinite(spread) & (spread > 0))
+    rows = np.sort(np.random.default_rng(0).permutation(usable)[:_ROWS])
+    if len(rows) < _FEWEST_ROWS:
+        return []
+    x, y, spread = x[rows], y[rows], spread[rows]
     with np.errstate(all="ignore"):
-        found = [_power_law(x, y, symbols), *_sums(x, y, symbols, functions)]
+        weight = np.minimum(1.0 / spread, _MOST_WEIGHT * np.median(1.0 / spread))
+        sums = _sums(x, y, weight, symbols, functions)
+        found = [_power_law(x, y, weight, symbols), *sums, *_fractions(x, y, weight, symbols)]
     return [expression for expression in found if getattr(expression, "free_symbols", None)]  # a constant is no news
 
 
-def _power_law(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Any:
+def _power_law(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any]) -> Any:
     used = np.flatnonzero((x > 0).all(axis=0) | (x < 0).all(axis=0))
     if not len(used) or not ((y > 0).mean() > 0.9 or (y < 0).mean() > 0.9):
         return None
     size = np.maximum(np.abs(y), 1e-300)
     # The same noise moves the logarithm of a small value more.
-    weight = size / np.sqrt(np.mean(size**2))
+    weight = weight * size
+    weight = weight / np.sqrt(np.mean(weight**2))
     design = np.column_stack([np.ones(len(y)), np.log(np.abs(x[:, used]))]) * weight[:, None]
     goal = np.log(size) * weight
     exponents, *_ = np.linalg.lstsq(design, goal, rcond=None)
@@ -63,53 +80,110 @@ def _simple(exponent: float, doubt: float) -> Any:
     return exponent
 
 
-def _sums(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]) -> list[Any]:
+def _sums(
+    x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]
+) -> list[Any]:
     terms = candidates(x, symbols, functions, _MOST_CANDIDATES)
     columns = np.stack([values for values, _ in terms], axis=1)
+    chosen = _few_terms(columns, y, weight)
+    return [sum(factor * terms[k][1]() for k, factor in found) for found in chosen]
+
+
+def _fractions(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any]) -> list[Any]:
+    """With one term beside the 1 in the denominator: of more, some combination nearly cancels the 1, and y with it.
+
+    They are chosen twice: once the denominator is known, it is known how far noise moves a row.
+    """
+    above = candidates(x, symbols, (), _MOST_IN_FRACTION)
+    below = [(values, written) for values, written in above if np.ptp(values) > 0]
+    columns = np.stack([*(values for values, _ in above), *(-y * values for values, _ in below)], axis=1)
+    is_below = np.arange(columns.shape[1]) >= len(above)
+    denominators = {k: factor for k, factor in _few_terms(columns, y, weight, is_below)[0] if is_below[k]}
+    if not denominators:
+        return []  # a sum, which has its own turn
+    [(k, factor)] = denominators.items()
+    size = np.abs(1.0 + factor * below[k - len(above)][0])
+    again = weight / np.maximum(size, _LEAST_BELOW * np.median(size))
+    fractions = []
+    for terms in _few_terms(columns, y, again, is_below):
+        numerator = sum(factor * above[k][1]() for k, factor in terms if not is_below[k])
+        denominator = 1 + sum(factor * below[k - len(above)][1]() for k, factor in terms if is_below[k])
+        if numerator != 0 and getattr(denominator, "free_symbols", None):
+            fractions.append(numerator / denominator)
+    return fractions
+
+
+def _few_terms(
+    columns: np.ndarray, y: np.ndarray, weight: np.ndarray, scarce: np.ndarray | None = None
+) -> list[list[tuple[int, float]]]:
+    """Sums of few columns that come close to y, the likeliest first: numbers of the columns with their factors.
+
+    At most one of the `scarce` columns is part of a sum.
+    """
+    columns, y = columns * weight[:, None], y * weight
     size = np.linalg.norm(columns, axis=0)
     usable = np.flatnonzero(np.isfinite(size) & (size > 0))
-    columns = columns[:, usable] / size[usable]
-    gram, against = columns.T @ columns, columns.T @ y
-    rng = np.random.default_rng(0)
-    chosen: list[int] = []
-    scored: list[tuple[float, list[int]]] = []
-    for count in range(1, _MOST_TERMS + 1):
-        likely = np.argsort(-np.abs(against), kind="stable")[:_LIKELY]
-        first = [*chosen, _best_beside(gram, against, chosen)]
-        starts = [first, *(rng.permutation(likely)[:count].tolist() for _ in range(_RESTARTS if count > 1 else 0))]
-        trials = [_exchanged(gram, against, start) for start in starts]
-        explained = [_explained(gram, against, trial) for trial in trials]
-        chosen = trials[int(np.argmax(explained))]
-        left = max(float(y @ y) - max(explained), 1e-300)
-        scored.append((len(y) * np.log(left) + count * (np.log(len(y)) + _PRICE), chosen))
-    sums = []
-    for _, terms_of_sum in sorted(scored, key=lambda pair: pair[0])[:_KEPT]:
-        factors = np.linalg.lstsq(columns[:, terms_of_sum], y, rcond=None)[0] / size[usable[terms_of_sum]]
-        places = usable[terms_of_sum].tolist()
-        sums.append(sum(float(f) * terms[k][1]() for f, k in zip(factors, places, strict=True)))
-    return sums
+    choice = _Choice(columns[:, usable] / size[usable], y, None if scarce is None else scarce[usable])
+    found = []
+    for terms in choice.best():
+        factors = np.linalg.lstsq(choice.columns[:, terms], y, rcond=None)[0] / size[usable[terms]]
+        found.append([(int(usable[k]), float(factor)) for k, factor in zip(terms, factors, strict=True)])
+    return found
 
 
-def _best_beside(gram: np.ndarray, against: np.ndarray, others: Sequence[int]) -> int:
-    """The column that leaves the least of y together with the others; all products of columns are in `gram`."""
-    others = list(others)
-    solved = np.linalg.pinv(gram[np.ix_(others, others)]) @ gram[others] if others else np.zeros((0, len(against)))
-    size = np.diag(gram) - np.sum(gram[others] * solved, axis=0)
-    gain = (against - against[others] @ solved) ** 2
-    return int(np.argmax(np.where(size > 1e-8, gain / np.maximum(size, 1e-300), 0.0)))
+class _Choice:
+    """Which few of many columns of length one explain y best. All their products are worked out once."""
 
+    def __init__(self, columns: np.ndarray, y: np.ndarray, scarce: np.ndarray | None) -> None:
+        self.columns, self._rows, self._scarce = columns, len(y), scarce
+        self._gram, self._against, self._total = columns.T @ columns, columns.T @ y, float(y @ y)
 
-def _explained(gram: np.ndarray, against: np.ndarray, chosen: Sequence[int]) -> float:
-    return float(against[chosen] @ np.linalg.pinv(gram[np.ix_(chosen, chosen)]) @ against[chosen])
+    def best(self) -> list[list[int]]:
+        rng = np.random.default_rng(0)
+        chosen: list[int] = []
+        scores: dict[tuple[int, ...], float] = {}
+        likely = np.argsort(-np.abs(self._against), kind="stable")[:_LIKELY]
+        for count in range(1, min(_MOST_TERMS, len(self._against)) + 1):
+            starts = [[*chosen, self._best_beside(chosen)]]
+            if count > 1:
+                starts += [self._allowed(rng.permutation(likely)[:count].tolist()) for _ in range(_RESTARTS)]
+            chosen = min((self._exchanged(start) for start in starts), key=self._score)
+            # The right terms may only have been found together with one too many.
+            fewer = [chosen[:k] + chosen[k + 1 :] for k in range(len(chosen)) if len(chosen) > 1]
+            scores |= {tuple(sorted(terms)): self._score(terms) for terms in (chosen, *fewer)}
+        return [list(terms) for terms in sorted(scores, key=lambda terms: scores[terms])[:_KEPT]]
 
+    def _score(self, terms: Sequence[int]) -> float:
+        left = max(self._total - float(self._against[terms] @ self._solved(terms, self._against[terms])), 1e-300)
+        return float(self._rows * np.log(left) + len(terms) * (np.log(self._rows) + _PRICE))
 
-def _exchanged(gram: np.ndarray, against: np.ndarray, chosen: list[int]) -> list[int]:
-    """Each term is replaced by a better one, if there is one: the first were chosen knowing little."""
-    for _ in range(_SWEEPS):
-        before = list(chosen)
-        for place in range(len(chosen)):
-            others = chosen[:place] + chosen[place + 1 :]
-            chosen = [*chosen[:place], _best_beside(gram, against, others), *chosen[place + 1 :]]
-        if chosen == before:
-            break
-    return chosen
+    def _solved(self, chosen: Sequence[int], right: np.ndarray) -> np.ndarray:
+        """A speck on the diagonal keeps columns apart that are twins."""
+        return np.linalg.solve(self._gram[np.ix_(chosen, chosen)] + _SPECK * np.eye(len(chosen)), right)
+
+    def _allowed(self, terms: list[int]) -> list[int]:
+        if self._scarce is None:
+            return terms
+        scarce = [k for k in terms if self._scarce[k]]
+        return [k for k in terms if k not in scarce[1:]]
+
+    def _best_beside(self, others: list[int]) -> int:
+        """The column that leaves the least of y together with the others."""
+        solved = self._solved(others, self._gram[others])
+        size = np.diag(self._gram) - np.sum(self._gram[others] * solved, axis=0)
+        gain = (self._against - self._against[others] @ solved) ** 2
+        fresh = size > _NOTHING_NEW
+        if self._scarce is not None and self._scarce[others].any():
+            fresh &= ~self._scarce
+        return int(np.argmax(np.where(fresh, gain / np.maximum(size, 1e-300), 0.0)))
+
+    def _exchanged(self, chosen: list[int]) -> list[int]:
+        """Each term is replaced by a better one, if there is one: the first were chosen knowing little."""
+        for _ in range(_SWEEPS):
+            before = list(chosen)
+            for place in range(len(chosen)):
+                others = chosen[:place] + chosen[place + 1 :]
+                chosen = [*chosen[:place], self._best_beside(others), *chosen[place + 1 :]]
+            if chosen == before:
+                break
+        return chosen

@@ -21,6 +21,7 @@ from ceql.operators import get
 
 _ROWS = 400
 _MOST_CANDIDATES, _MOST_WITH_FUNCTIONS = 900, 2500
+_FEW_COLUMNS = 3
 _HIGHEST, _HIGHEST_ALONE = 4, 6  # power of a column, and of the only column
 
 
@@ -72,16 +73,24 @@ def monomials(x: np.ndarray, symbols: Sequence[Any], most: int) -> list[tuple[np
 def candidates(
     x: np.ndarray, symbols: Sequence[Any], functions: Sequence[str], most: int
 ) -> list[tuple[np.ndarray, Callable[[], Any]]]:
-    """Terms that a sum may have: products of powers, and the first of these with a function of a column."""
+    """Terms that a sum may have: products of powers, and the first of these with a function of a column; of few
+    columns also products of two functions."""
     powers = [_power(column, symbol, x.shape[1] == 1) for column, symbol in zip(x.T, symbols, strict=True)]
     images = [atom for name in functions if name != "sqrt" for atom in _images(get(name), x, symbols)]
     atoms, few = [*powers, *images], _terms(_limits(powers), 1 + 2 * len(powers))
     terms = [
         *_terms(_limits(powers), most),
         *((*term, (len(powers) + k, 1)) for term in few for k in range(len(images))),
+        *(_pairs(len(powers), len(images)) if len(powers) <= _FEW_COLUMNS else ()),
     ]
     with np.errstate(all="ignore"):
         return [(_product(atoms, term), partial(_written, atoms, term)) for term in terms]
+
+
+def _pairs(first: int, n_images: int) -> Iterator[_Term]:
+    for k in range(first, first + n_images):
+        yield ((k, 2),)
+        yield from (((k, 1), (other, 1)) for other in range(k + 1, first + n_images))
 
 
 def _power(column: np.ndarray, symbol: Any, alone: bool) -> _Atom:

@@ -1,0 +1,84 @@
+"""Formulas for noisy data that need no search, for y itself and for the other aims: ranked, fitted, finished.
+
+Hundreds of them are proposed. Most are far off, which a look at some rows tells; only the best are fitted to y.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ceql.constraints import Constraints
+from ceql.data import Dataset
+from ceql.formula import Formula, mean_square, polish, sketch
+from ceql.hunt import Hunt
+from ceql.residuals import look_like_noise, neighbours
+from ceql.selection import criterion
+
+_SKETCHED = 12  # of those that look best
+_POLISHED = 2  # of these
+_LOOKED_AT = 2000  # rows
+_NOISE = 1e-6, 0.5  # size of what is left of y, as a share of its own, that may be noise
+
+
+class Proposed:
+    """What was proposed so far. Every hunt is asked once."""
+
+    def __init__(self, data: Dataset, symbols: tuple[Any, ...], constraints: Constraints) -> None:
+        self._data, self._few, self._symbols, self._constraints = data, data.thinned(_LOOKED_AT), symbols, constraints
+        self._asked: set[int] = set()
+        self._ranked: dict[Any, tuple[float, Formula]] = {}
+
+    def ask(self, hunt: Hunt) -> None:
+        if id(hunt.whole) not in self._asked:
+            self._asked.add(id(hunt.whole))
+            for expression in hunt.proposals():
+                self._rank(expression)
+
+    def explain(self) -> bool:
+        """Whether nothing but noise is left of y beside the best of them."""
+        if not self._ranked:
+            return False
+        _, best = min(self._ranked.values(), key=lambda pair: pair[0])
+        left = np.sqrt(best.loss / mean_square(self._few.y, self._few.weight))
+        if not _NOISE[0] < left < _NOISE[1]:
+            return False
+        values = best(self._few.x)
+        return look_like_noise(self._few.y - values, values, self._neighbours)
+
+    def drawn(self, deadline: float) -> Iterator[list[Formula]]:
+        """The best of them, fitted to y, and a few with the full effort: one of these however late it is.
+
+        Yields what there is again and again as it grows; the last is all.
+        """
+        ranked = sorted(self._ranked.values(), key=lambda pair: pair[0])[:_SKETCHED]
+        formulas: list[Formula] = []
+        for _, raw in ranked:
+            sketched = sketch(raw.expression, self._data, self._symbols, self._constraints)
+            formulas = sorted([*formulas, *([] if sketched is None else [sketched])], key=self._criterion)
+            yield formulas
+            if time.monotonic() > deadline:
+                break
+        for k, formula in enumerate(formulas[:_POLISHED]):
+            if k and time.monotonic() > deadline:
+                break
+            finished = polish(formula.expression, self._data, self._symbols, self._constraints)
+            formulas = [*formulas, *([] if finished is None else [finished])]
+            yield formulas
+
+    @cached_property
+    def _neighbours(self) -> np.ndarray:
+        return neighbours(self._few.x)
+
+    def _rank(self, expression: Any) -> None:
+        values = Formula(expression, self._symbols, np.inf)(self._few.x)
+        if np.isfinite(values).all():
+            formula = Formula(expression, self._symbols, mean_square(values - self._few.y, self._few.weight))
+            self._ranked[expression] = self._criterion(formula), formula
+
+    def _criterion(self, formula: Formula) -> float:
+        return criterion(formula, len(self._data.y))
