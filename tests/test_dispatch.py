@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+import random
+import secrets
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from concurrent.futures import BrokenExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
 from pathlib import Path
 
 import joblib
@@ -18,11 +24,11 @@ import pytest
 import sympy
 
 from ceql import CEQLRegressor, Dataset, InputError, Settings, discover, operators
-from ceql.cluster import cluster
+from ceql.cluster import _ray_workers, cluster
 from ceql.discovery import Outcome
 from ceql.dispatch import Work, Workers, fit_work, workforce
 from ceql.engine import fit
-from ceql.errors import CeqlError, WorkersLostError
+from ceql.errors import CeqlError, MissingExtraError, WorkersLostError
 from ceql.libraries import search_network
 from ceql.network.sampling import draw
 from ceql.schedule import Schedule
@@ -140,6 +146,99 @@ def test_ray_cluster_and_a_worker_killed_in_the_middle(reference):
             assert killer.killed[0] not in ray_workers()
     finally:
         ray.shutdown()
+
+
+@pytest.fixture
+def ray_head(tmp_path):
+    """The port of a Ray head's server for clients, and the environment that knows its token.
+
+    Ray fails to start such a server now and then, so the test is made on request only.
+    """
+    if not os.environ.get("CEQL_RAY_CLIENT"):
+        pytest.skip("made on request: CEQL_RAY_CLIENT=1")
+    pytest.importorskip("ray", reason="needs ceql[ray]")
+    pytest.importorskip("grpc", reason="needs Ray's client, as in ceql[ray]")
+    # Neither among those that Ray deals out to its workers nor among those that the system deals out to Ray.
+    port, port_for_clients = islice(filter(is_free, random.SystemRandom().sample(range(20_000, 32_000), 100)), 2)
+    known = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    known["RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S"] = "10"
+    ports = f"--port={port}", f"--ray-client-server-port={port_for_clients}"
+    alone = "--include-dashboard=false", "--disable-usage-stats", "--block"
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:  # sockets need short names
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--num-cpus=2", *ports, *alone]
+        with (tmp_path / "head.txt").open("w") as log:
+            head = subprocess.Popen([*command, f"--temp-dir={folder}"], env=known, stdout=log, stderr=log)
+        try:
+            yield port_for_clients, known
+        finally:
+            head.terminate()
+            head.wait(60)
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+@linux
+def test_rays_client_from_the_command_line(ray_head, tmp_path):
+    port, known = ray_head
+    table = tmp_path / "data.csv"
+    rows = np.column_stack([data().x, data().y])
+    np.savetxt(table, rows, delimiter=",", header="a,b,y", comments="", fmt="%.17g")
+    fit_it = [sys.executable, "-c", "from ceql.cli import main; main()", "fit", str(table), "--target", "y"]
+    fit_it += ["--operators", "square,mul,div,log,sqrt", "--no-checkpoint", "--json", "-"]
+
+    def answer(*options: str) -> dict:
+        for _ in range(3):
+            done = subprocess.run([*fit_it, *options], env=known, capture_output=True, text=True, timeout=120)
+            if "Starting up Server Failed" not in done.stderr:
+                break
+        else:
+            pytest.skip("Ray's head did not get its server for this client going, three times")
+        assert done.returncode == 0, done.stderr
+        return {name: value for name, value in json.loads(done.stdout).items() if name != "seconds"}
+
+    here = answer()
+    assert here["starts"] > 0
+    assert answer("--cluster", f"ray://127.0.0.1:{port}") == here
+
+
+def test_rays_client_names_what_it_lacks(monkeypatch):
+    pytest.importorskip("ray", reason="needs ceql[ray]")
+    monkeypatch.setattr("ceql.cluster.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"grpcio.*pip install 'ceql\[ray\]'"), cluster("ray://localhost:1"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "reason"),
+    [
+        (ConnectionError, "timeout", "timeout"),
+        (ConnectionError, "Failure:\nTraceback:\n  line 1\nno room.\n", "no room"),
+        (ValueError, "", "ValueError"),
+        (None, "no token", "no token"),
+    ],
+)
+def test_a_ray_head_that_does_not_answer_may_want_a_token(monkeypatch, kind, text, reason):
+    ray = pytest.importorskip("ray", reason="needs ceql[ray]")
+    error = (kind or ray.exceptions.RayError)(text)
+
+    def refused(*_, **__):
+        raise error
+
+    monkeypatch.setattr(ray, "init", refused)
+    monkeypatch.setattr("ceql.cluster.find_spec", lambda name: name)
+    for address in ("ray://localhost:1", "ray://auto"):
+        with pytest.raises(WorkersLostError, match=rf"No Ray head.*\({reason}\).*RAY_AUTH_TOKEN"), cluster(address):
+            pass
+
+
+def test_a_ray_cluster_has_a_worker_per_core_or_per_gpu():
+    assert _ray_workers({"CPU": 8.0, "GPU": 2.0}, "cpu") == {"n_jobs": 8}
+    assert _ray_workers({"CPU": 8.0, "GPU": 2.0}, "gpu") == {"n_jobs": 2, "ray_remote_args": {"num_gpus": 1}}
+    with pytest.raises(InputError, match="--num-gpus"):
+        _ray_workers({"CPU": 8.0}, "gpu")
 
 
 def test_the_estimator_hands_it_on():

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
 
 import joblib
 
 from ceql.errors import InputError, WorkersLostError, missing_extra
 
 _SECONDS_TO_ANSWER = 15
+_TOKEN = " If it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here (`ray get-auth-token` there)."
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[None]:
+def cluster(address: str, device: str = "cpu") -> Iterator[None]:
     """`dask://host:port` of a Dask scheduler, `ray://host:port` of a Ray head, or `ray://auto` on a node of it."""
     kind, _, place = address.partition("://")
     if kind not in _KINDS or not place:
         raise InputError(f"A cluster is named dask://host:port or ray://host:port, not {address!r}.")
-    with _KINDS[kind](place):
+    with _KINDS[kind](place, device):
         yield
 
 
 @contextmanager
-def _dask(place: str) -> Iterator[None]:
+def _dask(place: str, _: str) -> Iterator[None]:
     try:
         from distributed import Client
     except ImportError:
@@ -32,32 +36,49 @@ def _dask(place: str) -> Iterator[None]:
     try:
         client = Client(f"tcp://{place}", timeout=_SECONDS_TO_ANSWER)
     except (OSError, ValueError) as error:
-        raise _no_answer("Dask scheduler", place) from error
+        raise _no_answer("Dask scheduler", place, error) from error
     with client, joblib.parallel_config(backend="dask"):
         yield
 
 
 @contextmanager
-def _ray(place: str) -> Iterator[None]:
+def _ray(place: str, device: str) -> Iterator[None]:
     try:
         import ray  # pyright: ignore[reportMissingImports]
+        from ray.exceptions import RayError  # pyright: ignore[reportMissingImports]
         from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise missing_extra("ray", "ray", "A Ray cluster") from None
-    try:
-        ray.init("auto" if place == "auto" else f"ray://{place}", log_to_driver=False, logging_level=logging.ERROR)
-    except (OSError, ValueError) as error:
-        raise _no_answer("Ray head", place) from error
-    register_ray()
-    try:
-        with joblib.parallel_config(backend="ray", n_jobs=int(ray.cluster_resources()["CPU"])):
-            yield
-    finally:
-        ray.shutdown()
+    if place != "auto" and find_spec("grpc") is None:
+        raise missing_extra("grpcio", "ray", "Ray's client")
+    with warnings.catch_warnings():
+        # Its client gives advice on messages and ports to those who write programs for Ray.
+        warnings.filterwarnings("ignore", module=r"ray\.util\.client")
+        try:
+            ray.init("auto" if place == "auto" else f"ray://{place}", log_to_driver=False, logging_level=logging.ERROR)
+        except (OSError, ValueError, RayError) as error:
+            raise _no_answer("Ray head", place, error, _TOKEN) from error
+        register_ray()
+        try:
+            with joblib.parallel_config(backend="ray", **_ray_workers(ray.cluster_resources(), device)):
+                yield
+        finally:
+            ray.shutdown()
 
 
-def _no_answer(what: str, place: str) -> WorkersLostError:
-    return WorkersLostError(f"No {what} answers at {place}. Is it running, and is the port open?")
+def _ray_workers(resources: Mapping[str, float], device: str) -> dict[str, Any]:
+    """As many workers as there are cores or GPUs. Those that ask for a GPU have it to themselves."""
+    if device != "gpu":
+        return {"n_jobs": int(resources["CPU"])}
+    if not resources.get("GPU"):
+        raise InputError('Ray knows of no GPU in this cluster: start its nodes with --num-gpus, or use device="cpu".')
+    return {"n_jobs": int(resources["GPU"]), "ray_remote_args": {"num_gpus": 1}}
+
+
+def _no_answer(what: str, place: str, error: Exception, hint: str = "") -> WorkersLostError:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    reason = lines[-1 if lines[0].endswith(":") else 0].strip().rstrip(".")  # a traceback ends with what it is about
+    return WorkersLostError(f"No {what} answers at {place} ({reason}). Is it running, and is the port open?{hint}")
 
 
 _KINDS = {"dask": _dask, "ray": _ray}

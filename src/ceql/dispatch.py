@@ -1,14 +1,17 @@
 """Who fits the chunks of a round: threads of this process, other processes or a cluster, through joblib's backends.
 
 A chunk travels with everything its fit depends on. So the result does not depend on who fitted it, and a chunk whose
-worker died is simply fitted again by another.
+worker died is simply fitted again by another. On GPUs a worker takes several chunks at once, and each worker has the
+GPU of its number on its machine.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import joblib
@@ -16,8 +19,8 @@ import numpy as np
 from joblib.parallel import BACKENDS, get_active_backend
 
 from ceql.engine import fit, gpu
-from ceql.errors import InputError, WorkersLostError
-from ceql.gpu_schedule import fit_chunks
+from ceql.errors import CeqlError, InputError, WorkersLostError
+from ceql.gpu_schedule import fit_chunks, fit_group, starts_in_flight
 from ceql.network import Searchable
 from ceql.schedule import Chunk, Schedule, fit_chunk
 
@@ -83,18 +86,21 @@ DEVICES = ("auto", "cpu", "gpu")
 
 
 def resolve_device(device: str, force: Workforce) -> str:
-    """ "cpu" or "gpu". What is fitted elsewhere is fitted on processors; a GPU belongs to this process."""
+    """ "cpu" or "gpu". "auto" is for this process alone; what other workers have shows when they are asked to fit."""
     if device not in DEVICES:
         raise InputError(f"device must be one of {', '.join(DEVICES)}, not {device!r}.")
-    if device == "gpu":
+    if device == "gpu" and not force.workers:
         gpu.require()
-        if force.workers:
-            raise InputError(
-                'device="gpu" fits in this process: leave n_jobs and the cluster out, or use device="cpu".'
-            )
     if device == "auto":
         return "gpu" if not force.workers and gpu.is_available() else "cpu"
     return device
+
+
+def shared_out(chunks: Sequence[Work], workers: int) -> list[list[Work]]:
+    """The chunks in order, in as many equal groups as there are workers; fewer groups where there are fewer chunks."""
+    groups = min(workers, len(chunks))
+    ends = [len(chunks) * (k + 1) // groups for k in range(groups)]
+    return [list(chunks[first:last]) for first, last in zip([0, *ends], ends, strict=False)]
 
 
 class Workers:
@@ -109,8 +115,7 @@ class Workers:
     ) -> None:
         self.force = workforce(n_jobs, threads)
         self.device = resolve_device(device, self.force)
-        # A GPU works on so many starts at a time; smaller rounds would leave part of it idle.
-        self.least_round = gpu.starts_in_flight() if device == "gpu" else 0
+        self._fills_gpus = device == "gpu"  # "auto" takes the same course with and without one
         # What a process does between the rounds is done here, with the threads that the rounds leave idle.
         self.threads_here = threads or fit.default_threads()
         self._patience = None if time_limit == np.inf else time_limit + _GRACE
@@ -125,14 +130,35 @@ class Workers:
 
     def fit(self, chunks: list[Work], deadline: float = np.inf) -> list[Chunk]:
         """The fitted chunks, in the order given. `deadline` is by this machine's time.monotonic."""
-        if self.device == "gpu":
+        if self._pool is None and self.device == "gpu":
             return fit_chunks(chunks, deadline)
         if self._pool is None:
             return [fit_work(work, self.force.threads, deadline - time.monotonic()) for work in chunks]
+
+        def seconds() -> float:
+            return max(deadline - time.monotonic(), 0.0)
+
+        if self.device == "gpu":
+            groups = shared_out(chunks, self.force.workers)
+            fitted = self._send(lambda: [joblib.delayed(fit_group)(g, k, seconds()) for k, g in enumerate(groups)])
+            return [chunk for group in fitted for chunk in group]
+        threads = self.force.threads
+        return self._send(lambda: [joblib.delayed(fit_work)(work, threads, seconds()) for work in chunks])
+
+    @cached_property
+    def least_round(self) -> int:
+        """GPUs work on so many starts at a time; smaller rounds would leave part of them idle."""
+        if not self._fills_gpus:
+            return 0
+        if self._pool is None:
+            return starts_in_flight()
+        return self.force.workers * self._send(lambda: [joblib.delayed(starts_in_flight)()])[0]
+
+    def _send(self, tasks: Callable[[], Iterable[Any]]) -> list[Any]:
+        """What the tasks return, in their order. They are made anew for every attempt, since time goes by."""
         for attempt in range(_ATTEMPTS):
-            seconds = max(deadline - time.monotonic(), 0.0)
             try:
-                return self._pool(joblib.delayed(fit_work)(work, self.force.threads, seconds) for work in chunks)
+                return self._pool(tasks())
             except Exception as error:
                 if not _is_loss(error):
                     raise
@@ -159,6 +185,11 @@ class Workers:
 
 
 def _is_loss(error: Exception) -> bool:
-    """Whether the worker was lost, rather than the chunk at fault. Dask and Ray have errors of their own for it."""
+    """Whether the worker was lost, rather than the chunk at fault. Dask and Ray have errors of their own for it.
+
+    What ceql says on purpose on a worker, such as that it has no GPU, another attempt would not change.
+    """
+    if isinstance(error, CeqlError):
+        return False
     lost = isinstance(error, BrokenExecutor | ConnectionError | TimeoutError)
     return lost or type(error).__module__.partition(".")[0] in ("distributed", "ray")

@@ -60,14 +60,16 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     n_jobs : int, optional
         Processes that fit the starts. By default it is this one, with all cores as threads, which is the fastest on one
         machine. A number above 1 starts as many processes through joblib. Inside ``joblib.parallel_config`` the backend
-        named there is used, such as a Dask or Ray cluster. The result is the same in each case.
+        named there is used, such as a Dask or Ray cluster. The result is the same in each case. With ``device="gpu"``
+        each process has a GPU of its own, if there are as many, and rounds grow with their number, so that the search
+        takes another course.
     threads : int, optional
         Threads of each process; by default they share all cores. Set it to 1 where something else, such as a grid
         search, already uses all of them.
     device : "cpu", "gpu" or "auto"
         Where starts are fitted. The default gives the same formula on every machine. "auto" takes an NVIDIA GPU if
-        there is one and CuPy is installed (``ceql[gpu]``). "gpu" insists on it and also fits more starts a round, as
-        many as it holds.
+        there is one and CuPy is installed (``ceql[gpu]``), unless ``n_jobs`` or a cluster is in use. "gpu" insists on
+        it and also fits more starts a round, as many as it holds. ``n_jobs=4`` uses four GPUs of this machine.
     template : Template, optional
         What is known of the formula, with the parameters, functions and sums to be found in it. The search then
         fills in these alone, and `operators` is not used: each unknown function has its own.

@@ -85,7 +85,7 @@ def fit(
     say = _say(quiet)
     kept_in = checkpoint_for(table, targets, {"features": features, **options}, say)
     model = _regressor(options, kept_in, quiet)
-    with cluster(options["address"]) if options["address"] else nullcontext():
+    with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
         model.fit(x, y)
     if save_to is not None:
         model.save(save_to)

@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from ceql.dispatch import Work
 
 
+def fit_group(chunks: Sequence[Work], number: int, seconds: float) -> list[Chunk]:
+    """As `fit_chunks`, on this GPU of whatever machine it is called on, within so many seconds."""
+    deadline = time.monotonic() + seconds
+    with gpu.on_device(number):
+        return fit_chunks(chunks, deadline)
+
+
+def starts_in_flight() -> int:
+    """How many starts the first GPU of whatever machine it is called on works on at a time."""
+    with gpu.on_device(0):
+        return gpu.starts_in_flight()
+
+
 def fit_chunks(chunks: Sequence[Work], deadline: float = np.inf) -> list[Chunk]:
     """Fits chunks of one round: they share their network, samples and schedule. As `fit_chunk`, within rounding."""
     network, samples, schedule = chunks[0].network, chunks[0].samples, chunks[0].schedule

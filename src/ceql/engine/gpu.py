@@ -6,9 +6,11 @@ imported when a GPU is asked for and not before.
 
 from __future__ import annotations
 
+import platform
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from importlib import import_module
@@ -107,29 +109,57 @@ def cupy() -> Any:
 
 
 @cache
-def is_available() -> bool:
-    """Whether CuPy is installed and sees a GPU."""
+def count() -> int:
+    """How many GPUs of this machine CuPy sees; none if it is not installed."""
     if find_spec("cupy") is None:
-        return False
+        return 0
     runtime = cupy().cuda.runtime
     try:
-        return int(runtime.getDeviceCount()) > 0
+        return int(runtime.getDeviceCount())
     except runtime.CUDARuntimeError:
-        return False
+        return 0
+
+
+def is_available() -> bool:
+    """Whether CuPy is installed and sees a GPU."""
+    return count() > 0
 
 
 def require() -> None:
     cupy()
     if not is_available():
-        raise InputError('device="gpu" needs an NVIDIA GPU and its driver; CuPy finds none. device="cpu" always works.')
+        raise InputError(
+            f'device="gpu" needs an NVIDIA GPU and its driver; CuPy finds none on {platform.node() or "this machine"}. '
+            'device="cpu" always works.'
+        )
+
+
+@contextmanager
+def on_device(number: int) -> Iterator[None]:
+    """Within the block, arrays and kernels are those of this GPU; numbers beyond the last one begin again at the first.
+
+    Arrays, streams and events belong to the GPU they were made on, so a `Batch` lives and ends inside the block.
+    """
+    require()
+    with cupy().cuda.Device(number % count()):
+        yield
+
+
+def _current_device() -> int:
+    return int(cupy().cuda.runtime.getDevice())
+
+
+def _kernels(single_precision: bool) -> tuple[Any, Any]:
+    return _kernels_of(_current_device(), single_precision)
 
 
 @cache
-def _kernels(single_precision: bool) -> tuple[Any, Any]:
+def _kernels_of(device: int, single_precision: bool) -> tuple[Any, Any]:
+    """The kernels with their attributes, which every GPU has its own of; `device` is the current one."""
     options = compile_options(single_precision)
     module = cupy().RawModule(code=kernel_source(), options=options, backend="nvrtc")
     fit = module.get_function("fit")
-    fit.max_dynamic_shared_size_bytes = _limits().shared_per_block
+    fit.max_dynamic_shared_size_bytes = _limits_of(device).shared_per_block
     return module.get_function("plan"), fit
 
 
@@ -140,14 +170,18 @@ class _Limits:
     shared_per_multiprocessor: int
 
 
-@cache
 def _limits() -> _Limits:
-    found = cupy().cuda.runtime.getDeviceProperties(0)
+    return _limits_of(_current_device())
+
+
+@cache
+def _limits_of(device: int) -> _Limits:
+    found = cupy().cuda.runtime.getDeviceProperties(device)
     return _Limits(found["multiProcessorCount"], found["sharedMemPerBlockOptin"], found["sharedMemPerMultiprocessor"])
 
 
 def starts_in_flight() -> int:
-    """How many starts the GPU works on at a time, in double precision."""
+    """How many starts the current GPU works on at a time, in double precision."""
     return _limits().multiprocessors * _MOST_BLOCKS[False]
 
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ceql.export.program_text import Dialect
+from ceql.export.program_text import USUAL_NAMES, Dialect
 from ceql.export.python import KEYWORDS, body
-from ceql.export.source import Plan, header, plan
+from ceql.export.source import Plan, plan
 from ceql.formula import Formula
 
-_SAME = ("log", "exp", "sin", "cos", "tan", "tanh", "abs", "arcsin", "arccos", "arctan", "sqrt")
 _UNDEFINED = "NaN where the formula is undefined."
 
 
 def _dialect(module: str) -> Dialect:
-    return Dialect(number=repr, functions={name: f"{module}.{name}" for name in _SAME})
+    return Dialect(number=repr, functions={name: f"{module}.{name}" for name in USUAL_NAMES})
 
 
 def write_numpy(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _dialect("np"), KEYWORDS | {"np", "float"})
     notes = [f"One array of equal length, or one number, for each input. {_UNDEFINED}"]
-    top = header(formula, names, planned.arguments, target, "#", notes)
+    planned = plan(formula, names, target, _dialect("np"), KEYWORDS | {"np", "float"}, "#", notes)
     before = "".join(f"    {name} = np.asarray({name}, dtype=float)\n" for name in planned.arguments)
     if planned.is_constant:
         inner = (
@@ -29,30 +27,28 @@ def write_numpy(formula: Formula, names: Sequence[str], target: str | None) -> s
     else:
         quiet = '    with np.errstate(all="ignore"):\n'
         inner = before + quiet + body(planned.text, indent=8 * " ")
-    return f"{top}\nimport numpy as np\n\n\n{_signature(planned)}{inner}"
+    return f"{planned.top}\nimport numpy as np\n\n\n{_signature(planned)}{inner}"
 
 
 def write_jax(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _dialect("jnp"), KEYWORDS | {"jnp", "jax"})
     notes = [
         f"One array of equal length, or one number, for each input. {_UNDEFINED}",
         "JAX computes in single precision unless told otherwise, before anything else, with "
         'jax.config.update("jax_enable_x64", True). Numbers below 2e-308 count as zero.',
     ]
-    top = header(formula, names, planned.arguments, target, "#", notes)
+    planned = plan(formula, names, target, _dialect("jnp"), KEYWORDS | {"jnp", "jax"}, "#", notes)
     before = "".join(f"    {name} = jnp.asarray({name}, dtype=float)\n" for name in planned.arguments)
     value = f"    return jnp.full(jnp.broadcast_shapes({_shapes(planned)}), {planned.text.value})\n"
     inner = before + (value if planned.is_constant else body(planned.text))
-    return f"{top}\nimport jax.numpy as jnp\n\n\n{_signature(planned)}{inner}"
+    return f"{planned.top}\nimport jax.numpy as jnp\n\n\n{_signature(planned)}{inner}"
 
 
 def write_torch(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _dialect("torch"), KEYWORDS | {"torch"})
     notes = [f"One tensor of equal shape for each input; float64 gives all digits. {_UNDEFINED}"]
-    top = header(formula, names, planned.arguments, target, "#", notes)
+    planned = plan(formula, names, target, _dialect("torch"), KEYWORDS | {"torch"}, "#", notes)
     value = f"    return torch.full_like({planned.arguments[0]}, {planned.text.value})\n"
     inner = value if planned.is_constant else body(planned.text)
-    return f"{top}\nimport torch\n\n\n{_signature(planned)}{inner}"
+    return f"{planned.top}\nimport torch\n\n\n{_signature(planned)}{inner}"
 
 
 def _signature(planned: Plan) -> str:

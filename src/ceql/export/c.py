@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ceql.export.program_text import Dialect
-from ceql.export.source import folded, header, is_long, plan
+from ceql.export.program_text import USUAL_NAMES, Dialect
+from ceql.export.source import folded, is_long, plan
 from ceql.formula import Formula
 
 _DIALECT = Dialect(
     number=repr,
-    functions={
-        "log": "log",
-        "exp": "exp",
-        "sin": "sin",
-        "cos": "cos",
-        "tan": "tan",
-        "tanh": "tanh",
-        "abs": "fabs",
-        "arcsin": "asin",
-        "arccos": "acos",
-        "arctan": "atan",
-        "sqrt": "sqrt",
-    },
+    functions={**USUAL_NAMES, "abs": "fabs"},
     power="pow({}, {})",
     whole_exponent=lambda exponent: repr(float(exponent)),
 )
@@ -49,13 +37,13 @@ _NOTE = (
 
 
 def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _DIALECT, _RESERVED)
-    top = header(formula, names, planned.arguments, target, "//", [_NOTE])
+    planned = plan(formula, names, target, _DIALECT, _RESERVED, "//", [_NOTE])
     parameters = ", ".join(f"double {name}" for name in planned.arguments)
     lines = [_statement(f"const double {name} =", value) for name, value in planned.text.variables]
     lines += [f"    (void){name};\n" for name in _unused(planned.arguments, planned.program)]
     value = _statement("return", planned.text.value)
-    return f"{top}\n#include <math.h>\n\ndouble {planned.function}({parameters})\n{{\n{''.join(lines)}{value}}}\n"
+    function = f"double {planned.function}({parameters})\n{{\n{''.join(lines)}{value}}}\n"
+    return f"{planned.top}\n#include <math.h>\n\n{function}"
 
 
 def _statement(start: str, value: str) -> str:

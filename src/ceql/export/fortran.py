@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ceql.export.names import safe_name
-from ceql.export.program_text import Dialect
-from ceql.export.source import folded, header, plan
+from ceql.export.program_text import USUAL_NAMES, Dialect
+from ceql.export.source import folded, plan
 from ceql.formula import Formula
 
 
@@ -15,27 +15,14 @@ def _number(value: float) -> str:
     return text.replace("e", "d") if "e" in text else f"{text}d0"
 
 
-_FUNCTIONS = {
-    "log": "log",
-    "exp": "exp",
-    "sin": "sin",
-    "cos": "cos",
-    "tan": "tan",
-    "tanh": "tanh",
-    "abs": "abs",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "sqrt": "sqrt",
-}
-_DIALECT = Dialect(number=_number, functions=_FUNCTIONS)
+_DIALECT = Dialect(number=_number, functions=USUAL_NAMES)
 # Fortran reserves nothing, but an argument called `exp` would hide the function of that name.
 _WORDS = """
 dp result value module contains function end implicit none real integer parameter kind intent in out pure elemental
 program subroutine use only public private if then else do while select case where call return stop data common save
 print write read open close inquire format entry type class allocate block double precision logical character complex
 """
-_RESERVED = frozenset(_WORDS.split()) | set(_FUNCTIONS.values())
+_RESERVED = frozenset(_WORDS.split()) | set(USUAL_NAMES.values())
 _NOTE = (
     "Outside the domain (the logarithm or root of a negative number, a division by zero) the standard leaves the "
     "result open; compilers give NaN or infinity unless told to trap."
@@ -43,8 +30,7 @@ _NOTE = (
 
 
 def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _DIALECT, _RESERVED, any_case=True)
-    top = header(formula, names, planned.arguments, target, "!", [_NOTE])
+    planned = plan(formula, names, target, _DIALECT, _RESERVED, "!", [_NOTE], any_case=True)
     taken = {*planned.arguments, planned.function, *_RESERVED}
     module = safe_name(f"{planned.function}_module", taken, any_case=True)
     arguments = ", ".join(planned.arguments)
@@ -62,7 +48,7 @@ def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
         f"  end function {planned.function}",
         f"end module {module}",
     ]
-    return f"{top}\n" + "\n".join(lines) + "\n"
+    return f"{planned.top}\n" + "\n".join(lines) + "\n"
 
 
 def _statement(text: str, indent: str) -> str:

@@ -12,6 +12,20 @@ from ceql.expression.compile import CompiledFormula, Instruction, UnsupportedExp
 # How tightly a text holds together: what binds less than its surroundings demand is put in parentheses.
 SUM, NEGATIVE, PRODUCT, POWER, ATOM = range(5)
 _LEAVES = {"constant", "input"}
+# NumPy's names of the functions, and those of most other languages.
+USUAL_NAMES: Mapping[str, str] = {
+    "log": "log",
+    "exp": "exp",
+    "sin": "sin",
+    "cos": "cos",
+    "tan": "tan",
+    "tanh": "tanh",
+    "abs": "abs",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "sqrt": "sqrt",
+}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import keyword
 from collections.abc import Sequence
 
 from ceql.export.program_text import Dialect, ProgramText
-from ceql.export.source import Plan, folded, header, is_long, plan
+from ceql.export.source import Plan, folded, is_long, plan
 from ceql.formula import Formula
 
 KEYWORDS = frozenset({*keyword.kwlist, *keyword.softkwlist})
@@ -85,12 +85,11 @@ _NOTE = "One number for each input. NaN where the formula is undefined."
 
 
 def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _DIALECT, _RESERVED)
-    top = header(formula, names, planned.arguments, target, "#", [_NOTE])
+    planned = plan(formula, names, target, _DIALECT, _RESERVED, "#", [_NOTE])
     helpers = "".join(f"\n\ndef {name}({_parameters(name)}):{_HELPERS[name]}" for name in _needed(planned))
     function = f"def {planned.function}({', '.join(planned.arguments)}):\n{body(planned.text)}"
     module = "import math\n" if "math." in helpers + function else ""
-    return f"{top}\n{module}{helpers}\n\n{function}"
+    return f"{planned.top}\n{module}{helpers}\n\n{function}"
 
 
 def body(text: ProgramText, before: str = "", indent: str = "    ") -> str:

@@ -20,8 +20,9 @@ UNNAMED = "formula"
 
 @dataclass(frozen=True)
 class Plan:
-    """A program before it is written: its function's name, arguments, compiled formula and text."""
+    """A program before it is written: the comment on top, its function's name, arguments, compiled formula and text."""
 
+    top: str
     function: str
     arguments: tuple[str, ...]
     program: CompiledFormula
@@ -47,8 +48,11 @@ def plan(
     target: str | None,
     dialect: Dialect,
     reserved: Collection[str],
+    mark: str,
+    notes: Sequence[str],
     any_case: bool = False,
 ) -> Plan:
+    """`mark` begins a comment; the notes in it may speak of the `{function}`."""
     arguments = safe_names(names, reserved, any_case)
     function = safe_name(target or UNNAMED, {*reserved, *arguments}, any_case)
     program = compile_numpy(formula.expression, formula.symbols)
@@ -57,7 +61,9 @@ def plan(
     def variable(k: int) -> str:
         return safe_name(f"part{k}", taken, any_case)
 
-    return Plan(function, arguments, program, program_text(program, arguments, dialect, variable))
+    told = [note.format(function=function) for note in notes]
+    top = header(formula, names, arguments, target, mark, told)
+    return Plan(top, function, arguments, program, program_text(program, arguments, dialect, variable))
 
 
 def header(
