@@ -22,7 +22,7 @@ QUICK = SearchSettings(round_size=32, chunk_size=32)
 def turns_for(x: np.ndarray, y: np.ndarray, operators: tuple[str, ...] = DEFAULT_OPERATORS) -> Turns:
     data = Dataset.of(x, y)
 
-    def hunt_for(aim):
+    def hunt_for(_, aim):
         return Hunt(data, aim, search_network(aim.x.shape[1], operators), QUICK, 0, Workers(None, 1), np.inf)
 
     return Turns(plain(data, make_symbols(data.names)), operators, hunt_for)

@@ -79,4 +79,7 @@ def criterion(formula: Formula, n_samples: int) -> float:
     constants = len(parametrise(formula.expression).symbols)
     nodes = structure_count(formula.expression, formula.costs)
     misfit = n_samples * np.log(floor(formula.loss)) if formula.surprise is None else formula.surprise
-    return misfit + np.log(n_samples) * (constants + 1) + 2.0 * nodes
+    fitted = constants + 1  # the size of the noise is one more
+    # With few rows a formula follows the noise further than the logarithm knows (Hurvich and Tsai's correction).
+    few_rows = 2.0 * fitted * (fitted + 1) / max(n_samples - fitted - 1, 0.5)
+    return misfit + np.log(n_samples) * fitted + few_rows + 2.0 * nodes

@@ -20,13 +20,15 @@ class Found:
     """What a method returns: a formula (a SymPy expression or its text) and the time it took.
 
     `seconds` is the time from data to formula without `compile_seconds`, which is compilation that a second
-    run of the same shape would not pay. `extra` is kept with the settings in the record.
+    run of the same shape would not pay. `extra` is kept with the settings in the record. `front` holds the formulas
+    that the method offers beside the one it chose, if it has such.
     """
 
     expression: Any
     seconds: float
     compile_seconds: float = 0.0
     extra: Mapping[str, Any] = field(default_factory=dict)
+    front: tuple[Any, ...] = ()
 
 
 class Method(Protocol):

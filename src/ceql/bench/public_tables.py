@@ -25,7 +25,21 @@ def public_sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
     """One table: our rows by method, noise and family, then the reported ones."""
     rows = [row for group in _groups(records) for row in _own_rows(group)]
     rows += [_reported(rate) for rate in published_rates(suite.name) or ()]
-    return [Sheet(f"{suite.title}: solution rates", _HEADER, rows, _warning(suite, records) + _NOTE)]
+    note = _warning(suite, records) + _NOTE + _on_the_front(records)
+    return [Sheet(f"{suite.title}: solution rates", _HEADER, rows, note)]
+
+
+def _on_the_front(records: Sequence[Record]) -> str:
+    """Said where laws are sought: others count one that stands anywhere on the front."""
+    asked = [record for record in records if record.front_solution is not None]
+    methods = dict.fromkeys(record.method for record in asked)
+    counts = [[bool(r.front_solution) for r in asked if r.method == method] for method in methods]
+    shares = [f"{method} {sum(flags)} of {len(flags)}" for method, flags in zip(methods, counts, strict=True)]
+    return (
+        f" Laws that stand anywhere on the front, as the reported rates count them: {', '.join(shares)}."
+        if shares
+        else ""
+    )
 
 
 def _warning(suite: Suite, records: Sequence[Record]) -> str:

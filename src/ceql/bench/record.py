@@ -13,6 +13,7 @@ A file holds one JSON object per line, written as soon as its run ends, with the
     exact                            same structure as the truth, constants within 1e-6
     equivalent                       interp_mse and extrap_mse below 1e-20 (of the target's mean square in some suites)
     symbolic_solution                the truth but for a factor or an added constant, with constants to three digits
+    front_solution                   the same of any formula that the method offers; null where that was not asked
     seconds                          from data to formula, without compile_seconds
     compile_seconds                  compilation that a later run of the same shape would not pay again
     rows, columns                    size of the training data
@@ -62,6 +63,7 @@ class Record:
     exact: bool = False
     equivalent: bool = False
     symbolic_solution: bool = False
+    front_solution: bool | None = None
     seconds: float | None = None
     compile_seconds: float | None = None
     rows: int | None = None

@@ -101,7 +101,7 @@ def run_one(run: Run) -> Record:
         found = run.method.run(samples.X_train, samples.y_train, samples.names, run.seed, run.time_limit)
         base |= meter.read() if run.memory else {}
         expression = as_expression(found.expression, samples.names)
-        result = asdict(score(expression, run.problem, samples))
+        result = asdict(score(expression, run.problem, samples, found.front))
     except Exception as error:  # a rival's failure of any kind is a result, not a reason to stop
         return Record(**base, settings=run.settings, error=_described(error))
     settings = {**run.settings, **({"extra": dict(found.extra)} if found.extra else {})}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,8 @@ class Score:
     exact: the same structure with constants within 1e-6, shown by SymPy; equivalent: both test errors below
     1e-20, or below 1e-20 of the mean square of the target where the problem is `relative`. `extrap_mse` is None where
     the problem has no extrapolation points; `r2` is of the interpolation points. `symbolic_solution` is SRBench's
-    verdict, defined in `judge`.
+    verdict, defined in `judge`. `front_solution` is the same verdict on any of the formulas that the method offers; it
+    is only asked for laws with free constants, since that is how their benchmark counts, and None elsewhere.
     """
 
     train_mse: float
@@ -33,10 +35,11 @@ class Score:
     exact: bool
     equivalent: bool
     symbolic_solution: bool
+    front_solution: bool | None = None
 
 
-def score(found: Any, problem: Problem, samples: Samples) -> Score:
-    """Judge `found`, an expression or its text, on the samples of `problem`."""
+def score(found: Any, problem: Problem, samples: Samples, front: Sequence[Any] = ()) -> Score:
+    """Judge `found`, an expression or its text, on the samples of `problem`; and the `front` it comes from, if any."""
     expression = as_expression(found, samples.names)
     symbols = columns(samples.names)
     function = compile_numpy(expression, symbols)
@@ -45,6 +48,7 @@ def score(found: Any, problem: Problem, samples: Samples) -> Score:
     fit = r2(interp, samples.y_interp)
     judge = Judge(problem, samples)
     exact = judge.exact(expression)
+    solution = judge.solution(expression, fit, exact)
     return Score(
         train_mse=mse(function(samples.X_train), samples.y_train),
         interp_mse=interp,
@@ -54,8 +58,17 @@ def score(found: Any, problem: Problem, samples: Samples) -> Score:
         exact=exact,
         equivalent=_tiny(interp, samples.y_interp, problem)
         and (extrap is None or _tiny(extrap, samples.y_extrap, problem)),
-        symbolic_solution=judge.solution(expression, fit, exact),
+        symbolic_solution=solution,
+        front_solution=None if problem.constants is None else solution or _is_on_front(front, judge, samples),
     )
+
+
+def _is_on_front(front: Sequence[Any], judge: Judge, samples: Samples) -> bool:
+    def is_solution(expression: Any) -> bool:
+        values = compile_numpy(expression, columns(samples.names))(samples.X_interp)
+        return judge.solution(expression, r2(mse(values, samples.y_interp), samples.y_interp), exact=False)
+
+    return any(is_solution(as_expression(found, samples.names)) for found in front)
 
 
 def as_expression(found: Any, names: tuple[str, ...]) -> Any:

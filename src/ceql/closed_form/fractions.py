@@ -77,16 +77,21 @@ def fraction(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Fraction |
 def images(
     x: np.ndarray, symbols: Sequence[Any], plain: np.ndarray, plain_symbols: Sequence[Any], names: Sequence[str]
 ) -> Iterator[tuple[np.ndarray, list[Any]]]:
-    """Columns and symbols with one of these operators applied to one of the columns, as it is in the user's units."""
+    """Columns and symbols with one of these operators applied to one of the columns, as it is in the user's units.
+
+    Where that becomes too large, it is applied to the negative of the column: an exponential may fall instead.
+    """
     for name in names:
         operator = get(name)
         for k, (column, symbol) in enumerate(zip(plain.T, plain_symbols, strict=True)):
-            with np.errstate(all="ignore"):
-                image = operator.real(column)
-            if np.isfinite(image).all() and np.abs(image).max() < _MODERATE and np.ptp(image) > 0:
-                columns, written = x.copy(), list(symbols)
-                columns[:, k], written[k] = image, operator.symbolic(symbol)
-                yield columns, written
+            for sign in (1, -1):
+                with np.errstate(all="ignore"):
+                    image = operator.real(sign * column)
+                if np.isfinite(image).all() and np.abs(image).max() < _MODERATE and np.ptp(image) > 0:
+                    columns, written = x.copy(), list(symbols)
+                    columns[:, k], written[k] = image, operator.symbolic(sign * symbol)
+                    yield columns, written
+                    break
 
 
 def _remainder(columns: np.ndarray) -> float:

@@ -26,6 +26,7 @@ EXACT_DATA = 1e-18
 EXACT_DEVIATION = 1e-7
 ROUNDING_FLOOR = 1e-26
 ERROR_BARS = 1.5
+WHOLE = 1.4  # times that: whole numbers are so much likelier that two standard errors are no objection
 CHANCE = 0.15
 SHARE = 0.2  # many denominators are tried, with and without pi: each may only have its share of the chance
 MOST_DIGITS = 6
@@ -75,6 +76,13 @@ def candidates(value: float, deviation: float) -> Iterator[Candidate]:
     if value and abs(value) < 1e3:
         yield from _fractions(value, deviation)
         yield from _multiples_of_pi(value, deviation)
+
+
+def whole(value: float, deviation: float) -> Iterator[Candidate]:
+    """The whole number next to it, zero excepted."""
+    near = round(value) if abs(value) < 1e3 else 0
+    if near and abs(near - value) <= deviation:
+        yield _decimal(float(near))
 
 
 def _decimal(value: float) -> Candidate:
@@ -127,7 +135,8 @@ def best_candidate(
         return Candidate(S.Zero, 0.0, 0.0, math.inf)
     if not math.isfinite(deviation):
         return None
-    offered = chain(multiples_of_known(value, deviation, known), candidates(value, deviation))
+    round_ones = chain(candidates(value, deviation), whole(value, WHOLE * deviation))
+    offered = chain(multiples_of_known(value, deviation, known), round_ones)
     notable = [candidate for candidate in offered if 2.0 * deviation <= chance * candidate.spacing]
     return min(notable, key=lambda candidate: candidate.cost, default=None)
 

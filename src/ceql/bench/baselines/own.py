@@ -105,4 +105,5 @@ def fitted(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], arguments: dict
     start = time.perf_counter()
     model.fit(frame, y)
     expression = model.sympy()
-    return Found(expression, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return Found(expression, seconds, front=tuple(formula.expression for formula in model.discovery_.front))
