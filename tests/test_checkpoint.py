@@ -38,6 +38,7 @@ from ceql.templates import Parameter, Template, Unknown
 from ceql.turns import Turns, TurnsState
 
 SMALL_ROUNDS = SearchSettings(round_size=48, chunk_size=24)
+SEARCHED = ("square", "div")  # without products nothing is proposed
 ALWAYS = 1e-9  # seconds between two checkpoints: every round gets one
 ROUNDS = {
     "template": 6,
@@ -53,6 +54,14 @@ def _exact() -> tuple[Dataset, Settings]:
 
 
 def _noisy() -> tuple[Dataset, Settings]:
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-2, 2, (60, 1))
+    y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_normal(60)
+    return Dataset.of(x, y), Settings(operators=SEARCHED, search=SMALL_ROUNDS)
+
+
+def _explained() -> tuple[Dataset, Settings]:
+    """A formula that needs no search leaves only noise."""
     rng = np.random.default_rng(1)
     x = rng.uniform(-2, 2, (60, 1))
     y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_normal(60)
@@ -91,7 +100,7 @@ def _long() -> tuple[Dataset, Settings]:
     rng = np.random.default_rng(6)
     x = rng.uniform(-2, 2, (450, 1))
     y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_normal(450)
-    return Dataset.of(x, y), Settings(operators=("mul", "div"), search=SMALL_ROUNDS)
+    return Dataset.of(x, y), Settings(operators=SEARCHED, search=SMALL_ROUNDS)
 
 
 def _guessed() -> tuple[Dataset, Settings]:
@@ -114,6 +123,7 @@ def _many_aims() -> tuple[Dataset, Settings]:
 PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "exact": _exact,
     "noisy": _noisy,
+    "explained": _explained,
     "template": _template,
     "many columns": _many_columns,
     "within a limit": _within_a_limit,
@@ -266,7 +276,9 @@ def test_stopped_after_any_round_it_goes_on_as_if_nothing_had_happened(undisturb
 def test_the_problems_are_of_all_kinds(undisturbed):
     outcomes = {name: undisturbed(name).found.outcome for name in PROBLEMS}
     assert outcomes["exact"] is outcomes["many columns"] is Outcome.EXACT
-    assert outcomes["noisy"] is Outcome.SETTLED
+    assert outcomes["noisy"] is outcomes["explained"] is Outcome.SETTLED
+    explained = [header_of(content)["rounds_explained"] for content in undisturbed("explained").versions]
+    assert max(explained) > 0
     assert outcomes["within a limit"] is Outcome.TOO_COMPLEX
     assert header_of(undisturbed("with a spare").versions[-1])["hunts"][0]["spare"] is not None
     assert len(header_of(undisturbed("exact").versions[-1])["hunts"]) > 1
@@ -374,7 +386,7 @@ def test_every_bit_of_a_hunt_survives(tmp_path_factory, seed, rows, known, n_edg
     founders = tuple(zip(masks(known), params(known), strict=True))
     archive, tried_closed_form = Archive(chunk, 5, 3, founders), bool(rng.random() < 0.5)
     hunt = HuntState(archive, keys[0], tried_closed_form, ContendersState(tuple(reduced), keys[1], 7), None, np.inf)
-    state = SearchState(TurnsState(3, 2, 1, (hunt, hunt)), 2048, 4, 5, 0.1)
+    state = SearchState(TurnsState(3, 2, 1, (hunt, hunt)), 2048, 4, 5, 6, 0.1)
     path = tmp_path_factory.mktemp("hunt") / "run.ckpt"
     path.write_bytes(to_bytes(state, {"columns": ["x1"]}))
     assert same(read_checkpoint(path)[0], state)

@@ -33,8 +33,8 @@ def searched(data: Dataset):
 def test_a_second_interrupt_keeps_what_is_drawn(noisy, monkeypatch, drawn):
     whole = Hunt.front
 
-    def cut(self, deadline):
-        for so_far in whole(self, deadline):
+    def cut(self, *arguments):
+        for so_far in whole(self, *arguments):
             yield so_far
             if len(so_far) == drawn:
                 interrupted()

@@ -31,7 +31,7 @@ from ceql.schedule import Chunk
 from ceql.search import Archive
 from ceql.turns import TurnsState
 
-FORMAT, VERSION = "ceql-checkpoint", 1
+FORMAT, VERSION = "ceql-checkpoint", 2
 _HEADER = "header"
 _UNREADABLE = (ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError, MemoryError)
 _UNREADABLE += (RecursionError, NotImplementedError, zipfile.BadZipFile, zlib.error)
@@ -81,6 +81,7 @@ class SearchState:
     started_before: int = 0  # starts of a search on few rows that gave way to this one; 0: nothing did
     rounds_beyond_limit: int = 0
     rounds_with_spare: int = 0
+    rounds_explained: int = 0
     seconds: float = 0.0
     ending: Ending | None = None
 
@@ -106,6 +107,7 @@ def to_bytes(state: SearchState, fingerprint: Fingerprint) -> bytes:
         "started_before": state.started_before,
         "rounds_beyond_limit": state.rounds_beyond_limit,
         "rounds_with_spare": state.rounds_with_spare,
+        "rounds_explained": state.rounds_explained,
         "turns": {"rounds": state.turns.rounds, "direct": state.turns.direct, "aside": state.turns.aside},
         "hunts": [_hunt_header(hunt) for hunt in state.turns.hunts],
         "ending": None if state.ending is None else _ending_header(state.ending),
@@ -221,6 +223,7 @@ def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SearchState
         int(header["started_before"]),
         int(header["rounds_beyond_limit"]),
         int(header["rounds_with_spare"]),
+        int(header["rounds_explained"]),
         float(header["seconds"]),
         None if header["ending"] is None else _ending(header["ending"], names),
     )

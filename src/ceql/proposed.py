@@ -48,7 +48,7 @@ class Proposed:
         if not _NOISE[0] < left < _NOISE[1]:
             return False
         values = best(self._few.x)
-        return look_like_noise(self._few.y - values, values, self._neighbours)
+        return bool(look_like_noise(self._few.y - values, values, self._neighbours))
 
     def drawn(self, deadline: float) -> Iterator[list[Formula]]:
         """The best of them, fitted to y, and a few with the full effort: one of these however late it is.

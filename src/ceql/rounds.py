@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -72,8 +73,8 @@ class Rounds:
         self._time_for_rounds = settings.time_limit - _reserve(settings, data)
         self._exact: list[Formula] = []
         self._proposed = Proposed(data, make_symbols(data.names), settings.constraints)
-        self._explained = False  # whether a proposed formula leaves only noise
-        self._since_explained = 0  # rounds
+        self._rounds_explained = kept.rounds_explained
+        self._explained = kept.rounds_explained > 0  # whether a proposed formula leaves only noise
 
     def run(self) -> Found:
         try:
@@ -109,7 +110,8 @@ class Rounds:
         return time.perf_counter() - self._begin
 
     def _state(self) -> SearchState:
-        return SearchState(self._turns.state, self._started_before, self._beyond_limit, self._with_spare, self._seconds)
+        rounds = self._beyond_limit, self._with_spare, self._rounds_explained
+        return SearchState(self._turns.state, self._started_before, *rounds, self._seconds)
 
     def _until_an_end(self) -> Outcome:
         while not self._starts or self._seconds <= self._time_for_rounds:
@@ -150,8 +152,8 @@ class Rounds:
     def _ended_by_itself(self) -> Outcome | None:
         self._beyond_limit += any(hunt.exceeds_limit for hunt in self._turns.hunts)
         self._with_spare += bool(self._turns.spares)
-        self._since_explained += self._explained
-        if self._since_explained > _ROUNDS_EXPLAINED:
+        self._rounds_explained += self._explained
+        if self._rounds_explained > _ROUNDS_EXPLAINED:
             return Outcome.SETTLED
         if self._turns.have_settled() or self._beyond_limit > _ROUNDS_BEYOND_LIMIT:
             return Outcome.SETTLED
@@ -159,18 +161,23 @@ class Rounds:
 
     def _shortcut(self) -> list[Formula]:
         """Other aims that may need no search, those with the fewest columns first: a few after every round."""
-        for hunt in () if self._explained else _fresh_aims(self._turns)[:_SHORTCUTS_A_ROUND]:
-            self._proposed.ask(self._main)
-            self._proposed.ask(hunt)
+        if self._explained:
+            return []
+        for hunt in _fresh_aims(self._turns)[:_SHORTCUTS_A_ROUND]:
             if found := hunt.closed_form():
                 return found
-        self._explained = self._explained or self._proposed.explain()
+        tried = [hunt for hunt in self._turns.hunts if hunt.tried_closed_form]
+        least_squares = self._reweighting is None  # which is what is proposed
+        for hunt in tried if least_squares and len(tried) > len(self._turns.mains) else []:
+            self._proposed.ask(hunt)
+        self._explained = self._proposed.explain()
         return []
 
     def _drawn(self, outcome: Outcome, stands_until: float) -> Found:
         left = self._settings.time_limit - self._seconds
-        deadline, soon = time.monotonic() + left, time.monotonic() + left / 2
-        proposed, are_all = _as_it_grows(self._proposals(soon))
+        deadline = time.monotonic() + left
+        soon = time.monotonic() + (0.0 if outcome is Outcome.INTERRUPTED else left / 2)
+        proposed, are_all = _as_it_grows(partial(self._proposals, soon))
         rival = min((criterion(formula, len(self._data.y)) for formula in proposed), default=np.inf)
         front, is_whole = _drawn(self._turns.mains, deadline, rival)
         if not (are_all and is_whole):
@@ -210,18 +217,18 @@ def _drawn(hunts: list[Hunt], deadline: float, rival: float) -> tuple[list[Formu
     outline where there are none; once more, and not even that."""
     fronts: list[list[Formula]] = []
     for hunt in hunts:
-        front, is_whole = _as_it_grows(hunt.front(deadline, rival))
+        front, is_whole = _as_it_grows(partial(hunt.front, deadline, rival))
         fronts.append(front)
         if not is_whole:
             return [formula for front in fronts for formula in front] or _quick_outline(hunts[0]), False
     return [formula for front in fronts for formula in front], True
 
 
-def _as_it_grows(growing: Iterator[list[Formula]]) -> tuple[list[Formula], bool]:
+def _as_it_grows(growing: Callable[[], Iterator[list[Formula]]]) -> tuple[list[Formula], bool]:
     """The last of these lists, and whether Ctrl-C has cut none off."""
     so_far: list[Formula] = []
     try:
-        for longer in growing:
+        for longer in growing():
             so_far = longer
     except KeyboardInterrupt:
         return so_far, False
