@@ -48,6 +48,12 @@ def test_a_gain_within_the_noise_does_not_buy_size():
     assert front[choose(front, "score", 100, 1.0)].loss == 1.00
 
 
+def test_few_rows_buy_less():
+    """Eight times better with two constants more: worth it among many rows, no more than chance among seven."""
+    front = pareto_front(front_of([1.5, 1.0, 0.12]), 7)
+    assert [front[choose(front, "best", rows, 1.0)].loss == 0.12 for rows in (40, 7)] == [True, False]
+
+
 def test_gains_are_drops_of_the_log_loss_per_node():
     front = pareto_front(front_of([np.e**2, 1.0]), 100)
     assert gains(front)[1] == pytest.approx(2.0 / (front[1].complexity - front[0].complexity))

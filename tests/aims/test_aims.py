@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ceql.aims import Aim, only, plain, towards, usable_targets, with_logs
+from ceql.aims import Aim, only, plain, sampled, towards, usable_targets, with_logs
 from ceql.aims.reduction import _steps
 from ceql.aims.targets import TARGETS
 from ceql.data import Dataset
@@ -100,3 +100,32 @@ def test_only_y_itself_is_direct():
     assert start.is_direct
     assert towards(start, by_name["y"]).is_direct
     assert not towards(start, by_name["1/y"]).is_direct
+
+
+def moved(aim: Aim, start: Aim, remade) -> np.ndarray:
+    """How far the values of the aim move with those it was made of, by a difference."""
+    step = 1e-5
+    return np.abs(remade(Aim(start.x, start.y + step, start.weight, start.symbols)).y - aim.y) / step
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_the_slope_of_a_target_says_how_far_noise_moves_it(target):
+    start = table(3)
+    start = Aim(start.x, np.abs(start.y) + 0.5, start.weight, start.symbols)
+    aim = towards(start, target)
+    slope = np.broadcast_to(aim.slope, ROWS)
+    np.testing.assert_allclose(slope, moved(aim, start, lambda base: towards(base, target)), rtol=1e-3)
+
+
+def test_the_slope_of_fewer_variables_says_it_too():
+    start = table(4)
+    for k, step in enumerate(_steps(start)):
+        slope = np.broadcast_to(step.slope, ROWS)
+        again = moved(step, start, lambda base, k=k: list(_steps(base))[k])
+        np.testing.assert_allclose(slope, again, rtol=1e-6)
+
+
+def test_a_sample_keeps_the_slopes_of_its_rows():
+    aim = towards(table(5), next(target for target in TARGETS if target.name == "exp y"))
+    few = sampled(aim, 10)
+    np.testing.assert_allclose(few.slope, few.y, rtol=1e-5)

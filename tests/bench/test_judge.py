@@ -89,6 +89,17 @@ def test_the_constants_of_a_law_are_free_and_no_others(name, text, right):
     assert verdict(name, text) == (False, right)
 
 
+def test_a_law_may_stand_anywhere_on_the_front():
+    problem = load_problem("hubble")
+    samples = sample(problem, 0)
+    worse, law = "70*D + 50", "71.2*D"
+    assert score(worse, problem, samples, (worse, law)).front_solution is True
+    assert score(worse, problem, samples, (worse,)).front_solution is False
+    assert score(law, problem, samples).front_solution is True
+    plain = small(load_problem("feynman_I_12_5"))
+    assert score("q2*Ef", plain, sample(plain, 0), ("q2*Ef",)).front_solution is None
+
+
 @given(st.floats(-25, 25), st.floats(-25, 25))
 @settings(max_examples=15, deadline=None)
 def test_verdicts_do_not_depend_on_units(shift, scale):

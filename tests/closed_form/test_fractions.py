@@ -122,3 +122,11 @@ def test_a_long_fraction_is_kept_in_case_nothing_shorter_is_found(monkeypatch):
     discovery = discover(Dataset.of(x, y), Settings(time_limit=60))
     assert discovery.outcome is Outcome.EXACT
     assert discovery.best.loss < 1e-20
+
+
+@pytest.mark.parametrize("function", [np.tanh, lambda z: 1 / (np.exp(z) + 1), lambda z: 2.5 / (1 - 0.3 * np.exp(-z))])
+def test_an_exponential_may_fall_where_it_would_grow_too_large(function):
+    x = np.random.default_rng(0).uniform(0.05, 20, (300, 1))
+    discovery = discover(Dataset.of(x, function(x[:, 0])), Settings(time_limit=20))
+    assert discovery.outcome is Outcome.EXACT
+    assert discovery.starts == 0

@@ -131,3 +131,38 @@ def test_noise_leaves_the_formula_among_the_proposals(expression):
     assert min(errors) < 0.02
     model = CEQLRegressor(time_limit=0.5, verbose=False).fit(x, noisy)
     assert np.abs(model.predict(fresh) / values(expression, fresh) - 1).max() < 0.05
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [(A * B + C) / (1 + 0.7 * B), (A + B * C) / (1 + 0.5 * C), A / (B * C + 1.5)],
+)
+def test_fractions_are_among_the_proposals(expression):
+    x = table(1.0, 5.0, n=1000)
+    y = values(expression, x)
+    noisy = y + 0.01 * np.sqrt(np.mean(y**2)) * np.random.default_rng(2).standard_normal(len(y))
+    fresh = table(1.0, 5.0, seed=1)
+    truth = values(expression, fresh)
+    errors = [np.abs(values(found, fresh) / truth - 1).max() for found in proposals(x, noisy, SYMBOLS, ())]
+    assert min(errors) < 0.05
+
+
+def test_rows_count_as_far_as_noise_leaves_them_alone():
+    """The reciprocal of noisy values says little where they are small."""
+    x = table(1.0, 5.0, n=1000)
+    y = values(1 / (0.3 * A**2 + 0.1 * B), x)
+    noisy = y + 0.05 * np.sqrt(np.mean(y**2)) * np.random.default_rng(2).standard_normal(len(y))
+    fresh = table(1.0, 5.0, seed=1)
+    truth = values(0.3 * A**2 + 0.1 * B, fresh)
+
+    def least_error(spread) -> float:
+        return min(
+            np.abs(values(found, fresh) / truth - 1).max() for found in proposals(x, 1 / noisy, SYMBOLS, (), spread)
+        )
+
+    assert 2 * least_error(1 / noisy**2) < least_error(1.0)
+
+
+def test_rows_without_a_meaningful_spread_are_left_out():
+    x = table(1.0, 5.0, n=50)
+    assert proposals(x, values(A * B, x), SYMBOLS, (), np.full(50, np.nan)) == []
