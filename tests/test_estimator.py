@@ -168,7 +168,7 @@ def test_the_time_limit_includes_the_finishing(monkeypatch):
     seen = {}
     draw = Hunt.front
 
-    def front(self, deadline=np.inf):
+    def front(self, deadline=np.inf, *_):
         seen["left"] = deadline - time.monotonic()
         return draw(self, deadline)
 

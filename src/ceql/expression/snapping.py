@@ -26,7 +26,9 @@ EXACT_DATA = 1e-18
 EXACT_DEVIATION = 1e-7
 ROUNDING_FLOOR = 1e-26
 ERROR_BARS = 1.5
-WHOLE = 1.4  # times that: whole numbers are so much likelier that two standard errors are no objection
+# Whole numbers are so much likelier that two standard errors are no objection, if that is a small part of the way to
+# the next.
+WHOLE, WHOLE_CHANCE = 1.4, 0.05
 CHANCE = 0.15
 SHARE = 0.2  # many denominators are tried, with and without pi: each may only have its share of the chance
 MOST_DIGITS = 6
@@ -80,7 +82,7 @@ def candidates(value: float, deviation: float) -> Iterator[Candidate]:
 
 def whole(value: float, deviation: float) -> Iterator[Candidate]:
     """The whole number next to it, zero excepted."""
-    near = round(value) if abs(value) < 1e3 else 0
+    near = round(value) if abs(value) < 1e3 and 2.0 * deviation <= WHOLE_CHANCE else 0
     if near and abs(near - value) <= deviation:
         yield _decimal(float(near))
 
