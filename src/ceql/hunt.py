@@ -35,8 +35,8 @@ _FRACTIONS_NEED = {"mul", "div"}
 _IN_FRACTIONS = ("cos", "sin", "exp")
 _IN_CLOSED_FORM = ("sqrt", "log", "sin", "cos", "exp")
 _SHORT_FRACTION = 14  # terms, above and below the line together
-_BEYOND_DOUBT = 1e-24  # loss of an exact formula, as a share of the mean square of y
-_DIGITS, _JUDGED_ROWS = 1e-10, 2000  # its typical relative error, on so many rows
+_BEYOND_DOUBT, _ROUNDING = 1e-24, 1e-30  # most and usual loss of an exact formula, in mean squares of y
+_DIGITS, _NEARLY_ALL, _JUDGED_ROWS = 3e-11, 0.95, 2000  # its relative error in half, and that share, of so many rows
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
 _DRAWN_ANYWAY = 8  # formulas that a front gets however late it is
@@ -215,7 +215,11 @@ class Hunt:
 
     def _exact(self, found: Any) -> Formula | None:
         """The formula for y that this expression for the aim leads to, if it is exact and not too large."""
-        formula = polish(self.aim.back(found), self.data, self.symbols, self.constraints)
+        raw = self.aim.back(found)
+        few = self.data.thinned(_JUDGED_ROWS)
+        if float(np.nansum(Formula(raw, self.symbols, np.inf)(few.x) * few.y)) < 0.0:
+            raw = -raw  # a square does not tell the sign
+        formula = polish(raw, self.data, self.symbols, self.constraints)
         if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
             return None
         return formula if self._is_beyond_doubt(formula) else None
@@ -227,9 +231,10 @@ class Hunt:
             return False
         few = self.data.thinned(_JUDGED_ROWS)
         apart = np.abs(formula(few.x) - few.y)
+        share = formula.loss / mean_square(self.data.y, self.data.weight)
         # Where y spans decades, a term that matters for small values only hardly shows in the mean.
-        typical = float(np.median(apart / np.maximum(np.abs(few.y), 1e-300)))
-        if typical <= _DIGITS and formula.loss <= _BEYOND_DOUBT * mean_square(self.data.y, self.data.weight):
+        typical, of_nearly_all = np.quantile(apart / np.maximum(np.abs(few.y), 1e-300), (0.5, _NEARLY_ALL))
+        if share <= _BEYOND_DOUBT and typical <= _DIGITS and (of_nearly_all <= _DIGITS or share <= _ROUNDING):
             return True
         if self.spare is None or formula.loss < self.spare.loss:
             self.spare = formula

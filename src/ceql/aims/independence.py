@@ -163,10 +163,15 @@ def connection_within(values: np.ndarray, column: np.ndarray, order: np.ndarray,
     """The same among rows that are neighbours in that order, all groups taken together."""
     n = len(order) // group
     a = _ranks(values[order[: n * group]].reshape(n, group))
-    b = _ranks(column[order[: n * group]].reshape(n, group))
+    rows = column[order[: n * group]].reshape(n, group)
+    b = _ranks(rows)
+    kinds = [b, _folded(b)]
+    if column.min() < 0.0 < column.max():
+        # Neither shows what is large at middle sizes of either sign.
+        kinds += [_ranks(np.abs(rows)), _folded(_ranks(np.abs(rows)))]
     strongest = 0.0
     for f in (a, _folded(a)):
-        for g in (b, _folded(b)):
+        for g in kinds:
             z = np.sqrt(group - 1) * np.mean(f * g, axis=1) if group > 1 else np.zeros(n)
             strongest = max(strongest, abs(float(z.sum())) / np.sqrt(n))
             if n > 1:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ceql.expression.squares import signed_root
 from ceql.operators import get
 
 
@@ -27,6 +28,10 @@ def _of_one_sign(y: np.ndarray) -> bool:
     return bool((y >= 0).all() or (y <= 0).all())
 
 
+def _of_both_signs(y: np.ndarray) -> bool:
+    return not _of_one_sign(y)
+
+
 def _sign(y: np.ndarray) -> int:
     return 1 if y.sum() >= 0 else -1
 
@@ -34,6 +39,8 @@ def _sign(y: np.ndarray) -> int:
 TARGETS = (
     Target("y", (), lambda y: True, lambda y: y, lambda expression, y: expression),
     Target("y^2", ("sqrt",), _of_one_sign, np.square, lambda e, y: _sign(y) * get("sqrt").symbolic(e)),
+    # A relativistic (x - u*t)/sqrt(1 - u**2) has both signs: the numerator is a square then, and its root has them too.
+    Target("y^2, signed", ("sqrt", "div"), _of_both_signs, np.square, lambda e, y: signed_root(e)),
     Target(
         "log y",
         ("exp",),
