@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ceql.aims import plain, reduced, relevant, smooth_error
+from ceql.aims import independent_parts, plain, reduced, relevant, smooth_error
 from ceql.aims.smoothness import distances, on_circle, unexplained, unexplained_by_neighbour
 from ceql.data import Dataset
 from ceql.formula import make_symbols
@@ -93,3 +93,14 @@ def test_the_smooth_error_is_no_less_than_the_noise():
     aim = aim_at(lambda a, b: a * b, columns=2, noise=0.1)
     assert 0.003 < smooth_error(aim) < 0.1
     assert smooth_error(aim_at(lambda a, b: a * b, columns=2)) < 1e-3
+
+
+def test_differences_of_columns_of_both_signs_are_no_products():
+    rng = np.random.default_rng(0)
+    size = np.exp(rng.uniform(0, np.log(10), (2000, 6)))
+    x = np.column_stack([np.exp(rng.uniform(0, 5, 2000)), rng.choice([-1, 1], size.shape) * size])
+    y = x[:, 0] / ((x[:, 1] - x[:, 2]) ** 2 + (x[:, 3] - x[:, 4]) ** 2 + (x[:, 5] - x[:, 6]) ** 2)
+    names = tuple("mabcdef")
+    parts = independent_parts(plain(Dataset.of(pd.DataFrame(x, columns=list(names)), y), make_symbols(names)))
+    _, a, b, c, d, e, f = make_symbols(names)
+    assert {abs(symbol) for symbol in parts[-1].symbols} == {abs(a - b), abs(c - d), abs(e - f)}
