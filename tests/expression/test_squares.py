@@ -37,8 +37,10 @@ def test_what_is_no_square_has_none(expression):
     assert root_of_square(expression, list(SYMBOLS)) is None
 
 
-def test_a_fraction_keeps_the_sign_of_its_square_part():
-    root = signed_root((0.25 * X**2 - 0.5 * X * U * T + 0.25 * U**2 * T**2) / (1.5 - U**2))
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_fraction_keeps_the_sign_of_its_square_part(sign):
+    above, below = 0.25 * X**2 - 0.5 * X * U * T + 0.25 * U**2 * T**2, 1.5 - U**2
+    root = signed_root(sympy.expand(sign * above) / sympy.expand(sign * below))
     truth = 0.5 * (X - U * T) / sympy.sqrt(1.5 - U**2)
     assert min(np.abs(values(root) - sign * values(truth)).max() for sign in (1, -1)) < 1e-12
 

@@ -13,12 +13,12 @@ def signed_root(expr: Expr) -> Expr:
     """A root of a fraction whose numerator or denominator may be the square of a polynomial, which keeps its sign."""
     above, below = expr.as_numer_denom()
     symbols = sorted(expr.free_symbols, key=lambda symbol: symbol.name)
-    return _root(above, symbols) / _root(below, symbols)
-
-
-def _root(part: Expr, symbols: list[Symbol]) -> Expr:
-    root = root_of_square(part, symbols)
-    return sqrt(part) if root is None else root
+    for sign in (1, -1):  # both parts may be negative
+        roots = [root_of_square(sign * part, symbols) for part in (above, below)]
+        if any(root is not None for root in roots):
+            over, under = (sqrt(sign * part) if r is None else r for part, r in zip((above, below), roots, strict=True))
+            return over / under
+    return sqrt(expr)
 
 
 def root_of_square(expr: Expr, symbols: list[Symbol]) -> Expr | None:
