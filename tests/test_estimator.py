@@ -19,7 +19,7 @@ from ceql.bench.problems import load_problem, sample
 from ceql.discovery import Outcome
 from ceql.expression import compile_numpy, is_exact, parse_formula
 from ceql.expression.decimals import significant_digits
-from ceql.formula import make_symbols
+from ceql.formula import make_symbols, values_of
 from ceql.hunt import Hunt
 
 
@@ -299,3 +299,11 @@ def test_ctrl_c_keeps_what_was_found():
     name, rows = output.split()
     assert name == "INTERRUPTED"
     assert int(rows) >= 1
+
+
+@pytest.mark.parametrize("factor", [sympy.I, sympy.zoo, sympy.nan, sympy.oo])
+def test_an_unfinished_expression_that_is_no_real_formula_has_no_values(factor):
+    x = make_symbols(("x",))
+    assert values_of(factor * x[0], x, np.ones((3, 1))) is None
+    assert values_of(1 / (x[0] - 1), x, np.ones((3, 1))) is None
+    assert list(values_of(2 * x[0], x, np.ones((3, 1)))) == [2.0, 2.0, 2.0]

@@ -96,6 +96,14 @@ def mean_square(residual: np.ndarray, weight: np.ndarray) -> float:
         return float(np.mean(weight * residual**2))
 
 
+def values_of(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...], x: np.ndarray) -> np.ndarray | None:
+    """The values of an unfinished expression; None where it is no real formula or has no value in some row."""
+    if not _is_real(expression):
+        return None
+    values = Formula(expression, symbols, np.inf)(x)
+    return values if np.isfinite(values).all() else None
+
+
 @one_thread
 def polish(
     raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
@@ -185,7 +193,7 @@ def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...]
 
 def _is_usable(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> bool:
     """Real, finite and defined at every training point, before any effort is spent on it."""
-    return _is_real(raw) and bool(np.isfinite(Formula(raw, symbols, np.inf)(data.x)).all())
+    return values_of(raw, symbols, data.x) is not None
 
 
 def _is_real(expression: sympy.Expr) -> bool:

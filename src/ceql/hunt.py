@@ -22,7 +22,7 @@ from ceql.engine.record import network_tape
 from ceql.expression.embedding import embed
 from ceql.expression.extract import in_units, upright
 from ceql.expression.glance import short_text
-from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
+from ceql.formula import Formula, make_symbols, mean_square, polish, sketch, values_of
 from ceql.network import Network, Searchable
 from ceql.pruning import Reduced, eliminate
 from ceql.residuals import look_like_noise, neighbours
@@ -217,7 +217,8 @@ class Hunt:
         """The formula for y that this expression for the aim leads to, if it is exact and not too large."""
         raw = self.aim.back(found)
         few = self.data.thinned(_JUDGED_ROWS)
-        if float(np.nansum(Formula(raw, self.symbols, np.inf)(few.x) * few.y)) < 0.0:
+        values = values_of(raw, self.symbols, few.x)
+        if values is not None and float(values @ few.y) < 0.0:
             raw = -raw  # a square does not tell the sign
         formula = polish(raw, self.data, self.symbols, self.constraints)
         if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:

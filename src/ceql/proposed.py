@@ -14,7 +14,7 @@ import numpy as np
 
 from ceql.constraints import Constraints
 from ceql.data import Dataset
-from ceql.formula import Formula, mean_square, polish, sketch
+from ceql.formula import Formula, mean_square, polish, sketch, values_of
 from ceql.hunt import Hunt
 from ceql.residuals import look_like_noise, neighbours
 from ceql.selection import criterion
@@ -75,8 +75,8 @@ class Proposed:
         return neighbours(self._few.x)
 
     def _rank(self, expression: Any) -> None:
-        values = Formula(expression, self._symbols, np.inf)(self._few.x)
-        if np.isfinite(values).all():
+        values = values_of(expression, self._symbols, self._few.x)
+        if values is not None:
             formula = Formula(expression, self._symbols, mean_square(values - self._few.y, self._few.weight))
             self._ranked[expression] = self._criterion(formula), formula
 
