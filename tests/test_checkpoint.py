@@ -63,8 +63,8 @@ def _noisy() -> tuple[Dataset, Settings]:
 def _explained() -> tuple[Dataset, Settings]:
     """A formula that needs no search leaves only noise."""
     rng = np.random.default_rng(1)
-    x = rng.uniform(-2, 2, (60, 1))
-    y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_normal(60)
+    x = rng.uniform(-2, 2, (120, 1))
+    y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_normal(120)
     return Dataset.of(x, y), Settings(operators=("mul", "div"), search=SMALL_ROUNDS)
 
 

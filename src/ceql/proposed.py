@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ceql.aims import Aim
 from ceql.constraints import Constraints
 from ceql.data import Dataset
 from ceql.formula import Formula, mean_square, polish, sketch, values_of
@@ -20,9 +21,11 @@ from ceql.residuals import look_like_noise, neighbours
 from ceql.selection import criterion
 
 _SKETCHED = 12  # of those that look best
-_POLISHED = 2  # of these
+_POLISHED = 4  # of these: constants that become whole numbers may turn the order round
 _LOOKED_AT = 2000  # rows
 _NOISE = 1e-6, 0.5  # size of what is left of y, as a share of its own, that may be noise
+_FEWEST_ROWS = 100  # in which noise can be told from what a formula fails to say
+_LEEWAY = 1.5  # a smooth function is judged on few rows
 
 
 class Proposed:
@@ -30,25 +33,30 @@ class Proposed:
 
     def __init__(self, data: Dataset, symbols: tuple[Any, ...], constraints: Constraints) -> None:
         self._data, self._few, self._symbols, self._constraints = data, data.thinned(_LOOKED_AT), symbols, constraints
-        self._asked: set[int] = set()
+        self._asked: set[Aim] = set()
         self._ranked: dict[Any, tuple[float, Formula]] = {}
 
     def ask(self, hunt: Hunt) -> None:
-        if id(hunt.whole) not in self._asked:
-            self._asked.add(id(hunt.whole))
+        if hunt.whole not in self._asked:
+            self._asked.add(hunt.whole)
             for expression in hunt.proposals():
                 self._rank(expression)
 
-    def explain(self) -> bool:
-        """Whether nothing but noise is left of y beside the best of them."""
-        if not self._ranked:
+    def explain(self, main: Hunt, noise_at_most: float) -> bool:
+        """Whether nothing but noise is left of y beside the best of them.
+
+        Few rows do not tell, and `noise_at_most` says what a smooth function leaves, in the units of the main hunt.
+        """
+        if not self._ranked or len(self._few.y) < _FEWEST_ROWS:
             return False
         _, best = min(self._ranked.values(), key=lambda pair: pair[0])
-        left = np.sqrt(best.loss / mean_square(self._few.y, self._few.weight))
-        if not _NOISE[0] < left < _NOISE[1]:
-            return False
         values = best(self._few.x)
-        return bool(look_like_noise(self._few.y - values, values, self._neighbours))
+        left = self._few.y - values
+        share = np.sqrt(best.loss / mean_square(self._few.y, self._few.weight))
+        weight = self._few.weight / (1.0 + (self._few.y / main.scaling.y) ** 2)
+        if not _NOISE[0] < share < _NOISE[1] or mean_square(left / main.scaling.y, weight) > _LEEWAY * noise_at_most:
+            return False
+        return bool(look_like_noise(left, values, self._neighbours))
 
     def drawn(self, deadline: float) -> Iterator[list[Formula]]:
         """The best of them, fitted to y, and a few with the full effort: one of these however late it is.

@@ -170,7 +170,9 @@ class Rounds:
         least_squares = self._reweighting is None  # which is what is proposed
         for hunt in tried if least_squares and len(tried) > len(self._turns.mains) else []:
             self._proposed.ask(hunt)
-        self._explained = self._proposed.explain()
+        self._explained = self._proposed.explain(self._main, self._turns.noise_at_most)
+        if self._explained:  # so that what may be even better is not left to the last moment
+            self._ask_everybody((self._time_for_rounds - self._seconds) / 2)
         return []
 
     def _drawn(self, outcome: Outcome, stands_until: float) -> Found:
@@ -185,13 +187,18 @@ class Rounds:
         return self._found(front + proposed, outcome, stands_until)
 
     def _proposals(self, deadline: float) -> Iterator[list[Formula]]:
-        """Formulas for noisy data that need no search: for y itself, and for other aims as long as there is time."""
+        """Formulas for noisy data that need no search."""
+        self._ask_everybody(deadline - time.monotonic())
+        yield from self._proposed.drawn(deadline)
+
+    def _ask_everybody(self, seconds: float) -> None:
+        """For y itself, and for other aims as long as there is time."""
+        late = time.monotonic() + seconds
         others = sorted(self._turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])
         for hunt in (self._main, *others[:_ASKED]):
             self._proposed.ask(hunt)
-            if time.monotonic() > deadline:
+            if time.monotonic() > late:
                 break
-        yield from self._proposed.drawn(deadline)
 
     def _found(self, formulas: list[Formula], outcome: Outcome, stands_until: float) -> Found:
         return Found(formulas, outcome, self._starts, 0.0, len(self._main.samples.y), stands_until)

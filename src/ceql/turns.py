@@ -68,7 +68,7 @@ class Turns:
         self._asides: Iterator[Hunt] | None = None
         self.rounds = self._direct_turns = self._aside_turns = 0
         self._has_asides = aside
-        self._noise_at_most = smooth_error(few)
+        self.noise_at_most = smooth_error(few)  # in the weighted and scaled units of a main hunt's misfit
 
     def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
         """Goes on with other weights of the rows; hunts yet to be made take them over from the first."""
@@ -79,7 +79,7 @@ class Turns:
     def sees_noise(self) -> bool:
         """Whether larger fits have stopped being better, and no smooth function is better than they are."""
         best = min(float(main.archive.chunk.misfit.min(initial=np.inf)) for main in self.mains)
-        return best <= self._noise_at_most and any(main.sees_noise() for main in self.mains)
+        return best <= self.noise_at_most and any(main.sees_noise() for main in self.mains)
 
     @property
     def spares(self) -> list[Formula]:
@@ -148,7 +148,7 @@ class Turns:
         shorter = _in_fewer_variables(aim)
         if not shorter:
             return cycle(self._made(_variants(aim, self._operators)))
-        self._noise_at_most = min(self._noise_at_most, smooth_error(shorter[0]))
+        self.noise_at_most = min(self.noise_at_most, smooth_error(shorter[0]))
         first = self._made(shorter)
         rest = self._made(v for base in (*shorter, aim) for v in _variants(base, self._operators))
         return _alternating(cycle(first), cycle(rest))
