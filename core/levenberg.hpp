@@ -22,11 +22,26 @@ struct Normal {
 
 inline int round_up(int x, int to) { return (x + to - 1) / to * to; }
 
-// normal += columns' * columns over one block; the residual is the last column.
-template <class T> void gather_normal(const Normal &normal, const T *columns, int n) {
+// Whether one of the columns from `first` is more than zeros: its parameter moves an output, or it is the
+// residual.
+template <class T, int count> bool any_moves(const Program<T> &p, uint64_t outputs, int first) {
+    for (int k = first; k < first + count; ++k)
+        if (k >= p.n_params || (p.moved[k] & outputs))
+            return true;
+    return false;
+}
+
+// normal += columns' * columns over one block; the residual is the last column. A penalty depends on few
+// parameters.
+template <class T>
+void gather_normal(const Program<T> &p, uint64_t outputs, const Normal &normal, const T *columns, int n) {
     constexpr int w = lane_count<T>;
-    for (int i = 0; i < normal.columns; i += tile_rows)
+    for (int i = 0; i < normal.n; i += tile_rows) {
+        if (!any_moves<T, tile_rows>(p, outputs, i))
+            continue;
         for (int j = i / tile * tile; j < normal.columns; j += tile) {
+            if (!any_moves<T, tile>(p, outputs, j))
+                continue;
             Lane<T> s[tile_rows][tile] = {};
             const T *a = columns + size_t(i) * block_size<T>, *b = columns + size_t(j) * block_size<T>;
             for (int k = 0; k < n; k += w) {
@@ -39,11 +54,15 @@ template <class T> void gather_normal(const Normal &normal, const T *columns, in
                         s[u][v] += left * right[v];
                 }
             }
+            T total[tile_rows][tile];
+            for (int u = 0; u < tile_rows; ++u)
+                sums<T, tile>(s[u], total[u]);
             for (int u = 0; u < tile_rows && i + u < normal.n; ++u)
                 for (int v = 0; v < tile && j + v < normal.columns; ++v)
                     if (j + v >= i + u)
-                        normal.row(i + u)[j + v] += double(sum<T>(s[u][v]));
+                        normal.row(i + u)[j + v] += double(total[u][v]);
         }
+    }
 }
 
 template <class T> bool any_nonzero(const T *x, int n) {
@@ -53,7 +72,8 @@ template <class T> bool any_nonzero(const T *x, int n) {
     return false;
 }
 
-// Fills the normal equations at `params`. Returns false when a value is not finite.
+// Fills the normal equations at `params`, where the model was evaluated last: a single block's values and
+// derivatives are still there. Returns false when a value is not finite.
 template <class T>
 bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *columns, const Normal &normal) {
     constexpr int w = lane_count<T>;
@@ -66,7 +86,8 @@ bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *colum
         const int n = enter_block<T>(p, fit.data, start), n_true = true_samples<T>(fit.data, start, n);
         if (is_stopped<T>(fit))
             return false;
-        forward<T, true>(p, n);
+        if (!fit.one_block)
+            forward<T, true>(p, n);
         for (int k = 0; k < p.n_outputs; ++k) {
             const T *value = p.value[p.outputs[k]];
             if (k > 0 && !any_nonzero<T>(value, n_true))
@@ -88,7 +109,7 @@ bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *colum
                 }
             }
             backward_jacobian<T>(p, k, n, columns);
-            gather_normal<T>(normal, columns, n);
+            gather_normal<T>(p, uint64_t(1) << k, normal, columns, n);
         }
     }
     bool finite = true;
@@ -100,8 +121,35 @@ bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *colum
     return finite;
 }
 
-// Solves (J'J + damping * diagonal) step = -J'r for the free parameters by elimination on a copy. Elements
-// left of the diagonal are never read, so whole lanes may be updated.
+// Makes `copy` upper triangular, or says that it is singular. Elements left of the diagonal are never read,
+// so whole lanes may be updated. Of short rows the lanes are counted when this is compiled; 0 is any number.
+template <int counted> inline bool eliminate(const Normal &normal, double *copy) {
+    constexpr int w = lane_count<double>;
+    const int n = normal.n, pitch = normal.pitch, lanes = counted > 0 ? counted : pitch / w;
+    for (int k = 0; k < n; ++k) {
+        const double *pivot_row = copy + size_t(k) * pitch;
+        const double pivot = pivot_row[k];
+        if (is_singular(pivot, normal.row(k)[k]))
+            return false;
+        const double inverse = 1.0 / pivot;
+        for (int first = 0; first < lanes; ++first) {
+            const int last_row = n < (first + 1) * w ? n : (first + 1) * w;
+            for (int i = k + 1 > first * w ? k + 1 : first * w; i < last_row; ++i) {
+                const double f = pivot_row[i] * inverse;
+                if (f == 0.0)
+                    continue;
+                const Lane<double> factor = splat<double>(f);
+                double *row = copy + size_t(i) * pitch;
+                for (int l = first; l < lanes; ++l)
+                    store<double>(row + l * w,
+                                  load<double>(row + l * w) - factor * load<double>(pivot_row + l * w));
+            }
+        }
+    }
+    return true;
+}
+
+// Solves (J'J + damping * diagonal) step = -J'r for the free parameters by elimination on a copy.
 inline bool solve(const Normal &normal, double damping, const double *diagonal, const uint8_t *held,
                   double *copy, double *step) {
     constexpr int w = lane_count<double>;
@@ -118,22 +166,13 @@ inline bool solve(const Normal &normal, double damping, const double *diagonal, 
             row[j] = 0.0;
         row[k] = 1.0;
     }
-    for (int k = 0; k < n; ++k) {
-        const double *pivot_row = copy + size_t(k) * pitch;
-        const double pivot = pivot_row[k];
-        if (is_singular(pivot, normal.row(k)[k]))
-            return false;
-        const double inverse = 1.0 / pivot;
-        for (int i = k + 1; i < n; ++i) {
-            const double f = pivot_row[i] * inverse;
-            if (f == 0.0)
-                continue;
-            const Lane<double> factor = splat<double>(f);
-            double *row = copy + size_t(i) * pitch;
-            for (int j = i / w * w; j <= n; j += w)
-                store<double>(row + j, load<double>(row + j) - factor * load<double>(pivot_row + j));
-        }
-    }
+    const int lanes = pitch / w;
+    if (!(lanes == 1   ? eliminate<1>(normal, copy)
+          : lanes == 2 ? eliminate<2>(normal, copy)
+          : lanes == 3 ? eliminate<3>(normal, copy)
+          : lanes == 4 ? eliminate<4>(normal, copy)
+                       : eliminate<0>(normal, copy)))
+        return false;
     for (int k = n - 1; k >= 0; --k) {
         const double *row = copy + size_t(k) * pitch;
         double s = -row[n];
@@ -162,7 +201,7 @@ void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penaltie
     for (int64_t i = 0; i < data.padded; ++i)
         root_weight[i] = std::sqrt(data.weight[i]);
 
-    Loss loss = evaluate<T>(fit, fit.params);
+    Loss loss = evaluate_for_slopes<T>(fit, fit.params);
     fit.stop = &stop;
     Damping rule = {options.damping, 2.0, 0};
     bool fresh = false;
@@ -200,7 +239,7 @@ void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penaltie
             trial[k] = smaller(larger(fit.params[k] + step[k], fit.lower[k]), fit.upper[k]);
             promised += held[k] ? 0.0 : step[k] * (rule.damping * diagonal[k] * step[k] - normal.row(k)[n]);
         }
-        const Loss next = evaluate<T>(fit, trial);
+        const Loss next = evaluate_for_slopes<T>(fit, trial);
         if (is_finite(next.total) && next.total < loss.total) {
             after_success(rule, options, loss, next, promised);
             loss = next;

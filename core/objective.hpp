@@ -13,13 +13,15 @@ template <class T> struct Fit {
     double *params, *ridge, *lower, *upper;
     double lasso, aux_weight; // aux_weight is per sample
     const std::atomic<int32_t> *stop;
+    bool one_block; // all samples fit into one
 };
 
 template <class T>
 Fit<T> open_fit(const TapeView &tape, const DataView<T> &data, const Penalties &penalties, const Start &start,
                 Arena &arena) {
     Fit<T> fit = {
-        build<T>(tape, start.mask, arena), data, 0, nullptr, nullptr, nullptr, nullptr, 0, 0, nullptr};
+        build<T>(tape, start.mask, arena), data, 0, nullptr, nullptr, nullptr, nullptr, 0, 0, nullptr,
+        data.padded <= block_size<T>};
     fit.n = fit.program.n_params;
     fit.params = take<double>(arena, fit.n);
     fit.ridge = take<double>(arena, fit.n);
@@ -108,7 +110,7 @@ template <class T> bool is_stopped(const Fit<T> &fit) {
 }
 
 // A NaN or an infinity anywhere in the values ends in the sum, so one look at the loss is enough.
-template <class T> Loss evaluate(Fit<T> &fit, const double *params) {
+template <class T, bool derivatives = false> Loss evaluate(Fit<T> &fit, const double *params) {
     Program<T> &p = fit.program;
     set_parameters<T>(p, params);
     Loss loss = {0, 0};
@@ -117,7 +119,7 @@ template <class T> Loss evaluate(Fit<T> &fit, const double *params) {
         const int n = enter_block<T>(p, fit.data, start);
         if (is_stopped<T>(fit))
             return {INFINITY, INFINITY};
-        forward<T, false>(p, n);
+        forward<T, derivatives>(p, n);
         loss.misfit +=
             weighted_squares<T>(p.value[p.outputs[0]], fit.data.y + start, fit.data.weight + start, n);
         for (int k = 1; k < p.n_outputs; ++k)
@@ -126,6 +128,11 @@ template <class T> Loss evaluate(Fit<T> &fit, const double *params) {
     loss.total = loss.misfit + ridge_penalty<T>(fit, params) + lasso_penalty<T>(fit, params, nullptr) +
                  fit.aux_weight * aux;
     return loss;
+}
+
+// Leaves the derivatives behind where they will still be there when they are asked for.
+template <class T> Loss evaluate_for_slopes(Fit<T> &fit, const double *params) {
+    return fit.one_block ? evaluate<T, true>(fit, params) : evaluate<T, false>(fit, params);
 }
 
 template <class T> Loss evaluate_with_gradient(Fit<T> &fit, const double *params, double *gradient) {

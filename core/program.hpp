@@ -202,7 +202,7 @@ template <class T> void backward_jacobian(Program<T> &p, int output, int n, T *j
     constexpr int w = lane_count<T>;
     const uint64_t bit = uint64_t(1) << output;
     for (int k = 0; k < p.n_params; ++k)
-        if (output != 0 || !p.reached[k])
+        if (output != 0 || !(p.moved[k] & 1))
             fill_zero(jacobian + size_t(k) * block_size<T>, n);
     for (int k = p.n_instructions - 1; k >= 0; --k) {
         const Instruction &in = p.instructions[k];

@@ -83,6 +83,29 @@ def test_the_objective_never_rises(seed, penalty):
         before = result.objective
 
 
+@pytest.mark.parametrize("single", [False, True])
+def test_repeated_samples_change_nothing(instruction_set, single):
+    # few samples are kept between the passes and many are not; penalties and the misfit are means over them
+    library = {"square": 1, "mul": 2, "div": 2, "log": 1, "sqrt": 1, "exp": 1, "sin": 1}
+    network = Network(2, (library,) * 2, "all", True)
+    rng = np.random.default_rng(4)
+    masks, params = network.smoothing_mask(draw(network, 64, rng)), rng.normal(0, 0.7, (64, network.n_params))
+    x = rng.uniform(-2, 2, (100, 2))
+    y = x[:, 0] / (x[:, 1] ** 2 + 1)
+    penalties = fit.Penalties(ridge=np.where(network.is_imaginary, 1e-3, 0.0), aux=1e-2)
+
+    def after_two_steps(times: int) -> fit.Fits:
+        samples = fit.Samples.of(np.tile(x, (times, 1)), np.tile(y, times), single_precision=single)
+        return fit.levenberg(network_tape(network), samples, params, masks, fit.Levenberg(2), penalties)
+
+    once, thrice = after_two_steps(1), after_two_steps(3)
+    good = np.isfinite(once.objective)
+    assert good.sum() > 32
+    close = np.isclose(once.objective, thrice.objective, rtol=1e-2 if single else 1e-8)
+    assert np.mean(close[good]) > (0.9 if single else 0.97)  # a step that hardly helps may be taken by one alone
+    assert np.array_equal(good, np.isfinite(thrice.objective))
+
+
 def test_bounds_are_respected_and_reached():
     builder = TapeBuilder(1)
     p, q = builder.parameter(-1.0, 1.0), builder.parameter(0.5, 2.0)
