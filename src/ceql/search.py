@@ -87,8 +87,9 @@ def propose(
     edges = draw(network, count - n_mutants, rng, settings.prior)
     params = rng.normal(0.0, settings.start_scale, (count, network.n_params))
     spread = rng.random((count, 1)) < settings.oscillating
-    decades = np.exp(rng.uniform(0.0, np.log(settings.fastest), (count, network.n_params)))
-    params = np.where(spread & network.is_frequency, params * decades, params)
+    decades = rng.uniform(0.0, np.log(settings.fastest), (count, network.n_params))
+    frequencies = np.ix_(np.flatnonzero(spread), np.flatnonzero(network.is_frequency))
+    params[frequencies] *= np.exp(decades[frequencies])
     _follow_rhythms(network, params, np.flatnonzero(rng.random(count) < settings.in_rhythm), rhythms, rng)
     if not isinstance(network, Network):
         params = network.started(params, rng)

@@ -6,6 +6,7 @@ either is the formula or is not, and a core that fits thousands of them a second
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from ceql.network.masks import clean_up
 from ceql.network.nesting import permitted
-from ceql.network.network import OUTPUT, Network
+from ceql.network.network import OUTPUT, Network, Sum
 from ceql.network.structure import Searchable
 from ceql.operators import Argument
 
@@ -79,6 +80,9 @@ class _Wires:
     target: np.ndarray  # per edge: node it goes into, n_nodes for the output
     firsts: np.ndarray  # per sum: its first edge
     is_constant_sum: np.ndarray  # per edge: into an exponent
+    first_unit: int  # node of unit 0; the others follow
+    sums_of: tuple[tuple[Sum, ...], ...]  # per unit
+    is_swappable: np.ndarray  # per unit: it has arguments
 
 
 def _wires(network: Network) -> _Wires:
@@ -90,7 +94,15 @@ def _wires(network: Network) -> _Wires:
         target_of_sum[network.edge_sum],
         np.array([s.first for s in sums]),
         constant[network.edge_sum],
+        network.node(0),
+        tuple(tuple(s for s in sums if s.unit == unit) for unit in range(len(network.units))),
+        np.array([operator.arity > 0 for operator in network.units], bool),
     )
+
+
+def _one_of(options: np.ndarray, rng: np.random.Generator) -> int:
+    """As `rng.choice`, whose checks cost more than the draw."""
+    return int(options[rng.integers(0, len(options))])
 
 
 def draw(network: Searchable, count: int, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
@@ -182,7 +194,7 @@ def mutate(network: Searchable, parents: np.ndarray, rng: np.random.Generator, p
     wires = _wires(network)
     for row in range(len(children)):
         for _ in range(1 + rng.poisson(0.7)):
-            _MUTATIONS[rng.choice(len(_MUTATIONS), p=_MUTATION_CHANCES)](network, wires, children[row], rng)
+            _MUTATIONS[bisect_right(_MUTATION_BELOW, rng.random())](network, wires, children[row], rng)
     children = clean_up(network, children)
     lost = ~prior.allows(network, children)
     children[lost] = parents[lost]
@@ -205,21 +217,22 @@ def graft(network: Searchable, parents: np.ndarray, rng: np.random.Generator, pr
 
 def _insert_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     live = _live_nodes(network, wires, edges)
-    edge = int(rng.choice(np.flatnonzero(edges)))
+    edge = _one_of(np.flatnonzero(edges), rng)
     source, into = wires.source[edge], network.sums[network.edge_sum[edge]]
     onward = {int(wires.source[e]): e for e in range(into.first, into.last)}
-    idle = [u for u in range(len(network.units)) if not live[network.node(u)] and network.node(u) in onward]
-    sums = {u: [s for s in network.sums if s.unit == u] for u in idle}
-    idle = [u for u in idle if sums[u] and source in wires.source[sums[u][0].first : sums[u][0].last]]
+    idle = [u for u in _idle_units(wires, live) if network.node(u) in onward and wires.sums_of[u]]
+    firsts = [wires.sums_of[u][0] for u in idle]
+    idle = [u for u, s in zip(idle, firsts, strict=True) if source in wires.source[s.first : s.last]]
     if not idle:
         return
-    unit = int(rng.choice(idle))
-    taker = int(rng.integers(len(sums[unit])))
-    for position, s in enumerate(sums[unit]):
+    unit = _one_of(np.array(idle), rng)
+    sums = wires.sums_of[unit]
+    taker = int(rng.integers(len(sums)))
+    for position, s in enumerate(sums):
         options = np.arange(s.first, s.last)
         own = options[wires.source[options] == source]
         others = options[live[wires.source[options]]]
-        edges[own if position == taker and len(own) else rng.choice(others)] = True
+        edges[own if position == taker and len(own) else _one_of(others, rng)] = True
     edges[edge] = False
     edges[onward[network.node(unit)]] = True
 
@@ -234,51 +247,53 @@ def _live_nodes(network: Network, wires: _Wires, edges: np.ndarray) -> np.ndarra
     return live
 
 
+def _idle_units(wires: _Wires, live: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(~live[wires.first_unit : -1])
+
+
 def _add_edge(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     live = _live_nodes(network, wires, edges)
     options = np.flatnonzero(~edges & live[wires.source] & live[wires.target] & ~wires.is_constant_sum)
     if len(options):
-        edges[rng.choice(options)] = True
+        edges[_one_of(options, rng)] = True
 
 
 def _drop_edge(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     options = np.flatnonzero(edges)
     if len(options) > 1:
-        edges[rng.choice(options)] = False
+        edges[_one_of(options, rng)] = False
 
 
 def _add_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     live = _live_nodes(network, wires, edges)
-    idle = [u for u in range(len(network.units)) if not live[network.node(u)]]
-    if not idle:
+    idle = _idle_units(wires, live)
+    if not len(idle):
         return
-    unit = int(rng.choice(idle))
+    unit = _one_of(idle, rng)
     outgoing = np.flatnonzero((wires.source == network.node(unit)) & live[wires.target])
     if not len(outgoing):
         return
-    for s in network.sums:
-        if s.unit == unit:
-            options = np.arange(s.first, s.last)[live[wires.source[s.first : s.last]]]
-            number = min(len(options), 1 + rng.poisson(0.6))
-            edges[rng.choice(options, number, replace=False)] = True
-    edges[rng.choice(outgoing)] = True
+    for s in wires.sums_of[unit]:
+        options = np.arange(s.first, s.last)[live[wires.source[s.first : s.last]]]
+        number = min(len(options), 1 + rng.poisson(0.6))
+        edges[rng.choice(options, number, replace=False)] = True
+    edges[_one_of(outgoing, rng)] = True
 
 
 def _swap_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     """Another operator of the same layer takes over the edges of a live one."""
-    live = _live_nodes(network, wires, edges)
-    swappable = [u for u, operator in enumerate(network.units) if operator.arity]
-    active = [u for u in swappable if live[network.node(u)]]
-    if not active:
+    live = _live_nodes(network, wires, edges)[wires.first_unit : -1]
+    active = np.flatnonzero(wires.is_swappable & live)
+    if not len(active):
         return
-    old = int(rng.choice(active))
-    layer = network.layer_of_unit[old]
-    rivals = [u for u in swappable if network.layer_of_unit[u] == layer and not live[network.node(u)]]
-    if not rivals:
+    old = _one_of(active, rng)
+    same_layer = network.layer_of_unit == network.layer_of_unit[old]
+    rivals = np.flatnonzero(wires.is_swappable & same_layer & ~live)
+    if not len(rivals):
         return
-    new = int(rng.choice(rivals))
-    old_sums = [s for s in network.sums if s.unit == old]
-    for position, s in enumerate(t for t in network.sums if t.unit == new):
+    new = _one_of(rivals, rng)
+    old_sums = wires.sums_of[old]
+    for position, s in enumerate(wires.sums_of[new]):
         donor = old_sums[min(position, len(old_sums) - 1)]
         if s.last - s.first == donor.last - donor.first:
             edges[s.first : s.last] = edges[donor.first : donor.last]
@@ -294,4 +309,5 @@ def _swap_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.rando
 
 
 _MUTATIONS = (_add_edge, _drop_edge, _add_unit, _swap_unit)
-_MUTATION_CHANCES = (0.35, 0.25, 0.2, 0.2)
+_CHANCES = np.cumsum((0.35, 0.25, 0.2, 0.2))
+_MUTATION_BELOW = (_CHANCES / _CHANCES[-1]).tolist()
