@@ -17,7 +17,7 @@ template <class T> struct ActiveEdge {
     int32_t parameter; // among the active ones, or -1
     T coefficient, weight;
     bool leads_back;  // the source is a node, so its adjoint is wanted
-    bool first_visit; // on the model's way back, the first to touch its parameter
+    bool first_visit; // on the model's way back, the first to touch its parameter; set by who wants to know
 };
 
 struct Instruction {
@@ -36,7 +36,6 @@ template <class T> struct Compact {
     int32_t *partner;     // active parameter -> active partner, -1 none, -2 is itself
                           // a partner
     int32_t outputs[64];  // slots; the model's first
-    uint64_t *moved;      // per parameter, bit k: output k depends on it
 };
 
 inline bool edge_is_active(const uint8_t *mask, const Edge &edge) {
@@ -153,16 +152,6 @@ void compact(const TapeView &tape, const uint8_t *mask, Memory &memory, Compact<
     for (int k = 0; k < p.n_params; ++k)
         if (p.partner[k] >= 0)
             p.partner[p.partner[k]] = -2;
-    p.moved = take<uint64_t>(memory, p.n_params);
-    for (int k = 0; k < p.n_params; ++k)
-        p.moved[k] = 0;
-    for (int i = p.n_instructions - 1; i >= 0; --i)
-        for (int e = p.instructions[i].first; e < p.instructions[i].last; ++e)
-            if (p.edges[e].parameter >= 0) {
-                uint64_t &moved = p.moved[p.edges[e].parameter];
-                p.edges[e].first_visit = (p.instructions[i].outputs & 1) && !(moved & 1);
-                moved |= p.instructions[i].outputs;
-            }
 }
 
 } // namespace ceql::CEQL_ISA

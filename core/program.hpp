@@ -20,15 +20,30 @@ template <class T> struct Program : Compact<T> {
     T **adjoint;          // per slot, null for inputs
     const T **partial[3]; // per slot of an operator and argument
     T **partial_own[3];
-    Lane<T> *dots; // per parameter: the gradient before lanes are added up
+    Lane<T> *dots;   // per parameter: the gradient before lanes are added up
+    uint64_t *moved; // per parameter, bit k: output k depends on it
 };
 
 // ---- building
 // --------------------------------------------------------------------------------------------------
 
+template <class T> void mark_moved(Program<T> &p, Arena &arena) {
+    p.moved = take<uint64_t>(arena, p.n_params);
+    for (int k = 0; k < p.n_params; ++k)
+        p.moved[k] = 0;
+    for (int i = p.n_instructions - 1; i >= 0; --i)
+        for (int e = p.instructions[i].first; e < p.instructions[i].last; ++e)
+            if (p.edges[e].parameter >= 0) {
+                uint64_t &moved = p.moved[p.edges[e].parameter];
+                p.edges[e].first_visit = (p.instructions[i].outputs & 1) && !(moved & 1);
+                moved |= p.instructions[i].outputs;
+            }
+}
+
 template <class T> Program<T> build(const TapeView &tape, const uint8_t *mask, Arena &arena) {
     Program<T> p;
     compact<T>(tape, mask, arena, p);
+    mark_moved<T>(p, arena);
     p.value = take<const T *>(arena, p.n_slots);
     p.own = take<T *>(arena, p.n_slots);
     p.adjoint = take<T *>(arena, p.n_slots);

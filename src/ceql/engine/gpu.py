@@ -315,7 +315,7 @@ class Batch:
         """Bytes in which one thread draws up the plan of a start: room for the whole tape."""
         tape = self.tape
         slots = tape.n_inputs + 1 + len(tape.nodes)
-        size = 32 * slots + 96 * len(tape.nodes) + 80 * len(tape.edges) + 32 * tape.n_params
+        size = 32 * slots + 96 * len(tape.nodes) + 80 * len(tape.edges) + 24 * tape.n_params
         return _in_units(size + 2048, 256)
 
     @cached_property
