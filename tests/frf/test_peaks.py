@@ -10,7 +10,8 @@ import pytest
 
 from ceql.errors import InputError
 from ceql.frf.beam import Beam, measure
-from ceql.frf.peaks import find_windows, parse_windows, peak_in
+from ceql.frf.peaks import Peak, find_windows, parse_windows, peak_in
+from ceql.frf.report import peak_lines
 
 
 def test_every_mode_in_the_band_has_its_window(measured):
@@ -54,3 +55,14 @@ def test_windows_in_words():
         parse_windows("100-200")
     with pytest.raises(InputError, match="at least one"):
         parse_windows(",")
+
+
+def test_windows_without_a_peak_of_the_formula_are_counted_apart():
+    def peak(predicted: float, at_edge: bool) -> Peak:
+        return Peak((0.0,), (90.0, 120.0), 100.0, predicted, None, False, at_edge)
+
+    assert peak_lines([peak(101.0, False), peak(97.0, False), peak(120.0, True)]) == [
+        "Error of 2 peaks: mean 2 Hz, largest 3 Hz",
+        "No peak of the formula in 1 of 3 windows (at the edge)",
+    ]
+    assert peak_lines([peak(120.0, True)]) == ["No peak of the formula in 1 of 1 windows (at the edge)"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,22 @@ def in_words(analysis: Analysis) -> str:
     if len(data.levels) <= _MOST_LEVELS:
         lines += ["", "Modes:", modes_table(analysis).to_string(index=False, na_rep="", float_format=_short)]
         lines += ["", "Peaks:", peaks_table(analysis).to_string(index=False, na_rep="", float_format=_short)]
-    errors = np.abs([peak.error_hz for peak in analysis.peaks])
-    lines += ["", f"Error of the peaks: mean {_short(errors.mean())} Hz, largest {_short(errors.max())} Hz"]
+    lines += ["", *peak_lines(analysis.peaks)]
     if len(data.names) > 1:
         lines += [f"Scatter explained in {_window(w)} Hz: {share:.2f}" for w, share in explained_scatter(analysis)]
     return "\n".join([*lines, "", *analysis.notes]).rstrip()
+
+
+def peak_lines(peaks: Sequence[Peak]) -> list[str]:
+    """How far the formula's peaks are off, and how many it lacks: there its largest value is at a window's edge."""
+    errors = np.abs([peak.error_hz for peak in peaks if not peak.at_edge])
+    missing = len(peaks) - len(errors)
+    lines = []
+    if len(errors):
+        lines += [f"Error of {len(errors)} peaks: mean {_short(errors.mean())} Hz, largest {_short(errors.max())} Hz"]
+    if missing:
+        lines += [f"No peak of the formula in {missing} of {len(peaks)} windows (at the edge)"]
+    return lines
 
 
 def modes_table(analysis: Analysis) -> pd.DataFrame:
