@@ -1,6 +1,7 @@
 """How many starts the hardest problems of a suite take: the share of exact formulas against the number of starts.
 
-    python benchmarks/starts_curve.py --journal starts.jsonl [--limit 16] [--seeds 0-2] [--minutes 20] [--figure FILE]
+    python benchmarks/starts_curve.py --journal starts.jsonl [--limit 16] [--seeds 0-2] [--minutes 20] [--device cpu]
+        [--figure FILE]
 
 No clock ends a search here, only a number of starts, so that the figures are the same on a slow and on a busy machine.
 First every problem of the suite is searched once, with seed 0 and 2^12 starts; the hardest are those not found by then,
@@ -48,10 +49,10 @@ class Run:
         return self.exact and self.starts <= starts
 
 
-def searched(problem, seed: int, limit: int, threads: int | None) -> Run:
+def searched(problem, seed: int, limit: int, threads: int | None, device: str) -> Run:
     samples = sample(problem, seed)
     begin = time.process_time()
-    settings = Settings(time_limit=np.inf, max_starts=limit, seed=seed, threads=threads)
+    settings = Settings(time_limit=np.inf, max_starts=limit, seed=seed, threads=threads, device=device)
     table = pd.DataFrame(samples.X_train, columns=list(samples.names))
     found = discover(Dataset.of(table, samples.y_train), settings)
     seconds = time.process_time() - begin
@@ -135,6 +136,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="0-2")
     parser.add_argument("--minutes", type=float, default=20.0, help="after which no run is begun")
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--device", default="cpu", help="cpu or gpu; whose rounds are larger, so that runs differ")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="also draw the curve there")
     options = parser.parse_args()
     begin, journal, skipped = time.monotonic(), Journal(options.journal), 0
@@ -146,7 +148,7 @@ def main() -> None:
         if run is None and time.monotonic() - begin > 60 * options.minutes:
             skipped += 1
         elif run is None:
-            run = searched(problems[name], seed, limit, options.threads)
+            run = searched(problems[name], seed, limit, options.threads, options.device)
             journal.add(run)
             words = f"{name:<16} seed {seed} {run.starts:>8,} of {limit:,} starts  {run.outcome:<14}{run.formula[:70]}"
             print(words, flush=True)
