@@ -30,10 +30,11 @@ def test_a_process_that_dies_is_told():
     assert in_own_process(os._exit, 7, lambda work, why: f"{work}: {why}") == "7: exit code 7"
 
 
-def test_a_suite_that_asks_for_memory_gets_it():
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_suite_that_asks_for_memory_gets_it(jobs):
     suite = load_suite("paper")
     small = replace(suite, problems=suite.problems[:1], memory=True)
-    (record,) = run_suite(small, [find_method("aaa")], [0])
+    record, *_ = run_suite(small, [find_method("aaa")], range(jobs), jobs=jobs)
     assert record.error is None
     assert (record.rows, record.columns) == (128, 1)
     assert record.peak_mb > 10

@@ -36,6 +36,9 @@ class Meter:
 
 def in_own_process(function: Callable[[Work], Result], work: Work, died: Callable[[Work, str], Result]) -> Result:
     """`function(work)` in a fresh process; `died(work, why)` when it ends without a result."""
+    # In a worker of joblib the way to start processes is called "loky", which a process below it would not know.
+    if multiprocessing.get_start_method(allow_none=True) not in (None, *multiprocessing.get_all_start_methods()):
+        multiprocessing.set_start_method("spawn", force=True)
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(sender, function, work))
