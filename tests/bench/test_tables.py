@@ -35,6 +35,12 @@ def test_by_problem():
     assert data.loc[("b1", "n")]["interp_mse_mean"] == math.inf
 
 
+@pytest.mark.filterwarnings("error")
+def test_huge_errors_are_no_reason_for_a_warning():
+    wild = [record("a1", "m", seed, exact=False, interp_mse=10.0 ** (200 + seed)) for seed in range(3)]
+    assert by_problem(wild)["interp_mse_mean"].iloc[0] > 1e200
+
+
 def test_failed_runs_count_against_the_rate():
     rates = by_method(RECORDS).set_index("method")["exact"]
     assert rates["m"] == pytest.approx(1 / 3)

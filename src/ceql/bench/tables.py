@@ -130,7 +130,8 @@ def _statistics(group: Sequence[Record]) -> dict[str, Any]:
         # The spread of one value, or of values of which some are infinite, is not worth printing.
         spread = len(values) > 1 and bool(np.isfinite(values).all())
         statistics[f"{metric}_mean"] = float(values.mean()) if len(values) else math.nan
-        statistics[f"{metric}_sd"] = float(values.std(ddof=1)) if spread else math.nan
+        with np.errstate(over="ignore"):  # an error of 1e200 is one that a method may well make
+            statistics[f"{metric}_sd"] = float(values.std(ddof=1)) if spread else math.nan
     return statistics
 
 
