@@ -11,7 +11,7 @@ from ceql.bench.cli import bench_report
 from ceql.bench.problems import load_suite
 from ceql.bench.published import published
 from ceql.bench.record import Record, append_record
-from ceql.bench.report import as_latex_file, best_cells, commands, results_page, sheets
+from ceql.bench.report import as_latex_file, best_cells, commands, in_order, results_page, sheets
 from ceql.bench.scaling_tables import slope
 from ceql.bench.sheets import Cell, Sheet, as_latex, as_markdown, escaped, number
 
@@ -119,6 +119,11 @@ def test_growth_has_its_slope():
     assert [cell.text for cell in by_rows.rows[-1]] == ["ceql", "slope", "", "", "0.50", "", "1.00"]
     assert by_columns.header[2:] == ["2", "3", "10", "11", "32", "33", "64", "65"]
     assert math.isnan(slope([1, 2], [0.0, math.nan]))
+
+
+def test_the_page_does_not_depend_on_who_was_done_first():
+    assert results_page(PAPER[::-1]) == results_page(PAPER)
+    assert [r.key for r in in_order(load_suite("paper"), PAPER[::-1])] == [r.key for r in PAPER]
 
 
 def test_the_page_says_what_it_was_made_on(tmp_path):

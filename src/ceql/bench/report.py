@@ -79,11 +79,23 @@ def _suite_part(name: str, records: Sequence[Record]) -> list[str]:
     except SuiteError:
         # A user's own suite: its file may be elsewhere, the records are here.
         suite = Suite(name, name, ())
+    records = in_order(suite, records)
     own = {p.name for p in suite.problems}
     ran = {record.problem if record.problem in own else record.plain_problem for record in records}
     suite = replace(suite, problems=tuple(p for p in suite.problems if p.name in ran))
     tables = [as_markdown(sheet, level=3) for sheet in sheets(suite, records)] or [problem_table(records)]
     return [f"## {suite.title}", provenance(records, own), *tables, "### Methods", method_table(records)]
+
+
+def in_order(suite: Suite, records: Sequence[Record]) -> list[Record]:
+    """As the suite lists methods and problems, whoever was done first: several runs at a time end in any order."""
+    methods = _places((*suite.methods, *(record.method for record in records)))
+    problems = _places((*(problem.name for problem in suite.problems), *(record.problem for record in records)))
+    return sorted(records, key=lambda r: (methods[r.method], problems[r.problem], r.seed))
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
 
 def provenance(records: Sequence[Record], own: Collection[str] = ()) -> str:
