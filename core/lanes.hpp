@@ -84,18 +84,11 @@ inline double square_root(double x) { return sqrt(x); }
 template <class T> inline IntLane<T> bits(Lane<T> x) { return (IntLane<T>)x; }
 template <class T> inline Lane<T> from_bits(IntLane<T> x) { return (Lane<T>)x; }
 
-// GCC has it from version 12 on, Clang always.
-#if __has_builtin(__builtin_shufflevector)
-#define CEQL_SHUFFLES 1
-#else
-#define CEQL_SHUFFLES 0
-#endif
-
 // The lower half of the numbers plus the upper one. A choice of elements stays in registers; what is copied
 // with memcpy does not.
 template <class T> inline auto folded(Lane<T> v) {
     typedef T Half __attribute__((vector_size(CEQL_LANE_BYTES / 2)));
-#if CEQL_SHUFFLES
+#if __has_builtin(__builtin_shufflevector) // GCC has it from version 12 on, Clang always
     if constexpr (lane_count<T> == 16)
         return Half(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
                     __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -119,30 +112,6 @@ template <class T> inline T sum(Lane<T> v) {
     for (int i = 0; i < lane_count<T> / 2; ++i)
         total += half[i];
     return total;
-}
-
-// The sums of several lanes, each as `sum` has it to the last bit. Four lanes of eight doubles go together:
-// their halves are transposed, and one addition serves all four.
-template <class T, int count> inline void sums(const Lane<T> *v, T *total) {
-#if CEQL_LANE_BYTES == 64 && CEQL_SHUFFLES
-    if constexpr (sizeof(T) == 8 && count == 4) {
-        using Half = decltype(folded<T>(v[0]));
-        const Half half[4] = {folded<T>(v[0]), folded<T>(v[1]), folded<T>(v[2]), folded<T>(v[3])};
-        const Half a = __builtin_shufflevector(half[0], half[1], 0, 4, 2, 6);
-        const Half b = __builtin_shufflevector(half[0], half[1], 1, 5, 3, 7);
-        const Half c = __builtin_shufflevector(half[2], half[3], 0, 4, 2, 6);
-        const Half d = __builtin_shufflevector(half[2], half[3], 1, 5, 3, 7);
-        const Half all =
-            ((__builtin_shufflevector(a, c, 0, 1, 4, 5) + __builtin_shufflevector(b, d, 0, 1, 4, 5)) +
-             __builtin_shufflevector(a, c, 2, 3, 6, 7)) +
-            __builtin_shufflevector(b, d, 2, 3, 6, 7);
-        for (int k = 0; k < 4; ++k)
-            total[k] = all[k];
-        return;
-    }
-#endif
-    for (int k = 0; k < count; ++k)
-        total[k] = sum<T>(v[k]);
 }
 
 template <class T> inline Lane<T> lane_sqrt(Lane<T> x) {

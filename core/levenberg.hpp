@@ -54,9 +54,10 @@ void gather_normal(const Program<T> &p, uint64_t outputs, const Normal &normal, 
                         s[u][v] += left * right[v];
                 }
             }
-            T total[tile_rows][tile];
+            T total[tile_rows][tile]; // all of them, so that the sums never leave the registers
             for (int u = 0; u < tile_rows; ++u)
-                sums<T, tile>(s[u], total[u]);
+                for (int v = 0; v < tile; ++v)
+                    total[u][v] = sum<T>(s[u][v]);
             for (int u = 0; u < tile_rows && i + u < normal.n; ++u)
                 for (int v = 0; v < tile && j + v < normal.columns; ++v)
                     if (j + v >= i + u)
@@ -121,35 +122,8 @@ bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *colum
     return finite;
 }
 
-// Makes `copy` upper triangular, or says that it is singular. Elements left of the diagonal are never read,
-// so whole lanes may be updated. Of short rows the lanes are counted when this is compiled; 0 is any number.
-template <int counted> inline bool eliminate(const Normal &normal, double *copy) {
-    constexpr int w = lane_count<double>;
-    const int n = normal.n, pitch = normal.pitch, lanes = counted > 0 ? counted : pitch / w;
-    for (int k = 0; k < n; ++k) {
-        const double *pivot_row = copy + size_t(k) * pitch;
-        const double pivot = pivot_row[k];
-        if (is_singular(pivot, normal.row(k)[k]))
-            return false;
-        const double inverse = 1.0 / pivot;
-        for (int first = 0; first < lanes; ++first) {
-            const int last_row = n < (first + 1) * w ? n : (first + 1) * w;
-            for (int i = k + 1 > first * w ? k + 1 : first * w; i < last_row; ++i) {
-                const double f = pivot_row[i] * inverse;
-                if (f == 0.0)
-                    continue;
-                const Lane<double> factor = splat<double>(f);
-                double *row = copy + size_t(i) * pitch;
-                for (int l = first; l < lanes; ++l)
-                    store<double>(row + l * w,
-                                  load<double>(row + l * w) - factor * load<double>(pivot_row + l * w));
-            }
-        }
-    }
-    return true;
-}
-
-// Solves (J'J + damping * diagonal) step = -J'r for the free parameters by elimination on a copy.
+// Solves (J'J + damping * diagonal) step = -J'r for the free parameters by elimination on a copy. Elements
+// left of the diagonal are never read, so whole lanes may be updated.
 inline bool solve(const Normal &normal, double damping, const double *diagonal, const uint8_t *held,
                   double *copy, double *step) {
     constexpr int w = lane_count<double>;
@@ -166,13 +140,22 @@ inline bool solve(const Normal &normal, double damping, const double *diagonal, 
             row[j] = 0.0;
         row[k] = 1.0;
     }
-    const int lanes = pitch / w;
-    if (!(lanes == 1   ? eliminate<1>(normal, copy)
-          : lanes == 2 ? eliminate<2>(normal, copy)
-          : lanes == 3 ? eliminate<3>(normal, copy)
-          : lanes == 4 ? eliminate<4>(normal, copy)
-                       : eliminate<0>(normal, copy)))
-        return false;
+    for (int k = 0; k < n; ++k) {
+        const double *pivot_row = copy + size_t(k) * pitch;
+        const double pivot = pivot_row[k];
+        if (is_singular(pivot, normal.row(k)[k]))
+            return false;
+        const double inverse = 1.0 / pivot;
+        for (int i = k + 1; i < n; ++i) {
+            const double f = pivot_row[i] * inverse;
+            if (f == 0.0)
+                continue;
+            const Lane<double> factor = splat<double>(f);
+            double *row = copy + size_t(i) * pitch;
+            for (int j = i / w * w; j <= n; j += w)
+                store<double>(row + j, load<double>(row + j) - factor * load<double>(pivot_row + j));
+        }
+    }
     for (int k = n - 1; k >= 0; --k) {
         const double *row = copy + size_t(k) * pitch;
         double s = -row[n];
