@@ -18,7 +18,7 @@ from ceql.hunt import Hunt
 @pytest.fixture
 def noisy():
     rng = np.random.default_rng(0)
-    return Dataset.of(rng.uniform(1, 2, (40, 2)), rng.normal(size=40))
+    return Dataset.of(rng.uniform(1, 2, (60, 2)), rng.normal(size=60))
 
 
 def interrupted(*_):

@@ -80,6 +80,14 @@ def test_a_decimal_exponent_is_not_for_free():
     assert pareto_front([Formula(1.6 / (x + 2.6) ** 1.7, SYMBOLS, 0.5), pole], 100) != [pole]
 
 
+def test_a_formula_gives_way_to_a_longer_one_that_owes_its_fit_to_fewer_numbers():
+    x = SYMBOLS[0]
+    power, law = Formula(15.9 / x**0.066, SYMBOLS, 1.0), Formula(15.8 - 0.9 * sympy.log(x), SYMBOLS, 1.01)
+    assert power.complexity < law.complexity
+    assert pareto_front([power, law], 100) == [law]
+    assert pareto_front([power, Formula(15.8 - 0.9 * sympy.log(x), SYMBOLS, 1.2)], 100) == [power]
+
+
 def test_a_formula_with_as_many_constants_as_rows_proves_nothing():
     """Eight planets: the law, not one of the many formulas that pass through all of them."""
     a = np.array([0.387, 0.723, 1.0, 1.524, 5.203, 9.58, 19.2, 30.05])

@@ -133,8 +133,21 @@ def sketch(
 ) -> Formula | None:
     """As `polish` in a fraction of the time, for the rows of a front that nobody chose: no constant is snapped."""
     rough = _shortened(raw, data, symbols, _GLANCE)
-    if rough is None:
-        return None
+    return None if rough is None else _fitted_to_some(rough, raw, data, symbols, constraints)
+
+
+@one_thread
+def refitted(
+    raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
+) -> Formula | None:
+    """As `sketch`, but in the form that it has."""
+    return _fitted_to_some(raw, raw, data, symbols, constraints) if _is_usable(raw, symbols, data) else None
+
+
+def _fitted_to_some(
+    rough: sympy.Expr, raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints
+) -> Formula | None:
+    """With its constants fitted to and rounded by some rows of a long table, but judged on all."""
     few = data.thinned(_CHECKED_ROWS)
     refined = refit(rough, symbols, few.x, few.y, few.weight).expr
     rounded = round_to_errors(refined, symbols, few.x, few.y, few.weight)

@@ -20,6 +20,7 @@ from ceql.hunt import Hunt
 from ceql.keeper import Keeper
 from ceql.libraries import search_network
 from ceql.network import Searchable
+from ceql.plainer import plainer
 from ceql.proposed import Proposed
 from ceql.robust import Reweighting
 from ceql.selection import criterion
@@ -32,6 +33,8 @@ _SHORTCUTS, _SHORTCUTS_IN_NOISE, _SHORTCUTS_A_ROUND = 24, 12, 4
 _ROUNDS_EXPLAINED = 2  # a formula that needed no search leaves only noise: so many rounds more for a better one
 _ASKED = 48  # aims that are asked for such formulas; to ask one takes about 0.1 s
 _ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
+_FEWEST_EDGES = 6  # a limit on the edges of sub-networks is never less
+_FEW_ROWS, _OUTLINED = 40, 6  # up to so many rows, so many of the other aims are drawn too: their noise matters less
 _FIRST_ROWS, _SEARCHED_ROWS = 400, 2000  # of a long table; without noise few rows say as much as many
 _FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
 _FINISHING_LONG, _FINISHING_A_ROW = 0.35, 5e-6  # share beside it for a long table, and at most so many seconds a row
@@ -182,14 +185,28 @@ class Rounds:
         proposed, are_all = _as_it_grows(partial(self._proposals, soon))
         rival = min((criterion(formula, len(self._data.y)) for formula in proposed), default=np.inf)
         front, is_whole = _drawn(self._turns.mains, deadline, rival)
+        formulas = front + proposed
+        if are_all and is_whole and self._settings.template is None:
+            relatives, is_whole = _as_it_grows(
+                partial(plainer, formulas, self._data, self._settings.constraints, deadline)
+            )
+            formulas += relatives
         if not (are_all and is_whole):
             outcome, stands_until = Outcome.INTERRUPTED, 0.0
-        return self._found(front + proposed, outcome, stands_until)
+        return self._found(formulas, outcome, stands_until)
 
     def _proposals(self, deadline: float) -> Iterator[list[Formula]]:
-        """Formulas for noisy data that need no search."""
+        """Formulas for noisy data that need no search. Where rows are few, also small ones that other aims led to."""
+        aside = [hunt for hunt in self._turns.asides() if hunt.archive.rounds]
+        outlined: list[Formula] = []
+        for hunt in aside[:_OUTLINED] if len(self._data.y) <= _FEW_ROWS else []:
+            outlined = [*outlined, *hunt.outline()]
+            yield outlined
+            if time.monotonic() > deadline:
+                break
         self._ask_everybody(deadline - time.monotonic())
-        yield from self._proposed.drawn(deadline)
+        for drawn in self._proposed.drawn(deadline):
+            yield outlined + drawn
 
     def _ask_everybody(self, seconds: float) -> None:
         """For y itself, and for other aims as long as there is time."""
@@ -260,7 +277,7 @@ def _fresh_aims(turns: Turns) -> list[Hunt]:
 
 def edges_within(max_complexity: int) -> int:
     """The most edges a sub-network needs for a formula of so many nodes, with some room to find it in."""
-    return max(6, int(0.75 * max_complexity) + 2)
+    return max(_FEWEST_EDGES, int(0.75 * max_complexity) + 2)
 
 
 def _reserve(settings: Settings, data: Dataset) -> float:
@@ -282,10 +299,11 @@ def _turns(
         schedule = replace(schedule, complex_weights=False)
     size = max(settings.search.round_size, workers.least_round)
     search_settings = replace(settings.search, schedule=schedule, round_size=size)
+    # A sub-network with as many edges as rows meets them all, which proves nothing.
+    edges = min(search_settings.prior.maximum_edges, max(_FEWEST_EDGES, len(data.y) - 2))
     if settings.max_complexity is not None:
-        edges = min(search_settings.prior.maximum_edges, edges_within(settings.max_complexity))
-        search_settings = replace(search_settings, prior=replace(search_settings.prior, maximum_edges=edges))
-    prior = replace(search_settings.prior, nesting=settings.constraints.nesting)
+        edges = min(edges, edges_within(settings.max_complexity))
+    prior = replace(search_settings.prior, nesting=settings.constraints.nesting, maximum_edges=edges)
     search_settings = replace(search_settings, prior=prior)
     deadline = time.monotonic() + settings.time_limit - _reserve(settings, data) - (time.perf_counter() - begin)
 

@@ -18,7 +18,8 @@ def pareto_front(formulas: Sequence[Formula], n_samples: int) -> list[Formula]:
     """The formulas that no other beats in both complexity and loss, simplest first.
 
     Of several formulas of one size the best by the criterion stands for all: a decimal always fits noise a bit better
-    than the whole number it should be.
+    than the whole number it should be. For the same reason a formula gives way to a longer one that fits less well, but
+    is better by the criterion: it owes its fit to one more number, or to a decimal exponent.
     """
     best: dict[int, Formula] = {}
     for formula in formulas:
@@ -27,6 +28,9 @@ def pareto_front(formulas: Sequence[Formula], n_samples: int) -> list[Formula]:
             best[formula.complexity] = formula
     front: list[Formula] = []
     for size in sorted(best):
+        price = criterion(best[size], n_samples)
+        while front and front[-1].loss <= best[size].loss and criterion(front[-1], n_samples) > price:
+            front.pop()
         if not front or best[size].loss < front[-1].loss:
             front.append(best[size])
     return front
