@@ -11,7 +11,7 @@ from ceql import Dataset, Settings, discover
 from ceql.discovery import Outcome
 from ceql.libraries import search_network
 from ceql.network.sampling import Prior, draw
-from ceql.rounds import edges_within
+from ceql.rounds import edges_for, edges_within
 from ceql.search import SearchSettings
 
 
@@ -61,3 +61,10 @@ def test_a_number_of_starts_ends_the_search_at_the_same_point_on_any_machine():
     assert one.outcome is Outcome.OUT_OF_STARTS
     assert one.starts == 192  # the round that reaches the number is finished
     assert [str(f) for f in one.front] == [str(f) for f in two.front]
+
+
+def test_few_rows_make_smaller_draws_and_many_do_not():
+    sizes = [edges_for(rows) for rows in range(2, 40)]
+    assert sizes == sorted(sizes)
+    assert edges_for(2) == edges_for(8) == 6  # below the number of rows, as far as there is a formula at all
+    assert edges_for(18) >= Prior().maximum_edges

@@ -280,6 +280,14 @@ def edges_within(max_complexity: int) -> int:
     return max(_FEWEST_EDGES, int(0.75 * max_complexity) + 2)
 
 
+def edges_for(rows: int) -> int:
+    """The most edges where rows are few: a sub-network with as many edges as rows meets them all and proves nothing.
+
+    Draws have more edges than the formula that is in them, so this must bite only where rows are very few.
+    """
+    return max(_FEWEST_EDGES, 2 * rows - 10)
+
+
 def _reserve(settings: Settings, data: Dataset) -> float:
     """Seconds kept for drawing the front. Formulas are fitted to and judged on all rows, which takes long for many."""
     long = max(len(data.y) - _SEARCHED_ROWS, 0) * _FINISHING_A_ROW
@@ -299,8 +307,7 @@ def _turns(
         schedule = replace(schedule, complex_weights=False)
     size = max(settings.search.round_size, workers.least_round)
     search_settings = replace(settings.search, schedule=schedule, round_size=size)
-    # A sub-network with as many edges as rows meets them all, which proves nothing.
-    edges = min(search_settings.prior.maximum_edges, max(_FEWEST_EDGES, len(data.y) - 2))
+    edges = min(search_settings.prior.maximum_edges, edges_for(len(data.y)))
     if settings.max_complexity is not None:
         edges = min(edges, edges_within(settings.max_complexity))
     prior = replace(search_settings.prior, nesting=settings.constraints.nesting, maximum_edges=edges)
