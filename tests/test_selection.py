@@ -83,9 +83,16 @@ def test_a_decimal_exponent_is_not_for_free():
 def test_a_formula_gives_way_to_a_longer_one_that_owes_its_fit_to_fewer_numbers():
     x = SYMBOLS[0]
     power, law = Formula(15.9 / x**0.066, SYMBOLS, 1.0), Formula(15.8 - 0.9 * sympy.log(x), SYMBOLS, 1.01)
+    mean = Formula(sympy.Float(13.8), SYMBOLS, 9.0)
     assert power.complexity < law.complexity
-    assert pareto_front([power, law], 100) == [law]
-    assert pareto_front([power, Formula(15.8 - 0.9 * sympy.log(x), SYMBOLS, 1.2)], 100) == [power]
+    assert pareto_front([mean, power, law], 100) == [mean, law]
+    assert pareto_front([mean, power, Formula(15.8 - 0.9 * sympy.log(x), SYMBOLS, 1.2)], 100) == [mean, power]
+
+
+def test_the_constant_opens_the_front_though_a_formula_without_any_number_is_cheaper():
+    x = SYMBOLS[0]
+    mean, bare = Formula(sympy.Float(13.8), SYMBOLS, 1.0), Formula(sympy.sin(x), SYMBOLS, 1.0001)
+    assert pareto_front([mean, bare], 1000) == [mean]
 
 
 def test_a_formula_with_as_many_constants_as_rows_proves_nothing():

@@ -29,7 +29,8 @@ def pareto_front(formulas: Sequence[Formula], n_samples: int) -> list[Formula]:
     front: list[Formula] = []
     for size in sorted(best):
         price = criterion(best[size], n_samples)
-        while front and front[-1].loss <= best[size].loss and criterion(front[-1], n_samples) > price:
+        # The first is the constant that opens every front.
+        while len(front) > 1 and front[-1].loss <= best[size].loss and criterion(front[-1], n_samples) > price:
             front.pop()
         if not front or best[size].loss < front[-1].loss:
             front.append(best[size])
