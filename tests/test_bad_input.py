@@ -276,16 +276,6 @@ def test_a_folder_without_permission(ceql, tmp_path, table):
     assert "cannot be written: Permission denied" in ceql("fit", table, "--target", "y", "--save", tmp_path / "m")[2]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device to write to")
-def test_a_full_disk(ceql, table, tmp_path):
-    code, _, err = ceql("fit", table, "--target", "y", *QUICK, "--json", "/dev/full", "--save", tmp_path / "m.ceql")
-    assert code == 1
-    assert "/dev/full cannot be written: No space left on device" in err
-    assert (tmp_path / "m.ceql").exists()  # what was found is not lost
-    assert ceql("export", tmp_path / "m.ceql", "--to", "c", "--out", "/dev/full")[0] == 1
-    assert ceql("predict", tmp_path / "m.ceql", table, "--out", "/dev/full")[0] == 1
-
-
 def test_trying_a_place_leaves_no_trace(tmp_path):
     from ceql.files_out import check_writable
 

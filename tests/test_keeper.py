@@ -19,7 +19,7 @@ from ceql.discovery import Outcome, Settings
 from ceql.dispatch import Workers
 from ceql.errors import CeqlWarning, InputError
 from ceql.fingerprint import differences, fingerprint
-from ceql.keeper import Keeper
+from ceql.keeper import Keeper, kept_alone
 from ceql.pipeline import discover
 from ceql.turns import TurnsState
 
@@ -138,27 +138,60 @@ def test_what_a_killed_writer_left_is_removed(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_two_searches_on_one_file(tmp_path):
+    path = tmp_path / "run.ckpt"
+    (tmp_path / "link.ckpt").symlink_to(path)
+    with kept_alone(Checkpoint(path)) as first:
+        assert first == Checkpoint(path)
+        for name in ("run.ckpt", "link.ckpt"):
+            with pytest.raises(CheckpointError, match=rf"{name} is in use by another search \(process {os.getpid()}\)"):
+                discover(Dataset.of(X, Y), Settings(), None, Checkpoint(tmp_path / name))
+        unasked = Checkpoint(path, transient=True)
+        with pytest.warns(CeqlWarning, match="goes on without a checkpoint"), kept_alone(unasked) as second:
+            assert second is None
+    assert sorted(os.listdir(tmp_path)) == ["link.ckpt"]
+    discover(Dataset.of(X, Y), Settings(operators=("sqrt",)), None, Checkpoint(path))
+    assert sorted(os.listdir(tmp_path)) == ["link.ckpt", "run.ckpt"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no pipes with a name")
+def test_a_pipe_is_no_place_and_nobody_waits_for_it(tmp_path):
+    os.mkfifo(tmp_path / "run.ckpt")
+    with pytest.raises(CheckpointError, match=r"run.ckpt cannot be read: it is a pipe and no plain file"):
+        CEQLRegressor(**QUICK, checkpoint=tmp_path / "run.ckpt").fit(X, Y)
+
+
+def test_what_a_link_points_to_is_the_checkpoint(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run.ckpt").symlink_to(tmp_path / "elsewhere" / "real.ckpt")
+    CEQLRegressor(**QUICK, checkpoint=tmp_path / "run.ckpt").fit(X, Y)
+    assert (tmp_path / "run.ckpt").is_symlink()
+    assert read_checkpoint(tmp_path / "elsewhere" / "real.ckpt")[0].ending is not None
+
+
 # ---- files that nobody asked for ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("written", "end", "stays"),
     [
-        (True, ending(), False),  # all is done
+        (True, ending(), True),  # until the result is in safety
+        (False, ending(), True),
         (False, ending(2.0), False),
         (False, ending(2.0, stands_until=2.0), False),  # so short a search is quickly repeated
         (True, ending(60.0, stands_until=60.0), True),
         (True, ending(60.0, stands_until=0.0), True),
     ],
 )
-def test_a_file_of_its_own_accord_stays_only_where_the_search_may_go_on(tmp_path, clock, written, end, stays):
+def test_a_file_of_its_own_accord_is_not_written_for_a_short_search(tmp_path, clock, written, end, stays):
     path = tmp_path / "run.ckpt"
     kept = keeper_at(path, transient=True)
     clock.seconds = 6.0 if written else 1.0
     kept.note(lambda: state(4))
     assert path.exists() == written
-    kept.end(end)
+    leftover = kept.end(end)
     assert path.exists() == stays
+    assert leftover == (path if stays and end.stands_until == np.inf else None)
     assert not stays or read_checkpoint(path)[0].ending.stands_until == end.stands_until
 
 

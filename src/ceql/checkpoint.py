@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ceql import __version__
+from ceql import __version__, content
 from ceql.contenders import ContendersState
+from ceql.content import ContentError
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
 from ceql.expression.write import write_formula
@@ -29,12 +28,14 @@ from ceql.hunt import HuntState
 from ceql.pruning import Reduced
 from ceql.schedule import Chunk
 from ceql.search import Archive
+from ceql.stored_arrays import UNREADABLE, StoredArrays, opened
 from ceql.turns import TurnsState
 
 FORMAT, VERSION = "ceql-checkpoint", 2
 _HEADER = "header"
-_UNREADABLE = (ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError, MemoryError)
-_UNREADABLE += (RecursionError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+_LONGEST_HEADER = 2**26  # bytes; names of columns and formulas are most of it
+_LONGEST_FORMULAS = 2_000_000  # characters of all together; to read more would take minutes
+_MOST_EXTRA = 1000  # parameters of a template that belong to no edge; an edge has two at most
 
 
 class CheckpointError(CeqlError):
@@ -52,7 +53,9 @@ class Checkpoint:
     path: str | Path
     every: float = 5.0  # seconds; more where writing takes long
     resume: bool = True  # False: the search starts anew and replaces the file once it has come further
-    transient: bool = False  # True: nobody asked for it, so it says nothing beforehand and goes when all is done
+    # True: nobody asked for it, so it says nothing beforehand. Of a search that is done the discovery names it as its
+    # `leftover`, for whoever has the result in safety to remove.
+    transient: bool = False
 
     def of_each(self, targets: Sequence[str]) -> tuple[Checkpoint, ...]:
         """A file of its own for each of several targets: run-lift.ckpt and run-drag.ckpt for run.ckpt."""
@@ -177,21 +180,35 @@ def _sparse(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def read_checkpoint(path: str | Path) -> tuple[SearchState, Fingerprint]:
-    """What was written; an error in plain words for anything else."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
+    """What was written; an error in plain words for anything else. The arrays are read only if the header is ours."""
     remedy = "Delete it to start from the beginning, or name another file."
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(arrays[_HEADER].tobytes())
-        is_ours = header["format"] == FORMAT
-    except _UNREADABLE:
+        with opened(path) as arrays:
+            header = _header(arrays)
+            if header is None or header.get("format") != FORMAT:
+                raise CheckpointError(f"{path} is no checkpoint of ceql. {remedy}")
+            _require_own_version(path, header, remedy)
+            try:
+                return _state(header, arrays), dict(header["fingerprint"])
+            except UNREADABLE as error:
+                raise damaged(path, error) from error
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except CheckpointError:
+        raise
+    except UNREADABLE:
         raise CheckpointError(f"{path} is no checkpoint of ceql, or only part of one. {remedy}") from None
-    if not is_ours:
-        raise CheckpointError(f"{path} is no checkpoint of ceql. {remedy}")
+
+
+def _header(arrays: StoredArrays) -> dict[str, Any] | None:
+    text = arrays.of(_HEADER, np.uint8)
+    if len(text) > _LONGEST_HEADER:
+        return None
+    header = json.loads(text.tobytes())
+    return header if isinstance(header, dict) else None
+
+
+def _require_own_version(path: str | Path, header: dict[str, Any], remedy: str) -> None:
     if header.get("version") != VERSION:
         raise CheckpointError(
             f"{path} has version {header.get('version')!r} of the format, this ceql reads {VERSION}: use the ceql that "
@@ -202,80 +219,100 @@ def read_checkpoint(path: str | Path) -> tuple[SearchState, Fingerprint]:
             f"{path} was written by ceql {header.get('ceql')} and this is {__version__}, whose search may take another "
             f"course: go on with the same version. {remedy}"
         )
-    try:
-        return _state(header, arrays), dict(header["fingerprint"])
-    except _UNREADABLE as error:
-        raise damaged(path, error) from error
 
 
 def damaged(path: str | Path, error: BaseException) -> CheckpointError:
+    reason = str(error) if isinstance(error, CeqlError | ContentError) else f"{type(error).__name__}: {error}"
     return CheckpointError(
-        f"{path} is damaged ({type(error).__name__}: {error}). Delete it to start from the beginning, or name another."
+        f"{path} is damaged ({reason}). Delete it to start from the beginning, or name another file."
     )
 
 
-def _state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SearchState:
-    names = tuple(str(name) for name in header["fingerprint"]["columns"])
-    turns = {name: int(header["turns"][name]) for name in ("rounds", "direct", "aside")}
-    hunts = tuple(_hunt(content, arrays, f"{k}.", names) for k, content in enumerate(header["hunts"]))
+def _state(header: dict[str, Any], arrays: StoredArrays) -> SearchState:
+    names = content.names(header["fingerprint"], "columns")
+    _require_short(header)
+    turns = {name: content.whole(content.field(header, "turns"), name) for name in ("rounds", "direct", "aside")}
+    hunts = tuple(_hunt(hunt, arrays, f"{k}.", names) for k, hunt in enumerate(content.rows(header, "hunts")))
+    ending = content.field(header, "ending")
     return SearchState(
         TurnsState(hunts=hunts, **turns),
-        int(header["started_before"]),
-        int(header["rounds_beyond_limit"]),
-        int(header["rounds_with_spare"]),
-        int(header["rounds_explained"]),
-        float(header["seconds"]),
-        None if header["ending"] is None else _ending(header["ending"], names),
+        content.whole(header, "started_before"),
+        content.whole(header, "rounds_beyond_limit"),
+        content.whole(header, "rounds_with_spare"),
+        content.whole(header, "rounds_explained"),
+        content.number(header, "seconds", least=0.0),
+        None if ending is None else _ending(ending, names),
     )
 
 
-def _formula(content: dict[str, Any], names: tuple[str, ...]) -> Formula:
-    symbols = make_symbols(names)
-    constants = tuple((float(value), float(error)) for value, error in content["constants"])
-    expression = parse_formula(content["expression"], names, as_written=True)
-    costs = {str(name): int(cost) for name, cost in content["costs"].items()}
-    return Formula(expression, symbols, float(content["loss"]), constants, costs)
+def _require_short(header: dict[str, Any]) -> None:
+    """All formulas together: to read long ones takes long."""
+    ending = header.get("ending") or {"formulas": []}
+    formulas = [*content.rows(ending, "formulas"), *(hunt["spare"] for hunt in header["hunts"] if hunt["spare"])]
+    if sum(len(content.text(formula, "expression")) for formula in formulas) > _LONGEST_FORMULAS:
+        raise ContentError("its formulas are too long")
 
 
-def _ending(content: dict[str, Any], names: tuple[str, ...]) -> Ending:
+def _formula(row: dict[str, Any], names: tuple[str, ...]) -> Formula:
+    expression = parse_formula(content.text(row, "expression"), names, as_written=True)
+    costs = {str(name): content.whole(row["costs"], name) for name in content.field(row, "costs")}
+    loss = content.number(row, "loss", least=0.0, infinite=True)
+    return Formula(expression, make_symbols(names), loss, content.pairs(row, "constants"), costs)
+
+
+def _ending(ending: dict[str, Any], names: tuple[str, ...]) -> Ending:
     return Ending(
-        str(content["outcome"]),
-        tuple(_formula(row, names) for row in content["formulas"]),
-        int(content["starts"]),
-        int(content["rows_searched"]),
-        float(content["seconds"]),
-        float(content["stands_until"]),
+        content.text(ending, "outcome"),
+        tuple(_formula(row, names) for row in content.rows(ending, "formulas")),
+        content.whole(ending, "starts"),
+        content.whole(ending, "rows_searched"),
+        content.number(ending, "seconds", least=0.0),
+        content.number(ending, "stands_until", least=0.0, infinite=True),
     )
 
 
-def _hunt(content: dict[str, Any], arrays: dict[str, np.ndarray], prefix: str, names: tuple[str, ...]) -> HuntState:
-    n_edges, n_params = int(content["edges"]), int(content["params"])
+def _hunt(hunt: dict[str, Any], arrays: StoredArrays, prefix: str, names: tuple[str, ...]) -> HuntState:
+    n_edges, n_params = content.whole(hunt, "edges"), content.whole(hunt, "params")
+    if n_params > 2 * n_edges + _MOST_EXTRA:
+        raise ContentError(f"'params' is {n_params} beside {n_edges} edges, which no network has")
 
     def masks(name: str) -> np.ndarray:
-        return np.unpackbits(arrays[prefix + name], axis=1, count=n_edges).astype(bool)
+        packed = arrays.of(prefix + name, np.uint8, 2)
+        if packed.shape[1] != -(-n_edges // 8):
+            raise ContentError(f"the array {prefix + name!r} has not {n_edges} edges")
+        return np.unpackbits(packed, axis=1, count=n_edges).astype(bool)
 
     def dense(name: str, rows: int) -> np.ndarray:
+        places, values = arrays.of(f"{prefix}{name}.places", np.int64), arrays.of(f"{prefix}{name}.values", np.float64)
+        if len(places) and not 0 <= places.min() <= places.max() < rows * n_params:
+            raise ContentError(f"the array {prefix + name!r} has values outside its {rows} rows")
         flat = np.zeros(rows * n_params)
-        flat[arrays[f"{prefix}{name}.places"]] = arrays[f"{prefix}{name}.values"]
+        flat[places] = values
         return flat.reshape(rows, n_params)
+
+    def misfits(name: str, rows: int) -> np.ndarray:
+        values = arrays.of(prefix + name, np.float64)
+        if len(values) != rows or not (values >= 0.0).all():
+            raise ContentError(f"the array {prefix + name!r} must hold {rows} numbers of at least 0")
+        return values
 
     def keys(name: str) -> frozenset[bytes]:
         return frozenset(row.tobytes() for row in masks(name))
 
-    misfit = np.asarray(arrays[prefix + "misfit"], float)
-    known_misfit = np.asarray(arrays[prefix + "known_misfit"], float)
-    in_domain = np.asarray(arrays[prefix + "in_domain"], bool)
-    chunk = Chunk(masks("edges"), dense("params", len(misfit)), misfit, in_domain)
-    founder_edges = masks("founder_edges")
+    edges, founder_edges, known_edges = masks("edges"), masks("founder_edges"), masks("known_edges")
+    in_domain = arrays.of(prefix + "in_domain", np.bool_)
+    if len(in_domain) != len(edges):
+        raise ContentError(f"the array {prefix + 'in_domain'!r} must hold {len(edges)} values")
+    chunk = Chunk(edges, dense("params", len(edges)), misfits("misfit", len(edges)), in_domain)
     founders = tuple(zip(founder_edges, dense("founder_params", len(founder_edges)), strict=True))
-    known = zip(masks("known_edges"), dense("known_params", len(known_misfit)), known_misfit.tolist(), strict=True)
-    if not len(chunk.edges) == len(misfit) == len(in_domain):
-        raise ValueError("arrays differ in length")
+    known_misfit = misfits("known_misfit", len(known_edges)).tolist()
+    known = zip(known_edges, dense("known_params", len(known_edges)), known_misfit, strict=True)
+    spare = content.field(hunt, "spare")
     return HuntState(
-        Archive(chunk, int(content["starts"]), int(content["rounds"]), founders),
+        Archive(chunk, content.whole(hunt, "starts"), content.whole(hunt, "rounds"), founders),
         keys("tried"),
-        bool(content["tried_closed_form"]),
-        ContendersState(tuple(Reduced(*row) for row in known), keys("reduced"), int(content["quiet"])),
-        None if content["spare"] is None else _formula(content["spare"], names),
-        float(content["edges_too_many"]),
+        content.flag(hunt, "tried_closed_form"),
+        ContendersState(tuple(Reduced(*row) for row in known), keys("reduced"), content.whole(hunt, "quiet")),
+        None if spare is None else _formula(spare, names),
+        content.number(hunt, "edges_too_many", least=0.0, infinite=True),
     )

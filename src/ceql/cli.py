@@ -11,7 +11,7 @@ import click
 
 from ceql import __version__
 from ceql.bench.cli import bench, bench_report
-from ceql.errors import CeqlError, CeqlWarning
+from ceql.errors import CeqlError, CeqlWarning, in_words
 from ceql.figures.cli import figures
 from ceql.fit_cli import fit
 from ceql.frf.cli import frf
@@ -81,9 +81,13 @@ def exit_code(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()  # whoever reads our output, such as `head`, has seen enough; 1 is what click says, too
         return 1
+    except UnicodeEncodeError as error:
+        _discard_output()
+        click.echo(f"Error: {_unprintable(error)}", err=True)
+        return 1
     except (CeqlError, OSError) as error:
         _discard_output()
-        click.echo(f"Error: {_in_words(error)}", err=True)
+        click.echo(f"Error: {in_words(error)}", err=True)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -96,10 +100,11 @@ def _warn(message, category, filename, lineno, file=None, line=None) -> None:
     click.echo(f"Warning:{place} {message}", err=True)
 
 
-def _in_words(error: Exception) -> str:
-    if not isinstance(error, OSError) or isinstance(error, CeqlError) or not error.strerror:
-        return str(error)
-    return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+def _unprintable(error: UnicodeEncodeError) -> str:
+    return (
+        f"The output holds {error.object[error.start]!a}, which standard output has no place for in {error.encoding}: "
+        "set PYTHONIOENCODING=utf-8, or have the result written to a file."
+    )
 
 
 def _discard_output() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ceql.content import is_text
 from ceql.errors import CeqlWarning, InputError, NotNumericError
 
 _LARGEST = 1e140  # of what a table may hold: there must be room for squares and products
@@ -41,8 +42,8 @@ class Dataset:
         if len(x) == 1:
             raise InputError("X has 1 sample, and any formula fits one row: give at least two.")
         for column, name in zip(x.T, names, strict=True):
-            _require_squares(column, f"column {name!r} of X")
-        _require_squares(values, target)
+            require_squares(column, f"column {name!r} of X")
+        require_squares(values, target)
         weight = _weights(sample_weight, len(x))
         counted = weight > 0  # a row without weight is no row: nothing need be defined there
         if not counted.all():
@@ -87,6 +88,7 @@ def column_names(X: Any) -> tuple[str, ...]:
         )
     names = tuple(str(name) for name in X.columns)
     for name in names:
+        require_text(name, "A column of X")
         if not name.strip():
             raise InputError("A column of X has an empty name: rename it, it becomes a symbol of the formula.")
     if len(set(names)) != len(names):
@@ -95,12 +97,18 @@ def column_names(X: Any) -> tuple[str, ...]:
     return names
 
 
+def require_text(name: str, what: str) -> None:
+    """Half a character, as a wrong encoding may leave behind, can neither be printed nor saved."""
+    if not is_text(name):
+        raise InputError(f"{what} is called {name!a}, which is not whole as text (a lone surrogate): rename it.")
+
+
 def is_table(X: Any) -> bool:
     """A pandas or polars DataFrame, or anything else whose columns have names."""
     return hasattr(X, "columns") and hasattr(X, "__getitem__")
 
 
-def _require_squares(values: np.ndarray, what: str) -> None:
+def require_squares(values: np.ndarray, what: str) -> None:
     """Losses and products need the squares of the values."""
     size = float(np.max(np.abs(values)))
     if size != 0 and not 1 / _LARGEST < size < _LARGEST:

@@ -11,12 +11,14 @@ import numpy as np
 from ceql.bench.problems import load_problem, sample
 from ceql.errors import CeqlError, InputError
 from ceql.estimator import CEQLRegressor
+from ceql.files import require_writable
 from ceql.formula import mean_square
 
 
 def run_demo(seed: int, out: Path, verbose: bool | None, say: Callable[[str], None]) -> CEQLRegressor:
     if not out.absolute().parent.is_dir():
         raise InputError(f"There is no folder {out.absolute().parent} to save the plot in.")
+    require_writable(out)
     problem = load_problem("E-8")
     samples = sample(problem, seed)
     say(f"Data: {len(samples.y_train)} points of an unknown function of x1 and x2 in [-2, 2] x [-2, 2].")
@@ -38,10 +40,10 @@ def run_demo(seed: int, out: Path, verbose: bool | None, say: Callable[[str], No
         say(f"  mean squared error {where}: {mean_square(model.predict(x) - y, np.ones(len(y))):.1e} ({len(y)} points)")
     say(f"  the truth was {problem.expression}\n")
     try:
+        from ceql.plots.canvas import save_figure
         from ceql.plots.surface import plot_surface
 
-        figure = plot_surface(model, samples.X_train, samples.y_train)
-        figure.savefig(out, dpi=150)
+        save_figure(plot_surface(model, samples.X_train, samples.y_train), out, dpi=150)
         say(f"Plot saved to {out}")
     except CeqlError as error:
         say(f"No plot: {error}")

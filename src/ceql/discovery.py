@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 
 from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset
@@ -88,6 +89,7 @@ class Discovery:
     starts: int
     imaginary_residue: float = 0.0  # what was neglected when the weights were put on the real axis
     rows_searched: int = 0  # the search looks at a sample of a long table; constants are fitted to all of it
+    leftover: Path | None = None  # a checkpoint that nobody asked for: to be removed once the result is in safety
 
     @property
     def best(self) -> Formula:

@@ -46,3 +46,10 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
     """An error that says which command installs what is missing."""
     return MissingExtraError(f"{purpose} needs {package}, which is not installed: pip install 'ceql[{extra}]'")
+
+
+def in_words(error: Exception) -> str:
+    """The sentence for the user: what the system says of a file, without its number."""
+    if not isinstance(error, OSError) or isinstance(error, CeqlError) or not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."

@@ -2,33 +2,84 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
 import secrets
+import stat
 from pathlib import Path
 
 from ceql.errors import CeqlError, InputError
 
 _UNFINISHED = ".part"
+_TRIED = b" " * 4096  # a full disk often shows only when bytes are really written
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def write_atomically(path: str | Path, content: str | bytes, error: type[CeqlError] = InputError) -> None:
-    """Writes the whole file or nothing: it is built beside its place and then moved there."""
-    path = Path(path)
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_UNFINISHED}")
+    """Writes the whole file or nothing: it is built beside its place and then moved there.
+
+    A link stays, and what it points to is written. Devices, pipes and folders are refused.
+    """
     try:
-        try:
-            with scratch.open("xb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
-                file.flush()
-                os.fsync(file.fileno())
-            scratch.replace(path)
-        except BaseException:
-            scratch.unlink(missing_ok=True)
-            raise
+        text = content.encode() if isinstance(content, str) else content
+    except UnicodeEncodeError as problem:
+        raise error(
+            f"{path} cannot be written: the text holds {problem.object[problem.start]!r}, which is half a character."
+        ) from problem
+    try:
+        place = place_of(path)
+        _put(_scratch_for(place), text, place)
     except OSError as problem:
         raise error(f"{path} cannot be written: {problem.strerror or problem}.") from problem
+
+
+def require_writable(path: str | Path, error: type[CeqlError] = InputError, tried: bytes = _TRIED) -> None:
+    """Raises now what `write_atomically` would raise after the work; nothing is changed."""
+    try:
+        place = place_of(path)
+        if place.exists():
+            place.open("ab").close()  # a file that may not be written to is not replaced either
+        _put(_scratch_for(place), tried, None)
+    except OSError as problem:
+        raise error(f"{path} cannot be written: {problem.strerror or problem}. Choose another file.") from problem
+
+
+def place_of(path: str | Path) -> Path:
+    """Where a file of this name is: what a link points to. An OSError for what is there and is no plain file."""
+    path = Path(path)
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except FileNotFoundError:
+        kind = stat.S_IFREG  # there will be one
+    if kind == stat.S_IFDIR:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if kind != stat.S_IFREG:
+        raise OSError(errno.EINVAL, f"it is {_KINDS.get(kind, 'something else')} and no plain file")
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _scratch_for(place: Path) -> Path:
+    return place.with_name(f".{place.name}.{secrets.token_hex(4)}{_UNFINISHED}")
+
+
+def _put(scratch: Path, content: bytes, place: Path | None) -> None:
+    """Writes the content onto the disk and moves it to its place; without one nothing stays."""
+    try:
+        with scratch.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if place is not None:
+            scratch.replace(place)
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def remove_unfinished(path: str | Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
 
-from ceql.errors import InputError
-
-_TRIED = 4096  # bytes
+from ceql.errors import CeqlError, InputError, in_words
+from ceql.files import require_writable, write_atomically
 
 
 def is_standard_output(path: Path) -> bool:
@@ -20,38 +19,30 @@ def write_text(path: Path, text: str) -> None:
     """Writes the file, or to standard output for `-`; an error that names the file where that fails."""
     if is_standard_output(path):
         click.echo(text, nl=False)
-        return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(path, error) from error
+    else:
+        write_atomically(path, text)
 
 
 def check_writable(*paths: Path | None) -> None:
-    """Raises now what would only be found out after the work: no such folder, no permission, a full disk."""
+    """Raises now what would only be found out after the work: no such folder, no permission, a full disk, a device."""
     for path in paths:
-        if path is None or is_standard_output(path):
-            continue
+        if path is not None and not is_standard_output(path):
+            require_writable(path)
+
+
+def deliver(steps: Iterable[Callable[[], None]], advice: Callable[[], str] = lambda: "") -> None:
+    """Takes every step, also after one that failed: a full disk must not cost what can go elsewhere.
+
+    The `advice` ends the sentence about what failed. A reader of standard output that has left is no reason for one.
+    """
+    failed: list[CeqlError | OSError] = []
+    for step in steps:
         try:
-            _try(path)
-        except OSError as error:
-            raise _unwritable(path, error) from error
-
-
-def _try(path: Path) -> None:
-    existed = path.exists()
-    if existed and not path.is_file() and not path.is_dir():
-        return  # a pipe or a device: what is written there does not come back
-    with path.open("ab", buffering=0) as file:
-        end = file.tell()
-        try:
-            file.write(b" " * _TRIED)  # a full disk often shows only when bytes are really written
-            os.fsync(file.fileno())
-        finally:
-            file.truncate(end)
-    if not existed:
-        path.unlink()
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path} cannot be written: {error.strerror or error}. Choose another file.")
+            step()
+        except (CeqlError, OSError) as error:
+            failed.append(error)
+    told = [error for error in failed if not isinstance(error, BrokenPipeError)]
+    if told:
+        raise InputError(" ".join([*map(in_words, told), advice()]).strip()) from told[0]
+    if failed:
+        raise failed[0]

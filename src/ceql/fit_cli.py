@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ceql.files import beside
-from ceql.files_out import check_writable
+from ceql.files_out import check_writable, deliver
 from ceql.json_out import is_standard_output, write_json
 from ceql.suggestions import SuggestingChoice
 from ceql.table_options import table_options
@@ -19,6 +19,7 @@ from ceql.table_options import table_options
 if TYPE_CHECKING:
     from ceql.checkpoint import Checkpoint
     from ceql.estimator import CEQLRegressor
+    from ceql.results import Finding
 
 
 @click.command()
@@ -75,11 +76,12 @@ def fit(
     if options["no_checkpoint"] and (options["named"] or options["resume"]):
         raise click.UsageError("--no-checkpoint goes neither with --checkpoint nor with --resume.")
     from ceql.cluster import cluster
-    from ceql.resuming import checkpoint_for, how_to_go_on
+    from ceql.resuming import checkpoint_for, how_to_go_on, how_to_write_again
     from ceql.table_formats.layout import Layout
     from ceql.tables import read_cells, split_targets
 
-    check_writable(save_to, report_to, json_out)
+    pages = _pages(report_to, targets)
+    check_writable(save_to, *pages.values(), json_out)
     layout = Layout(options["separator"], options["decimal"], options["encoding"], options["sheet"])
     x, y = split_targets(read_cells(table, layout), targets, _names(features))
     say = _say(quiet)
@@ -87,13 +89,10 @@ def fit(
     model = _regressor(options, kept_in, quiet)
     with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
         model.fit(x, y)
-    if save_to is not None:
-        model.save(save_to)
-    if report_to is not None:
-        for name in targets:
-            path = report_to if len(targets) == 1 else beside(report_to, name)
-            model.report(path, target=name, table=table.name)
-    _show(model, json_out, quiet)
+    deliver(_outputs(model, save_to, pages, json_out, table.name, quiet), partial(how_to_write_again, kept_in, targets))
+    for found in model.discoveries_:
+        if found.leftover is not None:
+            found.leftover.unlink(missing_ok=True)
     if kept_in is not None and (hint := how_to_go_on(kept_in, targets)):
         say(hint)
 
@@ -120,17 +119,43 @@ def _say(quiet: bool) -> Callable[[str], None]:
     return (lambda _: None) if quiet else partial(click.echo, err=True)
 
 
-def _show(model: CEQLRegressor, json_out: Path | None, quiet: bool) -> None:
-    from ceql.results import one_or_all
-    from ceql.summary import as_json, in_words
+def _pages(report_to: Path | None, targets: tuple[str, ...]) -> dict[str, Path]:
+    """The report of each target."""
+    if report_to is None:
+        return {}
+    return {name: report_to if len(targets) == 1 else beside(report_to, name) for name in targets}
 
-    findings = [model._finding(target=name) for name in model.target_names_]
+
+def _outputs(
+    model: CEQLRegressor, save_to: Path | None, pages: dict[str, Path], json_out: Path | None, table: str, quiet: bool
+) -> Iterator[Callable[[], None]]:
+    """What is printed comes first: a file may turn out to have no room, and the formula must not be lost with it."""
+    if json_out is None or not is_standard_output(json_out):
+        yield partial(_show, model, quiet)
     if json_out is not None:
-        write_json(json_out, one_or_all([as_json(found) for found in findings]))
-        if is_standard_output(json_out):
-            return
-    texts = [str(found.formula) if quiet else in_words(found) for found in findings]
+        yield partial(_write_json, model, json_out)
+    if save_to is not None:
+        yield partial(model.save, save_to)
+    for name, path in pages.items():
+        yield partial(model.report, path, target=name, table=table)
+
+
+def _show(model: CEQLRegressor, quiet: bool) -> None:
+    from ceql.summary import in_words
+
+    texts = [str(found.formula) if quiet else in_words(found) for found in _findings(model)]
     click.echo(("\n" if quiet else "\n\n").join(texts))
+
+
+def _write_json(model: CEQLRegressor, path: Path) -> None:
+    from ceql.results import one_or_all
+    from ceql.summary import as_json
+
+    write_json(path, one_or_all([as_json(found) for found in _findings(model)]))
+
+
+def _findings(model: CEQLRegressor) -> list[Finding]:
+    return [model._finding(target=name) for name in model.target_names_]
 
 
 def _names(text: str) -> list[str]:

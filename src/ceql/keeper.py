@@ -5,17 +5,47 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from ceql.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, damaged, read_checkpoint, to_bytes
+from ceql.content import ContentError
 from ceql.errors import CeqlWarning
-from ceql.files import remove_unfinished, write_atomically
+from ceql.files import place_of, remove_unfinished, require_writable, write_atomically
 from ceql.fingerprint import Fingerprint, differences
+from ceql.lock import held
 from ceql.turns import Turns
 
 _SHARE = 0.01  # of the time may go into writing
+
+
+@contextmanager
+def kept_alone(checkpoint: Checkpoint | None) -> Iterator[Checkpoint | None]:
+    """The checkpoint, for this search alone: two on one file would undo each other's work.
+
+    A file that nobody asked for is left to the search that has it, and this one goes on without.
+    """
+    if checkpoint is None:
+        yield None
+        return
+    try:
+        place = place_of(checkpoint.path)
+    except OSError:  # the keeper says what is wrong with it
+        place = Path(checkpoint.path)
+    with held(place) as holder:
+        if holder and not checkpoint.transient:
+            raise CheckpointError(
+                f"{checkpoint.path} is in use by another search ({holder}): wait for its end, or name another file."
+            )
+        if holder:
+            warnings.warn(
+                f"{checkpoint.path} is in use by another search ({holder}): this one goes on without a checkpoint.",
+                CeqlWarning,
+                stacklevel=4,
+            )
+        yield None if holder else checkpoint
 
 
 class Keeper:
@@ -67,13 +97,9 @@ class Keeper:
 
     def _require_place(self) -> None:
         """Complains now rather than after an hour."""
-        probe = self._path.with_name(f".{self._path.name}.probe")
         try:
-            remove_unfinished(self._path)
-            if self._path.is_dir():
-                raise IsADirectoryError(None, "it is a folder")
-            write_atomically(probe, b"", CheckpointError)
-            probe.unlink()
+            remove_unfinished(place_of(self._path))
+            require_writable(self._path, CheckpointError, tried=b"")  # a full disk may have room again later
         except (OSError, CheckpointError) as error:
             raise CheckpointError(
                 f"The checkpoint {self._path} cannot be written: {_reason(error)}. Name a file in a folder that exists "
@@ -109,6 +135,13 @@ class Keeper:
             raise damaged(self._path, error) from error
         return state
 
+    def require(self, check: Callable[[], None]) -> None:
+        """What the search goes on from has to pass the check."""
+        try:
+            check()
+        except ContentError as error:
+            raise damaged(self._path, error) from error
+
     def note(self, state: Callable[[], SearchState]) -> None:
         """To be called between two rounds; writes if it is time to."""
         if self._checkpoint is None:
@@ -139,16 +172,20 @@ class Keeper:
             self._complained = True
             warnings.warn(f"The checkpoint {error} The search goes on all the same.", CeqlWarning, stacklevel=2)
 
-    def end(self, ending: Ending) -> None:
-        """Writes the last complete round with what was found; nothing stays of a file that nobody asked for."""
+    def end(self, ending: Ending) -> Path | None:
+        """Writes the last complete round with what was found; gives a file that nobody asked for and that is done with.
+
+        That file still goes by the result being in safety: what has taken long is not lost to a full disk. So short a
+        search that it is quickly repeated leaves none.
+        """
         if self._checkpoint is None or self._latest is None:
-            return
+            return None
         is_done = ending.stands_until == math.inf
-        if not self._checkpoint.transient or not (is_done or ending.seconds < self._checkpoint.every):
+        if not self._checkpoint.transient or ending.seconds >= self._checkpoint.every or (is_done and self._is_ours):
             self._latest = replace(self._latest, ending=ending)
+            self._there = (0, 0) if is_done else self._there
             self.write()
-        elif is_done and self._is_ours:
-            self._path.unlink(missing_ok=True)
+        return self._path if self._checkpoint.transient and is_done and self._is_ours else None
 
 
 def _reason(error: Exception) -> str:

@@ -80,6 +80,7 @@ def predict(
       ceql predict model.ceql new.csv
       ceql predict model.ceql new.xlsx --sheet March --with-inputs --out predicted.csv
     """
+    from ceql.csv_out import as_csv
     from ceql.predictions import predicted
     from ceql.table_formats.layout import Layout
     from ceql.tables import read_cells
@@ -87,7 +88,7 @@ def predict(
     check_writable(out)
     cells = read_cells(table, Layout(separator, decimal, encoding, sheet))
     made = predicted(_loaded(model), cells, row, with_inputs)
-    write_text(out, made.table.to_csv(index=False, na_rep="nan", lineterminator="\n"))
+    write_text(out, as_csv(made.table, missing="nan"))
     for sentence in made.warnings:
         click.echo(f"Warning: {sentence}", err=True)
 

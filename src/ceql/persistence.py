@@ -24,18 +24,24 @@ from typing import Any
 import numpy as np
 
 from ceql import __version__
+from ceql import content as fields
+from ceql.claims import check_losses, check_outcome
 from ceql.constraints import Constraints
-from ceql.data import Dataset
+from ceql.content import ContentError
+from ceql.data import Dataset, require_squares
 from ceql.discovery import Discovery, Outcome, poles_of
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
 from ceql.expression.write import write_formula
 from ceql.files import write_atomically
 from ceql.formula import Formula, make_symbols
+from ceql.losses import SQUARED
+from ceql.saved_parameters import saved_parameters
 from ceql.targets import Targets
 
 FORMAT, VERSIONS = "ceql-model", (1, 2)
 LONGEST_FRONT = 200_000  # characters; to read more would take minutes
+_ROUNDING = 1e-6  # by which the mean of the weights may miss one
 
 
 class ModelFileError(CeqlError):
@@ -109,55 +115,75 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], tuple[Discovery, ...],
         )
     try:
         return _restored(content)
+    except (ContentError, CeqlError) as error:
+        raise ModelFileError(f"{path} is damaged: {str(error).removesuffix('.')}.") from error
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
 
 
 def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], tuple[Discovery, ...], Targets, bool]:
-    names = tuple(str(name) for name in content["names"])
-    weight = np.array(content["weight"], float)
-    x = np.array(content["x"], float).reshape(len(weight), len(names))
-    searches = content["targets"] if content["version"] == 2 else [content]
-    datasets = tuple(Dataset(x, np.array(search["y"], float).reshape(len(x)), weight, names) for search in searches)
-    parameters = dict(content["parameters"])
+    parameters = saved_parameters(content)
+    datasets = _datasets(content)
     constraints = parameters.get("constraints")
     costs = Constraints.from_dict(constraints).costs if constraints else {}
-    found = tuple(_restored_search(search, data, costs) for search, data in zip(searches, datasets, strict=True))
-    target_names = tuple(str(name) for name in content.get("target_names", ["y"]))
-    if not found or len(target_names) != len(found):
-        raise ValueError(f"{len(found)} targets have {len(target_names)} names")
-    return parameters, found, Targets(target_names, datasets), bool(content["from_frame"])
-
-
-def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, int]) -> Discovery:
-    symbols = make_symbols(data.names)
-    if sum(len(row["expression"]) for row in search["front"]) > LONGEST_FRONT:
-        raise ValueError("its formulas are too long")
-    front = tuple(
-        Formula(
-            parse_formula(row["expression"], data.names, as_written=True),
-            symbols,
-            float(row["loss"]),
-            tuple((float(value), float(error)) for value, error in row["constants"]),
-            costs,
-        )
-        for row in search["front"]
+    loss = str(parameters.get("loss", SQUARED))
+    found = tuple(
+        _restored_search(search, data, costs, loss) for search, data in zip(_searches(content), datasets, strict=True)
     )
-    chosen = int(search["chosen"])
-    if not 0 <= chosen < len(front):
-        raise ValueError(f"there is no row {chosen} to be chosen")
-    best = front[chosen]
-    for formula in front:
-        if not 0 <= formula.loss < np.inf:
-            raise ValueError(f"{formula.loss} is no loss")
-        formula(data.x[:1])  # compiles, or says why not
+    target_names = fields.names(content, "target_names", blank=True) if "target_names" in content else ("y",)
+    if not found or len(target_names) != len(found):
+        raise ContentError(f"{len(found)} targets have {len(target_names)} names")
+    return parameters, found, Targets(target_names, datasets), fields.flag(content, "from_frame")
+
+
+def _searches(content: dict[str, Any]) -> list[Any]:
+    return fields.rows(content, "targets") if content["version"] == 2 else [content]
+
+
+def _datasets(content: dict[str, Any]) -> tuple[Dataset, ...]:
+    """The data of each target, checked as those of a fit are."""
+    names = fields.names(content, "names")
+    if len(set(names)) != len(names) or not names:
+        raise ContentError("'names' has none, or has one of them twice")
+    weight = fields.numbers(content, "weight", (None,))
+    if len(weight) < 2 or (weight < 0.0).any() or abs(weight.mean() - 1.0) > _ROUNDING:
+        raise ContentError("'weight' must hold at least two numbers, none of them negative, whose mean is 1")
+    x = fields.numbers(content, "x", (len(weight), len(names)))
+    for column, name in zip(x.T, names, strict=True):
+        require_squares(column, f"column {name!r} of 'x'")
+    return tuple(Dataset(x, _target(search, len(x)), weight, names) for search in _searches(content))
+
+
+def _target(search: Any, rows: int) -> np.ndarray:
+    y = fields.numbers(search, "y", (rows,))
+    require_squares(y, "'y'")
+    return y
+
+
+def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, int], loss: str) -> Discovery:
+    rows = fields.rows(search, "front")
+    if sum(len(fields.text(row, "expression")) for row in rows) > LONGEST_FRONT:
+        raise ContentError("its formulas are too long")
+    front = tuple(_formula(row, data.names, costs) for row in rows)
+    chosen = fields.whole(search, "chosen", len(front) - 1)
+    outcome = fields.text(search, "outcome")
+    if outcome not in Outcome.__members__:
+        raise ContentError(f"'outcome' is {fields.shown(outcome)}, which is no end of a search")
+    check_losses(front, data, loss)
+    check_outcome(Outcome[outcome], front[chosen], data, loss)
     return Discovery(
         front,
         chosen,
-        poles_of(best, data),
-        Outcome[search["outcome"]],
-        float(search["seconds"]),
-        int(search["starts"]),
-        float(search["imaginary_residue"]),
-        int(search["rows_searched"]),
+        poles_of(front[chosen], data),
+        Outcome[outcome],
+        fields.number(search, "seconds", least=0.0),
+        fields.whole(search, "starts"),
+        fields.number(search, "imaginary_residue", least=0.0),
+        fields.whole(search, "rows_searched", len(data.y)),
     )
+
+
+def _formula(row: Any, names: tuple[str, ...], costs: Mapping[str, int]) -> Formula:
+    expression = parse_formula(fields.text(row, "expression"), names, as_written=True)
+    loss = fields.number(row, "loss", least=0.0)
+    return Formula(expression, make_symbols(names), loss, fields.pairs(row, "constants"), costs)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ceql.checkpoint import Checkpoint, CheckpointError, Ending
+from ceql.claims import check_losses
 from ceql.data import Dataset
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, poles_of
 from ceql.dispatch import Workers
@@ -17,7 +18,7 @@ from ceql.expression.extract import extract, upright
 from ceql.fingerprint import fingerprint
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.guesses import starting_formulas
-from ceql.keeper import Keeper
+from ceql.keeper import Keeper, kept_alone
 from ceql.losses import SQUARED, Loss, read_loss
 from ceql.robust import Reweighting, is_exact, judged
 from ceql.rounds import Found, Rounds
@@ -51,18 +52,20 @@ def discover(
     halfway = time.monotonic() + settings.time_limit / 2
     guessed = [f for f in starting_formulas(settings.guesses, rows, constraints, halfway) if _is_allowed(f, settings)]
     constant = constant_formula(data, constraints)
+    leftover = None
     if data.is_constant:
         found = Found([], Outcome.CONSTANT)
     elif any(_fits_exactly(formula, data, loss) for formula in guessed):
         found = Found([], Outcome.EXACT, starts=0)
     elif settings.recipe in SEARCHES:
-        keeper = Keeper(checkpoint, lambda: fingerprint(data, settings))
-        begin -= keeper.seconds(settings.time_limit)
-        found = _found_earlier(keeper, settings)
-        if found is None:
-            with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-                found = Rounds(rows, settings, report, begin, workers, reweighting, guessed, keeper).run()
-            keeper.end(_ending(found, time.perf_counter() - begin))
+        with kept_alone(checkpoint) as kept_in:
+            keeper = Keeper(kept_in, lambda: fingerprint(data, settings))
+            begin -= keeper.seconds(settings.time_limit)
+            found = _found_earlier(keeper, settings, data)
+            if found is None:
+                with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
+                    found = Rounds(rows, settings, report, begin, workers, reweighting, guessed, keeper).run()
+                leftover = keeper.end(_ending(found, time.perf_counter() - begin))
     else:
         found = _trained(data, settings, report, begin)
     formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
@@ -85,6 +88,7 @@ def discover(
         found.starts,
         found.imaginary_residue,
         found.rows_searched or len(data.y),
+        leftover,
     )
 
 
@@ -153,7 +157,7 @@ def _require_rounds(settings: Settings) -> None:
         )
 
 
-def _found_earlier(keeper: Keeper, settings: Settings) -> Found | None:
+def _found_earlier(keeper: Keeper, settings: Settings, data: Dataset) -> Found | None:
     """What an earlier search came to, where it would come to the same again."""
     ending = keeper.ending(settings.time_limit)
     if ending is None:
@@ -161,6 +165,7 @@ def _found_earlier(keeper: Keeper, settings: Settings) -> Found | None:
     if ending.outcome not in Outcome.__members__:
         raise CheckpointError(f"The checkpoint ends with {ending.outcome!r}, which no search does: delete it.")
     outcome = Outcome[ending.outcome]
+    keeper.require(lambda: check_losses(ending.formulas, data, SQUARED))
     return Found(list(ending.formulas), outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
 
 

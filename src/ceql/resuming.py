@@ -53,6 +53,14 @@ def how_to_go_on(checkpoint: Checkpoint, targets: Sequence[str]) -> str:
     return f"The search is kept in {files}: --resume goes on with it, after the time limit with a higher --time-limit."
 
 
+def how_to_write_again(checkpoint: Checkpoint | None, targets: Sequence[str]) -> str:
+    """What to tell the user where the search has ended and its result could not be written."""
+    if checkpoint is None:
+        return ""
+    files = ", ".join(map(str, _there(checkpoint, targets)))
+    return f"The search is kept in {files}: the same command with --resume writes its result again." if files else ""
+
+
 def own_path(table: Path, targets: Sequence[str], options: Mapping[str, Any]) -> Path:
     """In the current folder; another one for other options, so that runs side by side stay apart."""
     course = {name: value for name, value in options.items() if name not in _FREE}

@@ -7,6 +7,7 @@ from typing import Any
 
 from ceql.discovery import poles_of
 from ceql.estimator import CEQLRegressor
+from ceql.expression.poles import count_overlooked
 from ceql.formula import in_readable_form
 from ceql.results import Finding, equations_table
 
@@ -67,6 +68,9 @@ def _poles(found: Finding) -> Any:
 
 def _poles_and_constants(found: Finding) -> list[str]:
     poles = [f"{pole.kind}: {pole}" for pole in _poles(found)]
+    overlooked = count_overlooked(found.formula.expression)
+    if overlooked:
+        poles.append(f"{overlooked} more places where it may be singular were not looked at: the formula is too long.")
     return poles + [f"constant: {value:.15g} ± {error:.2g}" for value, error in found.formula.uncertain_constants]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ceql.checkpoint import Checkpoint
-from ceql.data import Dataset, is_table, shape_of
+from ceql.data import Dataset, is_table, require_text, shape_of
 from ceql.discovery import Discovery, Outcome, Progress, Settings
 from ceql.errors import CeqlWarning, InputError
 from ceql.pipeline import discover, not_searched
@@ -29,13 +29,16 @@ class Targets:
         shape = () if y is None else shape_of(y, "y")
         labels = tuple(map(str, getattr(y, "columns", ()))) if is_table(y) else ()
         if len(shape) != 2 or shape[1] == 1:
-            name = labels[0] if labels else getattr(y, "name", None)
-            return cls(("y" if name is None else str(name),), (Dataset.of(X, y, sample_weight),))
+            label = labels[0] if labels else getattr(y, "name", None)
+            name = "y" if label is None else str(label)
+            require_text(name, "The target")
+            return cls((name,), (Dataset.of(X, y, sample_weight),))
         if shape[1] == 0:
             raise InputError("y has no columns: give at least one target.")
         names = labels or tuple(f"y{k + 1}" for k in range(shape[1]))
         datasets: list[Dataset] = []
         for k, name in enumerate(names):
+            require_text(name, "A target")
             data = Dataset.of(X, _column(y, k), sample_weight, f"target {name!r}")
             datasets.append(replace(data, x=datasets[0].x, weight=datasets[0].weight) if datasets else data)
         return cls(names, tuple(datasets))

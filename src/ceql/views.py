@@ -80,6 +80,7 @@ class Slice:
     lower: float  # range of the data
     upper: float
     borders: tuple[Pole, ...]  # each with its location
+    crowded: tuple[Pole, ...]  # the rest: so close together that an equation stands for them
     held: tuple[tuple[str, float], ...]  # other inputs that occur in the formula, and their medians
 
     @property
@@ -95,7 +96,8 @@ def slice_along(formula: Formula, data: Dataset, column: int, share: float = WID
     others = [k for k in used_columns(formula) if k != column]
     symbol = formula.symbols[column]
     alone = restricted(formula.expression, {formula.symbols[k]: float(medians[k]) for k in others})
-    borders = tuple(find_borders(alone, [symbol], np.array([low]), np.array([high])))
+    found = find_borders(alone, [symbol], np.array([low]), np.array([high]))
+    borders = tuple(border for border in found if border.location is not None)
     x = _grid(low, high, [lower, upper], [pole.location for pole in borders if pole.location is not None])
     points = np.tile(medians, (len(x), 1))
     points[:, column] = x
@@ -103,7 +105,8 @@ def slice_along(formula: Formula, data: Dataset, column: int, share: float = WID
     at_poles = np.isin(x, [pole.location for pole in borders if pole.kind == "pole" and pole.location is not None])
     y[~np.isfinite(y) | at_poles] = np.nan
     held = tuple((data.names[k], float(medians[k])) for k in others)
-    return Slice(column, data.names[column], x, y, lower, upper, borders, held)
+    crowded = tuple(border for border in found if border.location is None)
+    return Slice(column, data.names[column], x, y, lower, upper, borders, crowded, held)
 
 
 def _grid(low: float, high: float, ends: Sequence[float], borders: Sequence[float]) -> np.ndarray:

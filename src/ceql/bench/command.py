@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +14,12 @@ from ceql.bench.methods import Method, find_method
 from ceql.bench.names import parse_levels, parse_seeds, split_names
 from ceql.bench.problems import load_suite, select, with_noise
 from ceql.bench.published import published
-from ceql.bench.record import Record, check_writable, read_records
+from ceql.bench.record import Record, read_records
 from ceql.bench.report import as_latex_file, as_markdown_file, has_sheets, on_screen, results_page
 from ceql.bench.request import Request
 from ceql.bench.runner import plan, run_suite
+from ceql.files import require_writable, write_atomically
+from ceql.files_out import deliver
 
 
 def run_bench(asked: Request) -> None:
@@ -31,27 +33,32 @@ def run_bench(asked: Request) -> None:
     records = _run(suite, methods, seeds, asked)
     order = {run.key: i for i, run in enumerate(plan(suite, methods, seeds, 0.0))}
     records.sort(key=lambda record: order[record.key])
-    if asked.markdown is not None:
-        asked.markdown.write_text(as_markdown_file(suite, records), encoding="utf-8")
-    if asked.latex is not None:
-        asked.latex.write_text(as_latex_file(suite, records), encoding="utf-8")
-    click.echo(on_screen(suite, records))
+    deliver(_outputs(asked, suite, records))
+
+
+def _outputs(asked: Request, suite: Suite, records: list[Record]) -> Iterator[Callable[[], None]]:
+    """The tables: on the screen first, for a file may turn out to have no room."""
+    yield lambda: click.echo(on_screen(suite, records))
+    if (markdown := asked.markdown) is not None:
+        yield lambda: write_atomically(markdown, as_markdown_file(suite, records), RecordError)
+    if (latex := asked.latex) is not None:
+        yield lambda: write_atomically(latex, as_latex_file(suite, records), RecordError)
 
 
 def write_report(sources: Sequence[Path], out: Path, title: str = "Results") -> int:
     """Write the page of results from files of records; the number of records is returned."""
-    check_writable(out)
+    require_writable(out, RecordError)
     records = [record for path in sources for record in read_records(path)]
     if not records:
         raise RecordError("There are no records in these files.")
-    out.write_text(results_page(records, title), encoding="utf-8")
+    write_atomically(out, results_page(records, title), RecordError)
     return len(records)
 
 
 def _check_files(asked: Request, suite: Suite) -> None:
     for path in (asked.markdown, asked.latex):
         if path is not None:
-            check_writable(path)
+            require_writable(path, RecordError)
     if asked.latex is not None and not has_sheets(suite):
         raise SuiteError(f"The suite {suite.name!r} has no tables of its own for LaTeX; use --markdown.")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from ceql.bench.definitions import Problem, Samples, Suite
@@ -19,6 +19,7 @@ from ceql.bench.suitefile import read_suite
 __all__ = ["Problem", "Samples", "Suite", "load_problem", "load_suite", "sample", "select", "suite_names", "with_noise"]
 
 _FOLDER = Path(__file__).parent / "suites"
+_DEEPEST = 20  # files that include each other one after the other
 
 
 def suite_names() -> tuple[str, ...]:
@@ -28,15 +29,31 @@ def suite_names() -> tuple[str, ...]:
 
 def load_suite(name_or_path: str | Path) -> Suite:
     """Load a suite by name, or from a file (any path that ends in .toml or has a folder in it)."""
+    return _loaded(name_or_path, ())
+
+
+def _loaded(name_or_path: str | Path, within: tuple[Path, ...]) -> Suite:
+    """A suite that is included by these files, each by the one before it."""
     text = str(name_or_path)
     if text in suite_names():
         return _builtin(text)
     path = Path(name_or_path)
     if path.is_file():
-        return read_suite(path, load_suite)
+        return read_suite(path, partial(_loaded, within=_way_to(path, within)))
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise SuiteError(f"There is no suite file {text}. Suites by name: {', '.join(suite_names())}.")
     raise SuiteError(unknown("suite", text, suite_names()) + " A file of your own needs its path, such as ./mine.toml.")
+
+
+def _way_to(path: Path, within: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The files that lead to this one, and itself; an error where they go round or on for long."""
+    way = (*within, path.resolve())
+    if way[-1] in within:
+        round_ = " includes ".join(p.name for p in way[within.index(way[-1]) :])
+        raise SuiteError(f"{path} includes itself ({round_}): leave out one of these [[include]] tables.")
+    if len(way) > _DEEPEST:
+        raise SuiteError(f"{path} is included by a chain of more than {_DEEPEST} files: make the chain shorter.")
+    return way
 
 
 def load_problem(name: str) -> Problem:

@@ -38,6 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from ceql.bench.errors import RecordError
+from ceql.files import place_of
 
 Key = tuple[str, str, str, int]
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -139,10 +140,11 @@ def drop_torn_line(path: str | Path) -> None:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise now if records could not be written to `path` later."""
+    """Raise now if records could not be appended to `path` later."""
     path = Path(path)
     existed = path.exists()
     try:
+        place_of(path)  # a pipe without a reader would keep us waiting for good
         with path.open("ab") as file:
             # A full disk often shows only when bytes are really written.
             file.write(b" " * 4096)

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import sympy
 from scipy.optimize import brentq
 
 from ceql.expression.compile import compile_numpy
+from ceql.expression.complexity import node_count
+
+Factor = tuple[str, sympy.Expr]  # what kind of singularity it is where the expression vanishes, and the expression
 
 _GRID = 4001
 _SPREAD = 4096
+# A formula from a stranger's file may have thousands of factors, each with thousands of zeros. What is spent on them:
+_MOST_NODES = 2000  # of all factors that are looked at, together; the smallest come first
+_MOST_STEPS = 5000  # zeros that are located, each times the nodes of its factor and what a call costs beside them
+_CALL = 10  # nodes that take as long as a call
 
 
 @dataclass(frozen=True)
 class Pole:
-    """A set where `vanishes` is zero. With one variable `location` is the point; with more it is None."""
+    """A set where `vanishes` is zero. With one variable `location` is the point; with more it is None.
+
+    It is also None where there are too many points to locate: then the equation stands for all of them.
+    """
 
     kind: str  # "pole", "log singularity" or "edge of the domain"
     vanishes: sympy.Expr
@@ -39,22 +51,38 @@ def find_poles(
 
 
 def zero_sets(
-    factors: Iterable[tuple[str, sympy.Expr]], symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray
+    factors: Iterable[Factor], symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray
 ) -> list[Pole]:
     """Where these factors, each with its kind, vanish inside the box from `lower` to `upper`."""
-    found: list[Pole] = []
-    for kind, factor in sorted(set(factors), key=str):
+    found: dict[Factor, list[Pole]] = {}
+    left = _MOST_STEPS
+    for kind, factor in _looked_at(factors)[0]:
         used = [k for k, symbol in enumerate(symbols) if symbol in factor.free_symbols]
         if len(used) == 1:
             k = used[0]
-            roots = _roots(factor, symbols[k], float(lower[k]), float(upper[k]))
-            found.extend(Pole(kind, factor, root) for root in roots)
+            price = node_count(factor) + _CALL
+            roots = _roots(factor, symbols[k], float(lower[k]), float(upper[k]), left // price)
+            found[kind, factor] = [Pole(kind, factor, root) for root in roots]
+            left -= price * sum(root is not None for root in roots)
         elif used and _changes_sign(factor, symbols, lower, upper):
-            found.append(Pole(kind, factor, None))
-    return found
+            found[kind, factor] = [Pole(kind, factor, None)]
+    return [pole for factor in sorted(found, key=str) for pole in found[factor]]
 
 
-def _singular_factors(expression: sympy.Expr) -> Iterator[tuple[str, sympy.Expr]]:
+def count_overlooked(expression: sympy.Expr) -> int:
+    """How many places where it may be singular are not looked at, because the formula has too many of them."""
+    return len(_looked_at(_singular_factors(expression))[1])
+
+
+def _looked_at(factors: Iterable[Factor]) -> tuple[list[Factor], list[Factor]]:
+    """The smallest factors, which are looked at, and those that are too much."""
+    ordered = sorted(set(factors), key=lambda factor: (node_count(factor[1]), str(factor)))
+    nodes = list(accumulate(node_count(factor) for _, factor in ordered))
+    within = max(1, bisect_right(nodes, _MOST_NODES))
+    return ordered[:within], ordered[within:]
+
+
+def _singular_factors(expression: sympy.Expr) -> Iterator[Factor]:
     for part in expression.atoms(sympy.Pow, sympy.log, sympy.tan):
         if isinstance(part, sympy.tan):
             if part.args[0].free_symbols:
@@ -73,7 +101,8 @@ def _singular_factors(expression: sympy.Expr) -> Iterator[tuple[str, sympy.Expr]
 
 
 @np.errstate(all="ignore")
-def _roots(factor: sympy.Expr, symbol: sympy.Symbol, lower: float, upper: float) -> list[float]:
+def _roots(factor: sympy.Expr, symbol: sympy.Symbol, lower: float, upper: float, most: int) -> list[float] | list[None]:
+    """The zeros in order; a single None where there may be more than `most`."""
     function = compile_numpy(factor, [symbol])
 
     def at(point: float) -> float:
@@ -83,8 +112,11 @@ def _roots(factor: sympy.Expr, symbol: sympy.Symbol, lower: float, upper: float)
     values = np.broadcast_to(function(grid[:, None]), grid.shape)
     if np.isnan(values).all():
         return []
+    changes = np.flatnonzero(values[:-1] * values[1:] < 0)
+    if len(changes) + np.count_nonzero(values == 0) > most:
+        return [None]
     roots = [float(x) for x in grid[values == 0]]
-    for k in np.flatnonzero(values[:-1] * values[1:] < 0):
+    for k in changes:
         root = float(brentq(at, grid[k], grid[k + 1]))  # pyright: ignore[reportArgumentType]
         # A sign change through infinity is a pole of the factor, not a zero.
         if abs(at(root)) <= min(abs(values[k]), abs(values[k + 1])):

@@ -10,7 +10,8 @@ import click
 
 from ceql.bench.errors import BenchError
 from ceql.bench.names import split_names, unknown
-from ceql.bench.record import Record, check_writable, read_records
+from ceql.bench.record import Record, read_records
+from ceql.files import require_writable
 
 NAMES = ("trajectory", "predictions", "fronts", "success")
 
@@ -39,11 +40,13 @@ def figures(out: Path, records: tuple[Path, ...], only: str, kind: str, dpi: int
         files = _prepared(out, wanted, kind)
     except BenchError as error:
         raise click.ClickException(str(error)) from error
+    from ceql.plots.canvas import save_figure
+
     for name, draw in _drawings(wanted, rows, seed, time_limit):
         drawing = draw()
         if drawing is None:
             continue
-        drawing.savefig(files[name], dpi=dpi)
+        save_figure(drawing, files[name], dpi)
         click.echo(f"{files[name]}")
 
 
@@ -66,7 +69,7 @@ def _prepared(out: Path, names: Sequence[str], kind: str) -> dict[str, Path]:
         raise BenchError(f"{out}: cannot be made: {error.strerror or error}.") from error
     files = {name: out / f"{name}.{kind}" for name in names}
     for path in files.values():
-        check_writable(path)
+        require_writable(path, BenchError)
     return files
 
 

@@ -72,7 +72,7 @@ def draw(findings: Mapping[str, Finding]) -> Any:
 def _poles(finding: Finding) -> list[Pole]:
     symbols = columns(finding.problem.names)
     box = np.full(len(symbols), _REACH)
-    return find_poles(finding.expression, symbols, -box, box)
+    return [pole for pole in find_poles(finding.expression, symbols, -box, box) if pole.location is not None]
 
 
 def _curve(figure: Any, place: Any, finding: Finding) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ceql.files_out import check_writable, deliver, write_text
 from ceql.json_out import as_text, is_standard_output, write_json
 
 if TYPE_CHECKING:
@@ -75,12 +78,12 @@ def frf(
     from ceql.frf.display import stage_display
 
     settings = _settings(options, demo)
+    check_writable(json_out)
     prepared = _prepared(out)
     reading = _demo_reading(options) if demo else _reading(paths, options)
     with stage_display(quiet) as progress:
         analysis = analyse(reading.measurements.thinned(options["thin"]), settings, progress)
-    files = _written(analysis, reading.notes, prepared) if prepared else []
-    _show(analysis, reading.notes, files, json_out, quiet, demo)
+    deliver(_outputs(analysis, reading.notes, prepared, json_out, quiet, demo))
 
 
 def _settings(options: dict[str, Any], demo: bool) -> Settings:
@@ -159,42 +162,56 @@ def _prepared(out: Path | None) -> Path | None:
     return out
 
 
-def _written(analysis: Analysis, notes: tuple[str, ...], out: Path) -> list[Path]:
+def _outputs(
+    analysis: Analysis, notes: tuple[str, ...], out: Path | None, json_out: Path | None, quiet: bool, demo: bool
+) -> Iterator[Callable[[], None]]:
+    """What is printed comes first, for a file may turn out to have no room."""
+    from ceql.frf.report import as_json
+
+    prints_json = json_out is not None and is_standard_output(json_out)
+    if json_out is None or not prints_json:
+        yield lambda: _show(analysis, notes, quiet, demo)
+    if json_out is not None:
+        yield lambda: write_json(json_out, as_json(analysis))
+    if out is not None:
+        for path, write in _files(analysis, notes, out):
+            yield partial(_made, path, write, say=not (quiet or prints_json))
+
+
+def _made(path: Path, write: Callable[[], None], say: bool) -> None:
+    write()
+    if say:
+        click.echo(f"{path}")
+
+
+def _files(analysis: Analysis, notes: tuple[str, ...], out: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
+    from ceql.csv_out import as_csv
     from ceql.frf.figures import all_figures
     from ceql.frf.report import as_json, in_words, modes_table, peaks_table
+    from ceql.plots.canvas import save_figure
 
     texts = {
         "report.txt": "\n".join([in_words(analysis), *notes]) + "\n",
         "result.json": as_text(as_json(analysis)),
-        "modes.csv": modes_table(analysis).to_csv(index=False),
-        "peaks.csv": peaks_table(analysis).to_csv(index=False),
+        "modes.csv": as_csv(modes_table(analysis)),
+        "peaks.csv": as_csv(peaks_table(analysis)),
     }
-    files = [out / name for name in texts]
-    for path, text in zip(files, texts.values(), strict=True):
-        path.write_text(text, encoding="utf-8")
+    for name, text in texts.items():
+        yield out / name, partial(write_text, out / name, text)
     for name, figure in all_figures(analysis):
-        files.append(out / f"{name}.png")
-        figure.savefig(files[-1], dpi=130)
-    return files
+        path = out / f"{name}.png"
+        yield path, partial(save_figure, figure, path, dpi=130)
 
 
-def _show(
-    analysis: Analysis, notes: tuple[str, ...], files: list[Path], json_out: Path | None, quiet: bool, demo: bool
-) -> None:
-    from ceql.frf.report import as_json, in_words
+def _show(analysis: Analysis, notes: tuple[str, ...], quiet: bool, demo: bool) -> None:
+    from ceql.frf.report import in_words
 
-    if json_out is not None:
-        write_json(json_out, as_json(analysis))
-        if is_standard_output(json_out):
-            return
     if quiet:
         click.echo(str(analysis.fit.expression))
         return
     click.echo("\n".join([in_words(analysis), *notes]))
     if demo:
         click.echo(f"\n{_truth(analysis)}")
-    for path in files:
-        click.echo(f"{path}")
 
 
 def _truth(analysis: Analysis) -> str:

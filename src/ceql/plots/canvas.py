@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ceql.errors import InputError, missing_extra
 from ceql.expression.mathml import without_control_characters
+from ceql.files import write_atomically
 
 LONGEST_NAME = 32
 
@@ -32,6 +35,16 @@ def axes_or_new(ax: Any, width: float, height: float) -> Any:
     except ImportError:
         raise missing_extra("matplotlib", "plot", "Plotting") from None
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def save_figure(figure: Any, path: Path, dpi: int) -> None:
+    """The picture as a file, whole or not at all, of the kind that its ending names; PNG where it has none."""
+    picture = io.BytesIO()
+    try:
+        figure.savefig(picture, format=path.suffix[1:] or "png", dpi=dpi)
+    except ValueError as error:
+        raise InputError(f"{path} cannot be drawn: {error}") from error
+    write_atomically(path, picture.getvalue())
 
 
 def plain(text: str, longest: int = LONGEST_NAME) -> str:

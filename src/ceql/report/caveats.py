@@ -6,7 +6,7 @@ import numpy as np
 
 from ceql.data import Dataset
 from ceql.expression.domain import EDGE, not_negative, positive_only
-from ceql.expression.poles import Pole
+from ceql.expression.poles import Pole, count_overlooked
 from ceql.formula import Formula
 from ceql.views import borders_around
 
@@ -22,6 +22,9 @@ def caveats(formula: Formula, data: Dataset) -> list[str]:
     sentences = [_inside_sentence(border) for border in inside] + [_near_sentence(border, data) for border in near]
     more = len(sentences) - _MOST
     sentences = sentences[:_MOST] + ([f"There are {more} more of these."] if more > 0 else [])
+    overlooked = count_overlooked(formula.expression)
+    if overlooked:
+        sentences.append(f"{overlooked} places where it may be singular were not looked at: the formula is too long.")
     return sentences + _conditions(formula, data)
 
 

@@ -26,6 +26,7 @@ from ceql.report.subject import Subject
 from ceql.views import DRAWN_ROWS, Slice, goodness, used_columns
 
 _SHOWN_WITH = ("ceql", "numpy", "scipy", "sympy", "scikit-learn")
+_MOST_EQUATIONS = 3  # of zeros that are too many to draw, under a chart
 _LONGEST_READABLE = 60  # nodes; larger formulas are not searched for a shorter way to write them
 
 
@@ -116,7 +117,8 @@ def _slice_caption(piece: Slice) -> str:
     marks = [f"{border.kind} at {number(border.location or 0.0, 6)}" for border in piece.borders[:6]]
     more = f" and {len(piece.borders) - 6} more" if len(piece.borders) > 6 else ""
     text = f"Along {piece.name}, data from {number(piece.lower)} to {number(piece.upper)}"
-    return f"{'; '.join([text, *marks])}{more}."
+    many = [f"{border.kind} wherever {border}" for border in piece.crowded[:_MOST_EQUATIONS]]
+    return f"{'; '.join([text, *marks])}{'; '.join([more, *many])}."
 
 
 def constants(subject: Subject) -> str:

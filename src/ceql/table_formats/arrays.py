@@ -8,6 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 import pandas as pd
 
+from ceql.data import require_text
 from ceql.errors import InputError
 from ceql.table_formats.layout import Layout
 
@@ -20,6 +21,7 @@ def read(path: Path, layout: Layout) -> pd.DataFrame:
         raise InputError(f"{path} is no .npz archive of plain numbers.") from None
     columns: dict[str, np.ndarray] = {}
     for name, array in found.items():
+        require_text(name, f"A column of {path}")
         for column, values in _columns(path, name, array).items():
             if column in columns:
                 raise InputError(f"{path} has several columns named {column!r}: an array is called as a column of X.")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ceql.data import require_text
 from ceql.errors import InputError
 from ceql.table_formats.layout import Layout
 
@@ -87,6 +88,8 @@ def _header(path: Path, layout: Layout, separator: str) -> list[str]:
 
 
 def _check_header(path: Path, header: list[str], separator: str) -> None:
+    for name in header:
+        require_text(name, f"A column of {path}")
     if len(header) == 1:
         other = next((mark for mark in _NAMED if mark != separator and mark in header[0]), None)
         if other is not None:
