@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import tracemalloc
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -414,6 +416,100 @@ def test_a_wrong_file_is_named(undisturbed, tmp_path, spoil, words):
     run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
     path.write_bytes(spoil(run.versions[4]))
     with pytest.raises(CheckpointError, match=f"(?s)run.ckpt.*{words}.*(Delete it|name another)"):
+        discover(run.data, run.settings, None, Checkpoint(path))
+
+
+def with_arrays(content: bytes, **changes: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **(arrays_of(content) | changes))
+    return buffer.getvalue()
+
+
+def changed(name: str, value: Any) -> Callable[[bytes], bytes]:
+    """The checkpoint with another first number in one of its arrays."""
+
+    def change(content: bytes) -> bytes:
+        array = arrays_of(content)[name].copy()
+        array[0] = value
+        return with_arrays(content, **{name: array})
+
+    return change
+
+
+def in_first_hunt(**changes: Any) -> Callable[[bytes], bytes]:
+    def change(content: bytes) -> bytes:
+        first, *others = header_of(content)["hunts"]
+        return with_header(content, hunts=[first | changes, *others])
+
+    return change
+
+
+def packed(content: bytes) -> bytes:
+    """As small as zeros can be made, and without a header of ours."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **(arrays_of(content) | {"0.params.values": np.zeros(2**24)}))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (changed("0.misfit", -1.0), "'0.misfit' must hold .* numbers of at least 0"),
+        (changed("0.misfit", np.nan), "'0.misfit' must hold .* numbers of at least 0"),
+        (changed("0.known_misfit", -1.0), "'0.known_misfit' must hold .* numbers of at least 0"),
+        (changed("0.params.places", -1), "'0.params' has values outside"),
+        (changed("0.params.places", 10**12), "'0.params' has values outside"),
+        (lambda content: with_arrays(content, **{"0.misfit": np.ones(3)}), "'0.misfit' must hold"),
+        (lambda content: with_arrays(content, **{"0.edges": np.ones((4, 2))}), "'0.edges' is of another kind"),
+        (in_first_hunt(edges=10**9), "'0.edges' has not 1000000000 edges"),
+        (in_first_hunt(params=10**9), "'params' is 1000000000 beside"),
+        (in_first_hunt(quiet=-1), "'quiet' is -1"),
+        (in_first_hunt(edges_too_many=float("nan")), "'edges_too_many' is nan"),
+        (lambda content: with_header(content, seconds=-5.0), "'seconds' is -5.0"),
+        (lambda content: with_header(content, seconds=float("nan")), "'seconds' is nan"),
+        (lambda content: with_header(content, rounds_explained=1.5), "'rounds_explained' is 1.5"),
+        (packed, "no checkpoint of ceql, or only part of one"),
+    ],
+)
+def test_what_a_file_claims_is_checked(undisturbed, tmp_path, spoil, words):
+    run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
+    path.write_bytes(spoil(run.versions[-1]))
+    with pytest.raises(CheckpointError, match=f"run.ckpt .*{words}"):
+        discover(run.data, run.settings, None, Checkpoint(path))
+
+
+def test_a_packed_file_is_not_unpacked(undisturbed, tmp_path):
+    path = tmp_path / "run.ckpt"
+    path.write_bytes(packed(undisturbed("noisy").versions[4]))
+    tracemalloc.start()
+    try:
+        with pytest.raises(CheckpointError):
+            read_checkpoint(path)
+        assert tracemalloc.get_traced_memory()[1] < 16e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_array_is_as_long_as_it_says(undisturbed, tmp_path):
+    """The header of an array may claim a size that its bytes do not have."""
+    path = tmp_path / "run.ckpt"
+    content = undisturbed("noisy").versions[4]
+    rows = len(arrays_of(content)["0.misfit"])
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            part = old.read(name)
+            longer = part.replace(f"({rows},)".encode(), f"({rows + 1},)".encode())
+            new.writestr(name, longer if name == "0.misfit.npy" else part)
+    with pytest.raises(CheckpointError, match=r"the array '0.misfit' is not of the size that it says"):
+        read_checkpoint(path)
+
+
+def test_a_loss_in_an_ending_is_held_against_the_data(undisturbed, tmp_path):
+    run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
+    ending = header_of(run.versions[-1])["ending"]
+    ending["formulas"][0]["loss"] = 0.0
+    path.write_bytes(with_header(run.versions[-1], ending=ending))
+    with pytest.raises(CheckpointError, match=r"run.ckpt is damaged \('loss' in row 0 of the front is 0, but"):
         discover(run.data, run.settings, None, Checkpoint(path))
 
 

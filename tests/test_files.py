@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ceql.errors import CeqlError, InputError
-from ceql.files import beside, remove_unfinished, write_atomically
+from ceql.files import beside, remove_unfinished, require_writable, write_atomically
 
 
 @pytest.mark.parametrize("content", ["zweites ü\n", b"\x00bytes\r\n", ""])
@@ -50,6 +50,38 @@ def test_the_error_is_of_the_kind_asked_for(tmp_path):
 
     with pytest.raises(OwnError, match="cannot be written"):
         write_atomically(tmp_path / "absent" / "a.txt", "text", OwnError)
+
+
+def test_a_link_stays_and_what_it_points_to_is_written(tmp_path):
+    (tmp_path / "there").mkdir()
+    link, real = tmp_path / "link", tmp_path / "there" / "real"
+    link.symlink_to(real)
+    for content in ("first", "second"):  # before there is such a file, and after
+        require_writable(link)
+        write_atomically(link, content)
+        assert link.is_symlink()
+        assert real.read_text(encoding="utf-8") == content
+    assert [path.name for path in real.parent.iterdir()] == ["real"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no pipes and devices with names")
+def test_what_is_no_plain_file_is_refused_and_stays(tmp_path):
+    pipe, link, ring = tmp_path / "pipe", tmp_path / "link", tmp_path / "ring"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/null")
+    ring.symlink_to(ring)
+    for path, words in [(pipe, "it is a pipe"), (link, "it is a device"), (ring, "symbolic links"), (tmp_path, "Is a")]:
+        for write in (require_writable, lambda path: write_atomically(path, "text")):
+            with pytest.raises(InputError, match=f"{path.name} cannot be written: .*{words}"):
+                write(path)
+    assert pipe.is_fifo()
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe", "ring"]
+
+
+def test_half_a_character_is_no_text_to_write(tmp_path):
+    with pytest.raises(InputError, match=r"a.txt cannot be written: the text holds '\\ud800'"):
+        write_atomically(tmp_path / "a.txt", "a\ud800")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_only_the_rests_of_this_file_are_removed(tmp_path):

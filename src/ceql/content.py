@@ -78,8 +78,9 @@ def names(content: Any, name: str, blank: bool = False) -> tuple[str, ...]:
 
 def numbers(content: Any, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
     """Finite numbers in that shape; None stands for any length."""
+    listed = rows(content, name)
     try:
-        values = np.array(rows(content, name), float)
+        values = np.array(listed, float)
     except (TypeError, ValueError, OverflowError):
         raise ContentError(f"{name!r} is no table of numbers") from None
     if len(values.shape) != len(shape) or any(w not in (None, n) for n, w in zip(values.shape, shape, strict=True)):

@@ -134,3 +134,29 @@ def test_variants_are_methods_under_another_name(tmp_path):
 def test_errors_in_variants_have_their_place(tmp_path, old, new, message):
     with pytest.raises(SuiteError, match=message):
         load(tmp_path, VARIED.replace(old, new))
+
+
+@pytest.mark.parametrize("way", [("a",), ("a", "b"), ("a", "b", "c")])
+def test_a_suite_that_includes_itself_is_named(tmp_path, monkeypatch, way):
+    monkeypatch.chdir(tmp_path)
+    for name, other in zip(way, (*way[1:], way[0]), strict=True):
+        (tmp_path / f"{name}.toml").write_text(f'[[include]]\nsuite = "./{other}.toml"\n')
+    round_ = " includes ".join(f"{name}.toml" for name in (*way, way[0]))
+    with pytest.raises(SuiteError, match=rf"a.toml includes itself \({round_}\): leave out one"):
+        load_suite("./a.toml")
+
+
+def test_a_suite_may_include_another_file_twice(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b.toml").write_text('[[include]]\nsuite = "paper"\nproblems = ["E-7", "E-8"]\n')
+    parts = "".join(f'[[include]]\nsuite = "./b.toml"\nproblems = ["{name}"]\n' for name in ("E-7", "E-8"))
+    (tmp_path / "a.toml").write_text(parts)
+    assert [problem.name for problem in load_suite("./a.toml").problems] == ["E-7", "E-8"]
+
+
+def test_a_long_chain_of_suites_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for k in range(30):
+        (tmp_path / f"s{k}.toml").write_text(f'[[include]]\nsuite = "./s{k + 1}.toml"\n')
+    with pytest.raises(SuiteError, match="chain of more than 20 files"):
+        load_suite("./s0.toml")

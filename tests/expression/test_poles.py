@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ceql.expression import parse_formula
-from ceql.expression.poles import find_poles
+from ceql.expression.poles import count_overlooked, find_poles
 from ceql.formula import make_symbols
 
 CASES = {
@@ -27,6 +27,36 @@ def test_poles_of_one_variable(text):
     found = sorted({round(p.location, 6) for p in poles if p.location is not None})
     expected = CASES[text] if "1/x" not in text else [-1.0, 0.0]
     assert found == expected
+
+
+def nested_tangents(depth: int, count: int = 1) -> str:
+    return " + ".join("tan(" * depth + f"(x + {k})" + ")" * depth for k in range(count))
+
+
+def test_where_zeros_are_too_many_an_equation_stands_for_them():
+    symbols, box = make_symbols(("x",)), (np.array([1.0]), np.array([2.0]))
+    poles = find_poles(parse_formula(nested_tangents(31), ("x",)), symbols, *box)
+    located = [pole for pole in poles if pole.location is not None]
+    assert 0 < len(located) < 500
+    assert len({pole.vanishes for pole in poles}) == 31
+    assert len(poles) - len(located) > 20
+    assert all(str(pole).endswith(" = 0") for pole in poles if pole.location is None)
+
+
+def test_a_formula_with_thousands_of_factors_says_what_was_not_looked_at():
+    expression = parse_formula(nested_tangents(38, 17), ("x",))
+    symbols, box = make_symbols(("x",)), (np.array([1.0]), np.array([2.0]))
+    poles = find_poles(expression, symbols, *box)
+    assert len(poles) < 1000
+    assert 400 < count_overlooked(expression) < 38 * 17
+    assert count_overlooked(parse_formula("1/(x - 0.5) + log(x)/tan(x)", ("x",))) == 0
+
+
+def test_the_poles_of_a_fast_oscillation_are_all_located():
+    symbols, box = make_symbols(("x",)), (np.array([-10.0]), np.array([10.0]))
+    poles = find_poles(parse_formula("1/sin(50*x + 0.1)", ("x",)), symbols, *box)
+    assert len(poles) == 319
+    assert all(pole.location is not None for pole in poles)
 
 
 def test_pole_lines_of_two_variables():

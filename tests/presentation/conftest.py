@@ -56,6 +56,9 @@ MODELS = {
         " + ".join(f"{k}.12345*x{k}*x{k + 1}" for k in range(1, 12)) + "/(3.25 + x1)", draw(1, 2, 50, 12)
     ),
     "tiny and huge numbers": lambda: fitted("2.5e-9*x1 + 1e-12", draw(1e6, 3e6, 30, 1)),
+    "poles beyond number": lambda: fitted(
+        " + ".join("tan(" * 30 + f"(x1 + {k})" + ")" * 30 for k in range(8)), draw(1, 2, 20, 1)
+    ),
     "many rows": lambda: fitted("x1*x2 + 0.5", draw(-1, 1, 20_000, 2), noise=0.01),
 }
 

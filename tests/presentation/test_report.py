@@ -268,3 +268,10 @@ def test_report_needs_a_model_and_a_place(tmp_path, monkeypatch, arguments, word
     error = CliRunner().invoke(cli, arguments).exception
     assert isinstance(error, CeqlError)
     assert words in str(error)
+
+
+def test_a_formula_with_poles_beyond_number_still_gets_its_page(model_with, tmp_path):
+    model_with("poles beyond number").report(tmp_path / "page.html")
+    text = " ".join(Page((tmp_path / "page.html").read_text(encoding="utf-8")).text)
+    assert "pole wherever cos(" in text
+    assert "places where it may be singular were not looked at: the formula is too long." in text

@@ -20,7 +20,7 @@ _GRID = 4001
 _SPREAD = 4096
 # A formula from a stranger's file may have thousands of factors, each with thousands of zeros. What is spent on them:
 _MOST_NODES = 2000  # of all factors that are looked at, together; the smallest come first
-_MOST_STEPS = 5000  # zeros that are located, each times the nodes of its factor and what a call costs beside them
+_MOST_STEPS = 10_000  # zeros that are located, each times the nodes of its factor and what a call costs beside them
 _CALL = 10  # nodes that take as long as a call
 
 
