@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from ceql.formula import Formula, constant_formula, make_symbols, mean_square, p
 from ceql.guesses import starting_formulas
 from ceql.keeper import Keeper
 from ceql.losses import SQUARED, Loss, read_loss
+from ceql.narrowing import narrowed, over_all
 from ceql.robust import Reweighting, is_exact, judged
 from ceql.rounds import Found, Rounds
 from ceql.search import EXACT
@@ -42,9 +45,21 @@ def discover(
     if checkpoint is not None:
         _require_rounds(settings)
     begin = time.perf_counter()
-    report = progress or (lambda _: None)
+    settings.constraints.check_columns(data.names)
+    few = narrowed(data, settings) if settings.recipe in SEARCHES else data
+    keeper = partial(Keeper, checkpoint, lambda: fingerprint(data, settings))
+    found = _discovered(few, settings, progress or (lambda _: None), keeper, begin)
+    return found if few is data else over_all(found, data)
+
+
+def _discovered(
+    data: Dataset,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    make_keeper: Callable[[], Keeper],
+    begin: float,
+) -> Discovery:
     constraints = settings.constraints
-    constraints.check_columns(data.names)
     loss = read_loss(settings.loss, data.y)
     reweighting = None if loss is None else Reweighting(data, loss)
     rows = data if reweighting is None else reweighting.weighted
@@ -56,9 +71,9 @@ def discover(
     elif any(_fits_exactly(formula, data, loss) for formula in guessed):
         found = Found([], Outcome.EXACT, starts=0)
     elif settings.recipe in SEARCHES:
-        keeper = Keeper(checkpoint, lambda: fingerprint(data, settings))
+        keeper = make_keeper()
         begin -= keeper.seconds(settings.time_limit)
-        found = _found_earlier(keeper, settings)
+        found = _found_earlier(keeper, settings, data)
         if found is None:
             with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
                 found = Rounds(rows, settings, report, begin, workers, reweighting, guessed, keeper).run()
@@ -85,6 +100,7 @@ def discover(
         found.starts,
         found.imaginary_residue,
         found.rows_searched or len(data.y),
+        len(data.names),
     )
 
 
@@ -153,7 +169,7 @@ def _require_rounds(settings: Settings) -> None:
         )
 
 
-def _found_earlier(keeper: Keeper, settings: Settings) -> Found | None:
+def _found_earlier(keeper: Keeper, settings: Settings, data: Dataset) -> Found | None:
     """What an earlier search came to, where it would come to the same again."""
     ending = keeper.ending(settings.time_limit)
     if ending is None:
@@ -161,7 +177,9 @@ def _found_earlier(keeper: Keeper, settings: Settings) -> Found | None:
     if ending.outcome not in Outcome.__members__:
         raise CheckpointError(f"The checkpoint ends with {ending.outcome!r}, which no search does: delete it.")
     outcome = Outcome[ending.outcome]
-    return Found(list(ending.formulas), outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
+    symbols = make_symbols(data.names)
+    formulas = [replace(formula, symbols=symbols) for formula in ending.formulas]
+    return Found(formulas, outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
 
 
 def _ending(found: Found, seconds: float) -> Ending:
