@@ -1,4 +1,4 @@
-"""How much products of two columns say about a goal: all pairs of many columns by a few matrix products."""
+"""How much columns, and products of two of them, say about a goal: all pairs of many by a few matrix products."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ _BLOCK = 2**18  # products scored at a time: a few megabytes for each moment
 _CONSTANT = 1e-12  # of its mean square: a product that varies less is a constant
 
 
-@np.errstate(all="ignore")  # what overflows has no rank
+@np.errstate(all="ignore")  # what overflows explains nothing
+def explained(columns: np.ndarray, goals: np.ndarray) -> np.ndarray:
+    """Per column, the largest share of the variance of any goal that it explains; `goals` has a column for each."""
+    share = np.full((len(columns), 1), 1.0 / len(columns))
+    return _explained(np.ones((len(columns), 1)), columns, _standard(goals, share), share)[0]
+
+
+@np.errstate(all="ignore")
 def best_products(
     left: np.ndarray, right: np.ndarray, goals: np.ndarray, most: int, weight: np.ndarray | float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -20,8 +27,7 @@ def best_products(
     """
     share = np.broadcast_to(weight, len(left)) ** 2
     share = (share / share.sum())[:, None]
-    goals = goals - np.sum(share * goals, axis=0)
-    goals = goals / np.sqrt(np.maximum(np.sum(share * goals**2, axis=0), 1e-300))
+    goals = _standard(goals, share)
     step = max(1, _BLOCK // max(right.shape[1], 1))
     scores, pairs = np.zeros(0), np.zeros((0, 2), int)
     least = 0.0  # to be among the best so far
@@ -32,11 +38,16 @@ def best_products(
             block = np.where(np.tri(*block.shape, -1, dtype=bool), -1.0, block)
         new = np.argwhere(block >= least)
         scores = np.concatenate([scores, block[tuple(new.T)]])
-        pairs = np.concatenate([pairs, new + (first, before)])
+        pairs = np.concatenate([pairs, np.add(new, (first, before))])
         best = np.argsort(-scores, kind="stable")[:most]
         scores, pairs = scores[best], pairs[best]
         least = scores[-1] if len(scores) == most else 0.0
     return pairs[:, 0], pairs[:, 1]
+
+
+def _standard(goals: np.ndarray, share: np.ndarray) -> np.ndarray:
+    goals = goals - np.sum(share * goals, axis=0)
+    return goals / np.sqrt(np.maximum(np.sum(share * goals**2, axis=0), 1e-300))
 
 
 def _explained(left: np.ndarray, right: np.ndarray, goals: np.ndarray, share: np.ndarray) -> np.ndarray:

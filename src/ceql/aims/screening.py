@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ceql.aims.smoothness import distances, on_circle, unexplained, unexplained_by_neighbour
-from ceql.correlations import best_products
+from ceql.correlations import best_products, explained
 from ceql.one_thread import one_thread
 
 _ROWS = 256
@@ -34,10 +34,9 @@ def promising(x: np.ndarray, y: np.ndarray, most: int) -> list[int]:
     rows = _rows_for_pairs(len(y), len(varying))
     x, y = x[np.ix_(rows, varying)], y[rows]
     columns, goals = _even(x), np.column_stack([_even(y[:, None]), on_circle(y)])
-    both = np.column_stack([columns, columns**2])
-    _, alone = best_products(np.ones((len(rows), 1)), both, goals, both.shape[1])
+    alone = np.argsort(-np.maximum(explained(columns, goals), explained(columns**2, goals)), kind="stable")
     pairs = best_products(columns, columns, goals, 4 * most)
-    lists = (alone % len(varying), np.column_stack(pairs).ravel(), _one_by_one(x, y, most))
+    lists = (alone, np.column_stack(pairs).ravel(), _one_by_one(x, y, most))
     chosen: dict[int, None] = {}
     for place in range(max(map(len, lists))):
         chosen.update(dict.fromkeys(int(varying[own[place]]) for own in lists if place < len(own)))
