@@ -35,7 +35,7 @@ def best_products(
         before = first if left is right else 0  # columns on the right whose pairs have come already
         block = _explained(left[:, first : first + step], right[:, before:], goals, share)
         if left is right:
-            block = np.where(np.tri(*block.shape, -1, dtype=bool), -1.0, block)
+            block = np.where(np.tri(len(block), block.shape[1], -1, dtype=bool), -1.0, block)
         new = np.argwhere(block >= least)
         scores = np.concatenate([scores, block[tuple(new.T)]])
         pairs = np.concatenate([pairs, np.add(new, (first, before))])

@@ -88,7 +88,7 @@ class Discovery:
     starts: int
     imaginary_residue: float = 0.0  # what was neglected when the weights were put on the real axis
     rows_searched: int = 0  # the search looks at a sample of a long table; constants are fitted to all of it
-    columns_searched: int = 0  # of a wide table it looks at those that promise most
+    columns_searched: int = 0  # of a wide table it looks at those that promise most; 0: not known
 
     @property
     def best(self) -> Formula:

@@ -11,7 +11,7 @@ from ceql.discovery import Discovery, Settings, poles_of
 from ceql.formula import make_symbols
 from ceql.guesses import read_guess
 
-WIDEST = 64  # columns that a search looks at
+WIDEST, KEPT = 64, 40  # columns up to which a search looks at all of them, and at how many of more
 _ROWS = 2000  # on which they are chosen
 
 
@@ -21,8 +21,8 @@ def narrowed(data: Dataset, settings: Settings) -> Dataset:
         return data
     few = data.thinned(_ROWS)
     named = _named_columns(data, settings)
-    chosen = named | {data.names[k] for k in promising(few.x, few.y, max(WIDEST - len(named), 1))}
-    columns = [k for k, name in enumerate(data.names) if name in chosen]
+    chosen = named | {data.names[k] for k in promising(few.x, few.y, max(KEPT - len(named), 1))}
+    columns = [k for k, name in enumerate(data.names) if name in chosen] or [0]  # where none varies, any will do
     return replace(data, x=data.x[:, columns], names=tuple(data.names[k] for k in columns))
 
 
@@ -36,5 +36,5 @@ def _named_columns(data: Dataset, settings: Settings) -> set[str]:
 def over_all(found: Discovery, data: Dataset) -> Discovery:
     """The same with formulas that take all columns of the table."""
     symbols = make_symbols(data.names)
-    front = tuple(replace(formula, symbols=symbols) for formula in found.front)
+    front = tuple(formula.over(symbols) for formula in found.front)
     return replace(found, front=front, poles=poles_of(front[found.chosen], data))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -73,14 +72,15 @@ def _discovered(
     elif settings.recipe in SEARCHES:
         keeper = make_keeper()
         begin -= keeper.seconds(settings.time_limit)
-        found = _found_earlier(keeper, settings, data)
+        found = _found_earlier(keeper, settings)
         if found is None:
             with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
                 found = Rounds(rows, settings, report, begin, workers, reweighting, guessed, keeper).run()
             keeper.end(_ending(found, time.perf_counter() - begin))
     else:
         found = _trained(data, settings, report, begin)
-    formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
+    known = (formula.over(constant.symbols) for formula in found.formulas)  # a checkpoint has them over all columns
+    formulas = [*(f for f in (*known, *guessed) if _is_allowed(f, settings)), constant]
     if loss is not None and found.outcome is not Outcome.CONSTANT:
         formulas = judged(formulas, data, loss, constraints)
     front = pareto_front(formulas, len(data.y))
@@ -169,7 +169,7 @@ def _require_rounds(settings: Settings) -> None:
         )
 
 
-def _found_earlier(keeper: Keeper, settings: Settings, data: Dataset) -> Found | None:
+def _found_earlier(keeper: Keeper, settings: Settings) -> Found | None:
     """What an earlier search came to, where it would come to the same again."""
     ending = keeper.ending(settings.time_limit)
     if ending is None:
@@ -177,9 +177,7 @@ def _found_earlier(keeper: Keeper, settings: Settings, data: Dataset) -> Found |
     if ending.outcome not in Outcome.__members__:
         raise CheckpointError(f"The checkpoint ends with {ending.outcome!r}, which no search does: delete it.")
     outcome = Outcome[ending.outcome]
-    symbols = make_symbols(data.names)
-    formulas = [replace(formula, symbols=symbols) for formula in ending.formulas]
-    return Found(formulas, outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
+    return Found(list(ending.formulas), outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
 
 
 def _ending(found: Found, seconds: float) -> Ending:
