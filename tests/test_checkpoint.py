@@ -46,6 +46,7 @@ ROUNDS = {
     "template": 6,
     "with a spare": 10,
     "many aims": 4,
+    "wide": 3,
 }  # after which these are stopped; the others end by themselves
 
 
@@ -122,6 +123,14 @@ def _many_aims() -> tuple[Dataset, Settings]:
     return Dataset.of(x, y), Settings(operators=("mul", "sqrt", "exp", "log", "sin"), search=SMALL_ROUNDS)
 
 
+def _wide() -> tuple[Dataset, Settings]:
+    """The search looks at some of the columns; several poles leave a spare formula, in all of the columns' names."""
+    x = np.random.default_rng(9).uniform(-2, 2, (120, 70))
+    a, b = x[:, 60], x[:, 3]
+    y = 1 / (a - 2.5) + 2 / (b + 3.1) + 1 / (a + b - 5.3) + a / (b - 2.7)
+    return Dataset.of(x, y), Settings(operators=("mul", "div"), search=SMALL_ROUNDS)
+
+
 PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "exact": _exact,
     "noisy": _noisy,
@@ -133,6 +142,7 @@ PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "long": _long,
     "guessed": _guessed,
     "many aims": _many_aims,
+    "wide": _wide,
 }
 
 

@@ -89,6 +89,7 @@ class Discovery:
     starts: int
     imaginary_residue: float = 0.0  # what was neglected when the weights were put on the real axis
     rows_searched: int = 0  # the search looks at a sample of a long table; constants are fitted to all of it
+    columns_searched: int = 0  # of a wide table it looks at those that promise most; 0: not known
     leftover: Path | None = None  # a checkpoint that nobody asked for: to be removed once the result is in safety
 
     @property

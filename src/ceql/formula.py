@@ -76,6 +76,10 @@ class Formula:
         """The same formula written differently."""
         return replace(self, expression=expression)
 
+    def over(self, symbols: tuple[sympy.Symbol, ...]) -> Formula:
+        """The same formula for a table with other columns, among which are those that it has."""
+        return self if symbols == self.symbols else replace(self, symbols=symbols)
+
     def __str__(self) -> str:
         return sympy.sstr(_with_decimals(self.expression), full_prec=False)
 

@@ -5,7 +5,7 @@
      "names": ["x1", ...], "from_frame": true, "target_names": ["y"],
      "front": [{"expression": "...", "loss": 0.1, "constants": [[value, error], ...]}, ...],
      "chosen": 2, "outcome": "EXACT", "seconds": 1.2, "starts": 1024, "imaginary_residue": 0.0, "rows_searched": 128,
-     "y": [...], "x": [[...], ...], "weight": [...]}
+     "columns_searched": 2, "y": [...], "x": [[...], ...], "weight": [...]}
 
 With several targets the version is 2, and what begins with "front" and ends with "y" stands in a list "targets", once
 for each.
@@ -87,6 +87,7 @@ def _search(discovery: Discovery, data: Dataset) -> dict[str, Any]:
         "starts": discovery.starts,
         "imaginary_residue": discovery.imaginary_residue,
         "rows_searched": discovery.rows_searched,
+        "columns_searched": discovery.columns_searched,
         "y": data.y.tolist(),
     }
 
@@ -180,6 +181,7 @@ def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, 
         fields.whole(search, "starts"),
         fields.number(search, "imaginary_residue", least=0.0),
         fields.whole(search, "rows_searched", len(data.y)),
+        fields.whole(search, "columns_searched", len(data.names)) if "columns_searched" in search else 0,
     )
 
 

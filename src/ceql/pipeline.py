@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ceql.formula import Formula, constant_formula, make_symbols, mean_square, p
 from ceql.guesses import starting_formulas
 from ceql.keeper import Keeper, kept_alone
 from ceql.losses import SQUARED, Loss, read_loss
+from ceql.narrowing import narrowed, over_all
 from ceql.robust import Reweighting, is_exact, judged
 from ceql.rounds import Found, Rounds
 from ceql.search import EXACT
@@ -43,9 +45,22 @@ def discover(
     if checkpoint is not None:
         _require_rounds(settings)
     begin = time.perf_counter()
-    report = progress or (lambda _: None)
+    settings.constraints.check_columns(data.names)
+    few = narrowed(data, settings) if settings.recipe in SEARCHES else data
+    keeper = partial(Keeper, fingerprint=lambda: fingerprint(data, settings))
+    found = _discovered(few, settings, progress or (lambda _: None), checkpoint, keeper, begin)
+    return found if few is data else over_all(found, data)
+
+
+def _discovered(
+    data: Dataset,
+    settings: Settings,
+    report: Callable[[Progress], None],
+    checkpoint: Checkpoint | None,
+    make_keeper: Callable[[Checkpoint | None], Keeper],
+    begin: float,
+) -> Discovery:
     constraints = settings.constraints
-    constraints.check_columns(data.names)
     loss = read_loss(settings.loss, data.y)
     reweighting = None if loss is None else Reweighting(data, loss)
     rows = data if reweighting is None else reweighting.weighted
@@ -59,7 +74,7 @@ def discover(
         found = Found([], Outcome.EXACT, starts=0)
     elif settings.recipe in SEARCHES:
         with kept_alone(checkpoint) as kept_in:
-            keeper = Keeper(kept_in, lambda: fingerprint(data, settings))
+            keeper = make_keeper(kept_in)
             begin -= keeper.seconds(settings.time_limit)
             found = _found_earlier(keeper, settings, data)
             if found is None:
@@ -88,6 +103,7 @@ def discover(
         found.starts,
         found.imaginary_residue,
         found.rows_searched or len(data.y),
+        len(data.names),
         leftover,
     )
 
@@ -165,8 +181,10 @@ def _found_earlier(keeper: Keeper, settings: Settings, data: Dataset) -> Found |
     if ending.outcome not in Outcome.__members__:
         raise CheckpointError(f"The checkpoint ends with {ending.outcome!r}, which no search does: delete it.")
     outcome = Outcome[ending.outcome]
-    keeper.require(lambda: check_losses(ending.formulas, data, SQUARED))
-    return Found(list(ending.formulas), outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
+    symbols = make_symbols(data.names)
+    formulas = [formula.over(symbols) for formula in ending.formulas]  # the file has them over all columns
+    keeper.require(lambda: check_losses(tuple(formulas), data, SQUARED))
+    return Found(formulas, outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
 
 
 def _ending(found: Found, seconds: float) -> Ending:

@@ -197,7 +197,7 @@ class Rounds:
 
     def _proposals(self, deadline: float) -> Iterator[list[Formula]]:
         """Formulas for noisy data that need no search. Where rows are few, also small ones that other aims led to."""
-        aside = [hunt for hunt in self._turns.asides() if hunt.archive.rounds]
+        aside = [hunt for hunt in self._turns.asides_so_far if hunt.archive.rounds]
         outlined: list[Formula] = []
         for hunt in aside[:_OUTLINED] if len(self._data.y) <= _FEW_ROWS else []:
             outlined = [*outlined, *hunt.outline()]
@@ -211,8 +211,10 @@ class Rounds:
     def _ask_everybody(self, seconds: float) -> None:
         """For y itself, and for other aims as long as there is time."""
         late = time.monotonic() + seconds
-        others = sorted(self._turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])
-        for hunt in (self._main, *others[:_ASKED]):
+        self._proposed.ask(self._main)
+        if time.monotonic() > late:
+            return
+        for hunt in sorted(self._turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_ASKED]:
             self._proposed.ask(hunt)
             if time.monotonic() > late:
                 break

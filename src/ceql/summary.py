@@ -20,6 +20,9 @@ def in_words(found: Finding) -> str:
     searched, rows = discovery.rows_searched, len(found.data.y)
     if searched < rows:
         lines += ["", f"The search looked at {searched:,} of {rows:,} rows; the constants are fitted to all of them."]
+    searched, columns = discovery.columns_searched, len(found.data.names)
+    if 0 < searched < columns:
+        lines += ["", f"The search looked at {searched:,} of {columns:,} columns, those that seem to say most."]
     return "\n".join([*lines, "", discovery.outcome.value])
 
 

@@ -132,6 +132,11 @@ class Turns:
         """All other aims, those with fewer variables first."""
         if self._has_asides:
             self._aside()
+        return self.asides_so_far
+
+    @property
+    def asides_so_far(self) -> list[Hunt]:
+        """Those of them that were made already."""
         return self.hunts[len(self.mains) :]
 
     @property

@@ -3,7 +3,7 @@
 from ceql.aims.aim import Aim, only, plain, sampled, towards, with_logs
 from ceql.aims.independence import independent_parts
 from ceql.aims.reduction import reduced, smooth_error
-from ceql.aims.screening import relevant
+from ceql.aims.screening import promising, relevant
 from ceql.aims.targets import usable_targets
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "independent_parts",
     "only",
     "plain",
+    "promising",
     "reduced",
     "relevant",
     "sampled",

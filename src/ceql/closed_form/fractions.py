@@ -79,9 +79,10 @@ def images(
 ) -> Iterator[tuple[np.ndarray, list[Any]]]:
     """Columns and symbols with one of these operators applied to one of the columns, as it is in the user's units.
 
-    Where that becomes too large, it is applied to the negative of the column: an exponential may fall instead.
+    Where that becomes too large, it is applied to the negative of the column: an exponential may fall instead. There
+    are none of so many columns that not even the lowest degree has room.
     """
-    for name in names:
+    for name in names if _degrees(x.shape[1], len(x)) else ():
         operator = get(name)
         for k, (column, symbol) in enumerate(zip(plain.T, plain_symbols, strict=True)):
             for sign in (1, -1):

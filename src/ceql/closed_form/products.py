@@ -15,11 +15,13 @@ import numpy as np
 
 from ceql.closed_form.selection import AT_ONCE, few_of
 from ceql.closed_form.sums import monomials
+from ceql.correlations import explained
 from ceql.one_thread import one_thread
 from ceql.operators import get
 
 _ROWS = 400
 _MOST_IN_EXPONENT = 200
+_MOST_PAIRS = 1000  # all of up to 22 columns
 _SIMPLE = 1e-9  # an exponent that is a whole number or a half to this accuracy is meant to be one
 
 _PAIRS: tuple[Callable[[Any, Any], Any], ...] = (
@@ -49,12 +51,28 @@ def product(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Seq
     plain = [_power(np.ones(len(y)) * np.e, np.e), *(_power(column, symbol) for column, symbol in columns)]
     plain += [factor for name in functions if name not in ("exp", "sqrt") for factor in _images(get(name), columns)]
     exponents = [_exponential(*term) for term in monomials(x, symbols, _MOST_IN_EXPONENT)] if "exp" in functions else []
-    pairs = [_power(pair(a, b), pair(s, t)) for (a, s), (b, t) in combinations(columns, 2) for pair in _PAIRS]
+    pairs = _pairs(x, y, symbols)
     few = [*plain, *exponents][: AT_ONCE[-1]]
     for offset, factors in ((0, [*plain, *exponents]), (0, [*plain, *pairs]), (1, few), (-1, few)):
         if (found := _found(factors, y + offset)) is not None:
             return found - offset
     return None
+
+
+def _pairs(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> list[_Factor]:
+    """Sums and differences of two columns or of their squares; of many columns those that say most about y."""
+    places = [(i, j, pair) for i, j in combinations(range(x.shape[1]), 2) for pair in _PAIRS]
+    if len(places) > _MOST_PAIRS:
+        scores = np.concatenate([_scores(x[:, i, None], x[:, i + 1 :], y) for i in range(x.shape[1] - 1)])
+        places = [places[k] for k in np.sort(np.argsort(-scores, kind="stable")[:_MOST_PAIRS])]
+    return [_power(pair(x[:, i], x[:, j]), pair(symbols[i], symbols[j])) for i, j, pair in places]
+
+
+@np.errstate(all="ignore")  # what has no logarithm says nothing
+def _scores(column: np.ndarray, others: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """How much the logarithm of each pairing of a column with others says about that of y, in the order of places."""
+    pairings = np.stack([pair(column, others) for pair in _PAIRS], axis=2)
+    return explained(np.log(np.abs(pairings)).reshape(len(y), -1), np.log(np.abs(y))[:, None])
 
 
 def _power(values: np.ndarray, symbol: Any) -> _Factor:

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from ceql.closed_form.sums import candidates
+from ceql.correlations import explained
 from ceql.one_thread import one_thread
 
 _ROWS, _FEWEST_ROWS = 1000, 5
 _MOST_TERMS = 5
 _MOST_CANDIDATES = 300
 _MOST_IN_FRACTION = 130  # candidates above the line, and as many below
+_MOST_FACTORS = 20  # of a power law
 _LEAST_BELOW = 0.05  # of its denominator's typical size: nearer to a pole a row counts no more
 _SPECK, _NOTHING_NEW = 1e-12, 1e-8  # on the diagonal, and what others leave of a column that brings nothing
 _MOST_WEIGHT = 1e3  # of a row, in those of a typical one
@@ -55,6 +57,7 @@ def _power_law(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequen
     if not len(used) or not ((y > 0).mean() > 0.9 or (y < 0).mean() > 0.9):
         return None
     size = np.maximum(np.abs(y), 1e-300)
+    used = _few_factors(np.log(np.abs(x[:, used])), np.log(size), used)
     # The same noise moves the logarithm of a small value more.
     weight = weight * size
     weight = weight / np.sqrt(np.mean(weight**2))
@@ -71,6 +74,14 @@ def _power_law(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequen
     return law
 
 
+def _few_factors(logs: np.ndarray, goal: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Of many columns those whose logarithms say most: a law of dozens of factors is no formula."""
+    if len(used) <= _MOST_FACTORS:
+        return used
+    best = np.argsort(-explained(logs, goal[:, None]), kind="stable")[:_MOST_FACTORS]
+    return used[np.sort(best)]
+
+
 def _simple(exponent: float, doubt: float) -> Any:
     """The whole number next to it, or the half, if that is within doubt."""
     for parts in (1, 2):
@@ -83,7 +94,7 @@ def _simple(exponent: float, doubt: float) -> Any:
 def _sums(
     x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]
 ) -> list[Any]:
-    terms = candidates(x, symbols, functions, _MOST_CANDIDATES)
+    terms = candidates(x, symbols, functions, _MOST_CANDIDATES, y, weight)
     columns = np.stack([values for values, _ in terms], axis=1)
     chosen = _few_terms(columns, y, weight)
     return [sum(factor * terms[k][1]() for k, factor in found) for found in chosen]
@@ -94,7 +105,7 @@ def _fractions(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequen
 
     They are chosen twice: once the denominator is known, it is known how far noise moves a row.
     """
-    above = candidates(x, symbols, (), _MOST_IN_FRACTION)
+    above = candidates(x, symbols, (), _MOST_IN_FRACTION, y, weight)
     below = [(values, written) for values, written in above if np.ptp(values) > 0]
     columns = np.stack([*(values for values, _ in above), *(-y * values for values, _ in below)], axis=1)
     is_below = np.arange(columns.shape[1]) >= len(above)

@@ -11,17 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 
 from ceql.closed_form.selection import few_of
+from ceql.correlations import best_products
 from ceql.one_thread import one_thread
 from ceql.operators import get
 
 _ROWS = 400
 _MOST_CANDIDATES, _MOST_WITH_FUNCTIONS = 900, 2500
-_FEW_COLUMNS = 3
+_MOST_PRODUCTS = 7000  # of powers and functions of a column; of more, as many as above are looked at
+_MOST_PROPOSED, _BEST_PROPOSED = 3300, 1200  # the same for noisy data
+_FEW_COLUMNS, _MANY_COLUMNS = 3, 20
 _HIGHEST, _HIGHEST_ALONE = 4, 6  # power of a column, and of the only column
 
 
@@ -57,7 +61,7 @@ def sparse_sum(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: 
         if (found := _sum_of(powers, _terms(_limits(powers), _MOST_CANDIDATES), y)) is not None:
             return found
     for powers in bases if images else []:
-        if (found := _sum_of([*powers, *images], _with_functions(_limits(powers), len(images)), y)) is not None:
+        if (found := _sum_of([*powers, *images], _with_functions(powers, images, y), y)) is not None:
             return found
     return None
 
@@ -71,20 +75,67 @@ def monomials(x: np.ndarray, symbols: Sequence[Any], most: int) -> list[tuple[np
 
 
 def candidates(
-    x: np.ndarray, symbols: Sequence[Any], functions: Sequence[str], most: int
+    x: np.ndarray,
+    symbols: Sequence[Any],
+    functions: Sequence[str],
+    most: int,
+    goal: np.ndarray,
+    weight: np.ndarray | float = 1.0,
 ) -> list[tuple[np.ndarray, Callable[[], Any]]]:
     """Terms that a sum may have: products of powers, and the first of these with a function of a column; of few
-    columns also products of two functions."""
+    columns also products of two functions. Of many columns those products are taken that say most about the goal."""
     powers = [_power(column, symbol, x.shape[1] == 1) for column, symbol in zip(x.T, symbols, strict=True)]
     images = [atom for name in functions if name != "sqrt" for atom in _images(get(name), x, symbols)]
     atoms, few = [*powers, *images], _terms(_limits(powers), 1 + 2 * len(powers))
-    terms = [
-        *_terms(_limits(powers), most),
-        *((*term, (len(powers) + k, 1)) for term in few for k in range(len(images))),
-        *(_pairs(len(powers), len(images)) if len(powers) <= _FEW_COLUMNS else ()),
-    ]
+    plain = _terms(_limits(powers), most)
+    last = [((len(powers) + k, 1),) for k in range(len(images))]
     with np.errstate(all="ignore"):
+        terms = [
+            *plain,
+            *_telling_pairs(powers, plain, most, goal, weight),
+            *_products(atoms, few, last, goal, weight, (_MOST_PROPOSED, _BEST_PROPOSED)),
+            *(_pairs(len(powers), len(images)) if len(powers) <= _FEW_COLUMNS else ()),
+        ]
         return [(_product(atoms, term), partial(_written, atoms, term)) for term in terms]
+
+
+def _products(
+    atoms: Sequence[_Atom],
+    first: Sequence[_Term],
+    last: Sequence[_Term],
+    goal: np.ndarray,
+    weight: np.ndarray | float,
+    room: tuple[int, int],
+) -> list[_Term]:
+    """Each of the first with each of the last; where these are more than there is room for, those that say most."""
+    most, best = room
+    if len(first) * len(last) <= most:
+        return [(*one, *other) for one, other in product(first, last)]
+    left, right = (np.stack([_product(atoms, term) for term in terms], axis=1) for terms in (first, last))
+    chosen = sorted(zip(*best_products(left, right, goal[:, None], best, weight), strict=True))
+    return [(*first[i], *last[j]) for i, j in chosen]
+
+
+def _telling_pairs(
+    powers: Sequence[_Atom], plain: Sequence[_Term], most: int, goal: np.ndarray, weight: np.ndarray | float
+) -> list[_Term]:
+    """Of many columns, the squares, products and ratios that say most, where there is no room for all of them."""
+    room = most - len(plain)
+    if len(powers) <= _MANY_COLUMNS or room < 1 or max(map(_size, plain)) > 1:
+        return []
+    columns = np.stack([atom.values for atom in powers], axis=1)
+    below = np.flatnonzero([atom.lowest < 0 for atom in powers])
+    pairs = zip(*best_products(columns, columns, goal[:, None], room, weight), strict=True)
+    terms: list[_Term] = [((int(i), 2),) if i == j else ((int(i), 1), (int(j), 1)) for i, j in pairs]
+    if not len(below):
+        return terms
+    pairs = zip(*best_products(columns, 1.0 / columns[:, below], goal[:, None], room, weight), strict=True)
+    ratios: list[_Term] = [((int(i), 1), (int(below[j]), -1)) for i, j in pairs if i != below[j]]
+    return [*terms[: room - room // 2], *ratios[: room // 2]]
+
+
+def _size(term: _Term) -> int:
+    return sum(abs(power) for _, power in term)
 
 
 def _pairs(first: int, n_images: int) -> Iterator[_Term]:
@@ -112,8 +163,7 @@ def _images(operator: Any, x: np.ndarray, symbols: Sequence[Any]) -> Iterator[_A
 def _sum_of(atoms: Sequence[_Atom], terms: Sequence[_Term], y: np.ndarray) -> Any:
     with np.errstate(all="ignore"):
         columns = np.stack([_product(atoms, term) for term in terms], axis=1)
-        # Every row counts for its relative error, except where y passes through zero.
-        weight = 1.0 / np.hypot(y, np.quantile(np.abs(y), 0.1))
+        weight = _weight(y)
         found = few_of(columns * weight[:, None], y * weight)
     if found is None:
         return None
@@ -121,16 +171,23 @@ def _sum_of(atoms: Sequence[_Atom], terms: Sequence[_Term], y: np.ndarray) -> An
     return total if getattr(total, "free_symbols", None) else None
 
 
+def _weight(y: np.ndarray) -> np.ndarray:
+    """Every row counts for its relative error, except where y passes through zero."""
+    return 1.0 / np.hypot(y, np.quantile(np.abs(y), 0.1))
+
+
 def _limits(atoms: Sequence[_Atom]) -> tuple[tuple[int, int], ...]:
     return tuple((atom.lowest, atom.highest) for atom in atoms)
 
 
-def _with_functions(limits: tuple[tuple[int, int], ...], n_images: int) -> list[_Term]:
+def _with_functions(powers: Sequence[_Atom], images: Sequence[_Atom], y: np.ndarray) -> list[_Term]:
     """Products of powers, alone and with one function of a column or its square, shorter ones first."""
-    plain = _terms(limits, max(_MOST_WITH_FUNCTIONS // (1 + 2 * n_images), 1 + 2 * len(limits)))
-    images = [(len(limits) + k, power) for power in (1, 2) for k in range(n_images)]
-    terms = [*plain, *((*term, image) for term in plain for image in images)]
-    return sorted(terms, key=lambda term: sum(abs(power) for _, power in term))
+    plain = _terms(_limits(powers), max(_MOST_WITH_FUNCTIONS // (1 + 2 * len(images)), 1 + 2 * len(powers)))
+    last = [((len(powers) + k, power),) for power in (1, 2) for k in range(len(images))]
+    with np.errstate(all="ignore"):
+        weight = _weight(y)
+        products = _products([*powers, *images], plain, last, y, weight, (_MOST_PRODUCTS, _MOST_WITH_FUNCTIONS))
+    return sorted([*plain, *products], key=_size)
 
 
 @lru_cache(maxsize=64)
@@ -138,7 +195,7 @@ def _terms(limits: tuple[tuple[int, int], ...], most: int) -> list[_Term]:
     """Products by growing size, as many whole sizes as there is room for."""
     terms: list[_Term] = []
     for size in range(4 * _HIGHEST):
-        more = list(_of_size(limits, 0, size))
+        more = list(islice(_of_size(limits, 0, size), most + 1))  # no more than tells that there is no room
         if terms and len(terms) + len(more) > most:
             break
         terms += more

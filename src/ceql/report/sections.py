@@ -144,11 +144,16 @@ def _error(error: float) -> str:
     return number(error, 2) if math.isfinite(error) else "not determined by the data"
 
 
+def _inputs(names: tuple[str, ...], searched: int) -> str:
+    few = f"{len(names):,}, of which the search looked at {searched:,}: " if 0 < searched < len(names) else ""
+    return few + ", ".join(names)
+
+
 def how_found(subject: Subject) -> str:
     discovery, data = subject.discovery, subject.data
     pairs = [
         ("rows", f"{len(data.y):,}, of which the search looked at {discovery.rows_searched:,}"),
-        ("inputs", ", ".join(data.names)),
+        ("inputs", _inputs(data.names, discovery.columns_searched)),
         ("starts", f"{discovery.starts:,}" if discovery.starts else "0: linear algebra found it without a search"),
         ("time", f"{discovery.seconds:.2f} s"),
         ("outcome", discovery.outcome.name.lower().replace("_", " ")),
