@@ -270,9 +270,11 @@ def _digits(expression: sympy.Expr) -> int:
     return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)
 
 
-def reweighted(formula: Formula, data: Dataset, weigh: Callable[[np.ndarray], np.ndarray], rounds: int) -> Formula:
+def reweighted(
+    formula: Formula, data: Dataset, weigh: Callable[[np.ndarray], np.ndarray], rounds: int, steps: int = 10
+) -> Formula:
     """The formula with its constants fitted by weights that depend on its values; as it was where that fails."""
-    expression = refit_reweighted(formula.expression, formula.symbols, data.x, data.y, weigh, rounds)
+    expression = refit_reweighted(formula.expression, formula.symbols, data.x, data.y, weigh, rounds, steps)
     return formula.with_expression(expression) if _is_usable(expression, formula.symbols, data) else formula
 
 
