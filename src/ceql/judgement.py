@@ -119,19 +119,21 @@ def judged(
         return found
     front = sorted(pareto_front(found, len(few.y)), key=lambda formula: criterion(formula, len(few.y)))
     late = deadline - _LAST_A_ROW * len(data.y)
-    on_all = (_on_all_rows(formula, data, loss, scale, constraints, late) for formula in front)
-    return [_with_surprise(formula, data, loss, scale, unit) for formula in on_all if formula is not None]
+    on_all = (_on_all_rows(formula, data, loss, scale, constraints, unit, late) for formula in front)
+    return [formula for formula in on_all if formula is not None]
 
 
 def _on_all_rows(
-    formula: Formula, data: Dataset, loss: Loss, scale: float, constraints: Constraints, late: float
+    formula: Formula, data: Dataset, loss: Loss, scale: float, constraints: Constraints, unit: float, late: float
 ) -> Formula | None:
     """Judged on the whole of a long table, and fitted to it where it is not `late`; None where it is undefined."""
-    if not np.isfinite(formula(data.x)).all():
+    if time.monotonic() < late and np.isfinite(formula(data.x)).all():
+        formula = _fitted(formula, data, loss, scale, constraints, _LAST)
+    prediction = formula(data.x)
+    if not np.isfinite(prediction).all():
         return None
-    if time.monotonic() < late:
-        return _fitted(formula, data, loss, scale, constraints, _LAST)
-    return replace(formula, loss=_mean_loss(formula, data, loss, scale))
+    cost = loss.cost(data.y, prediction, scale)
+    return replace(formula, loss=float(np.mean(data.weight * cost)), surprise=_surprise(cost, data, unit))
 
 
 def _effort(formula: Formula, data: Dataset) -> Effort:
@@ -213,5 +215,8 @@ def _for_errors(formula: Formula, data: Dataset, loss: Loss, scale: float) -> Da
 
 
 def _with_surprise(formula: Formula, data: Dataset, loss: Loss, scale: float, unit: float) -> Formula:
-    cost = loss.cost(data.y, formula(data.x), scale) / unit
-    return replace(formula, surprise=float(np.sum(data.weight * np.minimum(cost, _AT_MOST))))
+    return replace(formula, surprise=_surprise(loss.cost(data.y, formula(data.x), scale), data, unit))
+
+
+def _surprise(cost: np.ndarray, data: Dataset, unit: float) -> float:
+    return float(np.sum(data.weight * np.minimum(cost / unit, _AT_MOST)))
