@@ -144,6 +144,14 @@ def refitted(
     return _fitted_to_some(raw, raw, data, symbols, constraints) if _is_usable(raw, symbols, data) else None
 
 
+@one_thread
+def as_it_stands(
+    raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
+) -> Formula | None:
+    """With the form and the constants that it has; None where it is undefined on a row or not allowed."""
+    return _judged(raw, data, symbols, constraints) if constraints.allows(raw) else None
+
+
 def _fitted_to_some(
     rough: sympy.Expr, raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints
 ) -> Formula | None:

@@ -85,8 +85,8 @@ def warn_of_rows_without_loss(formula: Formula, data: Dataset, loss: Loss) -> No
     if len(without):
         warnings.warn(
             f"The loss {loss.name!r} has no finite value for {len(without)} of {len(data.y)} rows under the best "
-            f"formula that was found, the first of them row {without[0]} (y = {data.y[without[0]]:.6g}); each counts as "
-            f"{DEAREST:g}. Choose a loss that grows less fast, or another unit for y, or raise time_limit.",
+            f"formula that was found, the first of them row {without[0]} (y = {data.y[without[0]]:.6g}); each counts "
+            f"as {DEAREST:g}. Choose a loss that grows less fast, or another unit for y, or raise time_limit.",
             CeqlWarning,
             stacklevel=4,
         )
