@@ -35,11 +35,13 @@ _ROUNDING = 1e-12  # share of the size of y below which residuals are not told a
 _SMALLEST_SCALE = 1e-150  # its square is a number
 _REWEIGHTINGS, _STEPS = 20, 10  # rounds of a fit, and steps in each
 _WORK = 1e8  # products in all steps of a fit, above which fewer are made
+_FITTED_ANYWAY, _NO_EFFORT = 8, (0, 0)  # formulas fitted however late it is
 _LAST = 2, 1  # the same for the fit to all rows of a long table, which has little left to do
 _LAST_A_ROW = 3e-6  # seconds that this takes
 _SHRINKINGS = 20  # of the scale; few are needed, unless a formula begins far off
 _DRAWN_IN = 2.0  # scales, beyond which a residual says nothing about the size of the noise
 _AT_MOST = 9.0  # what a row may cost in the choice, in units of the variance
+_NEVER = 1e12  # the same for a row without a finite loss: a formula that has one there is preferred
 _MEDIAN_COST = {"absolute": 2.0 * np.log(2.0)}  # of a row, as minus twice a log-likelihood
 _MEDIAN_SQUARE = 0.4549  # the same for squares of normal noise
 _LEVELS = np.linspace(0.0, 1.0, 41)  # quantiles of y that are tried as constants
@@ -106,12 +108,15 @@ def judged(
 ) -> list[Formula]:
     """The formulas fitted and judged by the loss, all with the scale of the best of them.
 
-    Of a long table only those that stand on the front. After the `deadline` (by time.monotonic) none of these is fitted
-    to all rows any more.
+    Of a long table only those that stand on the front. After the `deadline` (by time.monotonic) only the most promising
+    are fitted, and none of them to all rows of a long table.
     """
     few = data.thinned(_ROWS)
     scale = _common_scale(formulas, few, loss, constraints)
-    fitted = [_fitted(formula, few, loss, scale, constraints, _effort(formula, few)) for formula in formulas]
+    fitted = []
+    for k, formula in enumerate(sorted(formulas, key=lambda formula: _trimmed(formula, few))):
+        effort = _effort(formula, few) if k < _FITTED_ANYWAY or time.monotonic() < deadline else _NO_EFFORT
+        fitted.append(_fitted(formula, few, loss, scale, constraints, effort))
     best = min(fitted, key=lambda formula: _trimmed(formula, few))
     unit = _unit(best, few, loss, scale)
     found = [_with_surprise(formula, few, loss, scale, unit) for formula in fitted]
@@ -219,4 +224,5 @@ def _with_surprise(formula: Formula, data: Dataset, loss: Loss, scale: float, un
 
 
 def _surprise(cost: np.ndarray, data: Dataset, unit: float) -> float:
-    return float(np.sum(data.weight * np.minimum(cost / unit, _AT_MOST)))
+    bounded = np.where(cost < DEAREST, np.minimum(cost / unit, _AT_MOST), _NEVER)
+    return float(np.sum(data.weight * bounded))

@@ -83,6 +83,7 @@ class Loss:
             cost = scale**2 * _CURVES[self.name][0](residual / scale)
         else:
             cost = _own(self.name, y, residual)
+            cost = np.where((residual == 0.0) & np.isnan(cost), 0.0, cost)  # such as residual**2/prediction at zero
         return np.minimum(np.nan_to_num(cost, nan=DEAREST, posinf=DEAREST), DEAREST)
 
     def weight(self, y: np.ndarray, prediction: np.ndarray, scale: float) -> np.ndarray:
@@ -162,7 +163,7 @@ def _check_shape(text: str, y: np.ndarray, residuals: np.ndarray) -> None:
         raise InputError(f"The loss {text!r} is not zero where the residual is 0: a perfect fit must cost nothing.")
     if (costs[known] < -rounding).any():
         raise InputError(f"The loss {text!r} is negative for some residuals; use abs(...) or an even power.")
-    if known.any() and not sizes.max() > 0.0:
+    if known.any() and not (costs > 0.0).any():
         raise InputError(
             f"The loss {text!r} is nowhere above zero, so every formula would be perfect: change it, or choose a unit "
             "in which y is not so small."
