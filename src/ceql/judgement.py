@@ -90,7 +90,7 @@ def warn_of_rows_without_loss(formula: Formula, data: Dataset, loss: Loss) -> No
             f"formula that was found, the first of them row {without[0]} (y = {data.y[without[0]]:.6g}); each counts "
             f"as {DEAREST:g}. Choose a loss that grows less fast, or another unit for y, or raise time_limit.",
             CeqlWarning,
-            stacklevel=4,
+            stacklevel=6,
         )
 
 

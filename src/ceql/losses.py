@@ -74,6 +74,7 @@ class Loss:
 
     name: str
 
+    @np.errstate(all="ignore")
     def cost(self, y: np.ndarray, prediction: np.ndarray, scale: float) -> np.ndarray:
         """What each row costs; `DEAREST` where that is infinite, undefined or more."""
         residual = y - prediction
@@ -86,6 +87,7 @@ class Loss:
             cost = np.where((residual == 0.0) & np.isnan(cost), 0.0, cost)  # such as residual**2/prediction at zero
         return np.minimum(np.nan_to_num(cost, nan=DEAREST, posinf=DEAREST), DEAREST)
 
+    @np.errstate(all="ignore")
     def weight(self, y: np.ndarray, prediction: np.ndarray, scale: float) -> np.ndarray:
         """How much each row counts in squares; at most one. None does where the slope of the loss is zero or unknown
         everywhere."""
