@@ -25,3 +25,8 @@ def test_columns_that_do_not_vary_have_none():
     x = np.column_stack([np.linspace(-1, 1, 50), np.ones(50)])
     assert len(peaks(x, np.sin(9 * x[:, 0]))[1]) == 0
     assert all(np.isfinite(found).all() for found in peaks(x, np.zeros(50)))
+
+
+def test_a_column_that_hardly_varies_has_no_frequencies():
+    column = 1.0 + 1e-3 * np.random.default_rng(0).random((50, 1))
+    assert all(len(found) == 0 for found in peaks(column, np.arange(50.0)))

@@ -148,6 +148,14 @@ def refitted(
     return _fitted_to_some(raw, raw, data, symbols, constraints) if _is_usable(raw, symbols, data) else None
 
 
+@one_thread
+def as_it_stands(
+    raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
+) -> Formula | None:
+    """With the form and the constants that it has; None where it is undefined on a row or not allowed."""
+    return _judged(raw, data, symbols, constraints) if constraints.allows(raw) else None
+
+
 def _fitted_to_some(
     rough: sympy.Expr, raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints
 ) -> Formula | None:
@@ -274,9 +282,11 @@ def _digits(expression: sympy.Expr) -> int:
     return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)
 
 
-def reweighted(formula: Formula, data: Dataset, weigh: Callable[[np.ndarray], np.ndarray], rounds: int) -> Formula:
+def reweighted(
+    formula: Formula, data: Dataset, weigh: Callable[[np.ndarray], np.ndarray], rounds: int, steps: int = 10
+) -> Formula:
     """The formula with its constants fitted by weights that depend on its values; as it was where that fails."""
-    expression = refit_reweighted(formula.expression, formula.symbols, data.x, data.y, weigh, rounds)
+    expression = refit_reweighted(formula.expression, formula.symbols, data.x, data.y, weigh, rounds, steps)
     return formula.with_expression(expression) if _is_usable(expression, formula.symbols, data) else formula
 
 

@@ -2,7 +2,9 @@
 
 Design. A guess is text in the grammar of formulas. Names that are no columns are constants to be found, for which many
 starting values are tried; numbers are starting values. The best fit of each guess becomes a formula that competes in
-the front. Where it fits into the library it is also embedded in the network (`expression.embedding`), stands in the
+the front. One with so many constants that it would take the time of the search is fitted with less effort; beyond a
+limit it is used as it stands, or left out where constants have no value yet, and a warning says so.
+Where it fits into the library it is also embedded in the network (`expression.embedding`), stands in the
 archive before the first round, and stays a parent of the search until its end, however badly it fits.
 """
 
@@ -20,15 +22,23 @@ import numpy as np
 from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset
 from ceql.errors import CeqlWarning, InputError
-from ceql.expression import FormulaError, parse_formula
+from ceql.expression import FormulaError, node_count, parametrise, parse_formula
 from ceql.expression.formula_values import FUNCTIONS, NAMED_CONSTANTS
 from ceql.expression.loosen import loosened
 from ceql.expression.refit import best_of_starts
 from ceql.expression.tokens import tokenise
-from ceql.formula import Formula, make_symbols, mean_square, polish, sketch
+from ceql.formula import Formula, as_it_stands, make_symbols, mean_square, polish, refitted, sketch
 from ceql.search import EXACT
 
-_STARTS = 60  # values tried for constants without one
+_STARTS, _ITERATIONS = 60, 50  # values tried for constants without one, and steps of the best of them
+_FEWEST_STARTS, _FEWEST_ITERATIONS = 2, 10
+_FEW_CONSTANTS = 20  # up to so many, all starts are made; the work of one grows with the cube of their number
+_FINISHED_CONSTANTS, _FINISHED_NODES = (
+    30,
+    400,
+)  # up to so many, the fitted formula is simplified and its numbers rounded
+_MOST_CONSTANTS = 60  # that are fitted before the search
+_SHOWN = 60  # characters of a guess in a warning
 _DECADES = 2.0  # up and down that they span
 _ROWS = 400  # on which the starts are compared
 _LIKE_A_COLUMN = 0.8  # similarity from which a name is taken for a misspelt column
@@ -42,27 +52,71 @@ def starting_formulas(
     After the `deadline` (by time.monotonic) those that are left are fitted in haste. What is undefined on a row of the
     data, or not allowed, is left out, and a warning says so.
     """
+    found: dict[str, list[Formula]] = {}
+    too_long: list[str] = []
+    late: list[str] = []
+    for text in dict.fromkeys(guesses):
+        is_late = any(found.values()) and time.monotonic() > deadline
+        expression, unknown = read_guess(text, data.names)
+        if is_late and unknown:
+            late.append(text)
+            continue
+        if _constants(expression, unknown) > _MOST_CONSTANTS:
+            too_long.append(text)
+        found[text] = _formulas(expression, unknown, data, constraints, is_late)
+    _warn_of_long(too_long)
+    _warn_of_left_out("There was no time to find the constants of a guess, which is left out of the search", late)
+    useless = [text for text, formulas in found.items() if not formulas and text not in too_long]
+    _warn_of_left_out("Undefined on some rows of the data, or not allowed, and left out of the search", useless)
+    return [formula for formulas in found.values() for formula in formulas]
+
+
+def _formulas(
+    expression: Any, unknown: tuple[str, ...], data: Dataset, constraints: Constraints, is_late: bool
+) -> list[Formula]:
+    """The guess as it is written, and with its whole numbers free where that is not exact."""
     symbols = make_symbols(data.names)
     exact = EXACT * mean_square(data.y, data.weight)
-    formulas: list[Formula] = []
-    useless: list[str] = []
-    for text in dict.fromkeys(guesses):
-        is_late = bool(formulas) and time.monotonic() > deadline
-        expression, unknown = read_guess(text, data.names)
-        found = [] if unknown else [(sketch if is_late else polish)(expression, data, symbols, constraints)]
-        if not is_late and not any(formula is not None and formula.loss <= exact for formula in found):
-            fitted = _fitted(loosened(expression), unknown, data)
-            found += [] if fitted is None else [polish(fitted, data, symbols, constraints)]
-        usable = [formula for formula in found if formula is not None]
-        formulas += usable
-        useless += [] if usable else [text]
-    if useless:
+    if _constants(expression, unknown) > _MOST_CONSTANTS:
+        found = [] if unknown else [as_it_stands(expression, data, symbols, constraints)]
+        return [formula for formula in found if formula is not None]
+    found = [] if unknown else [_finished(expression, data, symbols, constraints, is_late)]
+    if not is_late and not any(formula is not None and formula.loss <= exact for formula in found):
+        free = loosened(expression)
+        fitted = _fitted(free if _constants(free, unknown) <= _MOST_CONSTANTS else expression, unknown, data)
+        found += [] if fitted is None else [_finished(fitted, data, symbols, constraints)]
+    return [formula for formula in found if formula is not None]
+
+
+def _constants(expression: Any, unknown: tuple[str, ...]) -> int:
+    return len(parametrise(expression).symbols) + len(unknown)
+
+
+def _finished(
+    expression: Any, data: Dataset, symbols: tuple[Any, ...], constraints: Constraints, is_late: bool = False
+) -> Formula | None:
+    is_long = _constants(expression, ()) > _FINISHED_CONSTANTS or node_count(expression) > _FINISHED_NODES
+    finish = refitted if is_long else sketch if is_late else polish
+    return finish(expression, data, symbols, constraints)
+
+
+def _warn_of_long(texts: Sequence[str]) -> None:
+    for text in texts:
         warnings.warn(
-            f"Undefined on some rows of the data, or not allowed, and left out of the search: {', '.join(useless)}.",
+            f"The guess {_short(text)} has more than {_MOST_CONSTANTS} constants, too many to fit before the search. "
+            "It is used as it stands if all of them are numbers, else left out: guess its main terms alone.",
             CeqlWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return formulas
+
+
+def _warn_of_left_out(reason: str, texts: Sequence[str]) -> None:
+    if texts:
+        warnings.warn(f"{reason}: {', '.join(map(_short, texts))}.", CeqlWarning, stacklevel=3)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def read_guess(text: Any, names: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
@@ -105,10 +159,12 @@ def _fitted(expression: Any, unknown: tuple[str, ...], data: Dataset) -> Any:
     """The best of the fits from many starts; None where the guess has no value on the data."""
     few = data.thinned(_ROWS)
     rng = np.random.default_rng(0)
-    sizes = 10.0 ** rng.uniform(-_DECADES, _DECADES, (_STARTS, len(unknown)))
+    share = min(1.0, (_FEW_CONSTANTS / max(_constants(expression, unknown), 1)) ** 3)
+    count, iterations = max(int(share * _STARTS), _FEWEST_STARTS), max(int(share * _ITERATIONS), _FEWEST_ITERATIONS)
+    sizes = 10.0 ** rng.uniform(-_DECADES, _DECADES, (count, len(unknown)))
     starts = np.where(rng.random(sizes.shape) < 0.5, -sizes, sizes)
     starts[::2] = rng.normal(0.0, 1.0, starts[::2].shape)
     symbols, table = make_symbols(data.names), (few.x, few.y, few.weight)
     starts = starts if unknown else starts[:1]
-    fitted, misfit = best_of_starts(expression, make_symbols(unknown), starts, symbols, *table)
+    fitted, misfit = best_of_starts(expression, make_symbols(unknown), starts, symbols, *table, iterations)
     return fitted if np.isfinite(misfit) else None

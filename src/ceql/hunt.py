@@ -37,6 +37,7 @@ _IN_CLOSED_FORM = ("sqrt", "log", "sin", "cos", "exp")
 _SHORT_FRACTION = 14  # terms, above and below the line together
 _BEYOND_DOUBT, _ROUNDING = 1e-24, 1e-30  # most and usual loss of an exact formula, in mean squares of y
 _DIGITS, _NEARLY_ALL, _JUDGED_ROWS = 3e-11, 0.95, 2000  # its relative error in half, and that share, of so many rows
+_LEAST_SQUARE = 1e-300  # stands for a mean square of y that is zero
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
 _DRAWN_ANYWAY = 8  # formulas that a front gets however late it is
@@ -232,7 +233,8 @@ class Hunt:
             return False
         few = self.data.thinned(_JUDGED_ROWS)
         apart = np.abs(formula(few.x) - few.y)
-        share = formula.loss / mean_square(self.data.y, self.data.weight)
+        # Where y is zero in all rows that count, only what meets them all is exact.
+        share = formula.loss / max(mean_square(self.data.y, self.data.weight), _LEAST_SQUARE)
         # Where y spans decades, a term that matters for small values only hardly shows in the mean.
         typical, of_nearly_all = np.quantile(apart / np.maximum(np.abs(few.y), 1e-300), (0.5, _NEARLY_ALL))
         if share <= _BEYOND_DOUBT and typical <= _DIGITS and (of_nearly_all <= _DIGITS or share <= _ROUNDING):

@@ -8,13 +8,16 @@ have the unit of y squared; "absolute" has that of y. The scale is 1.4826 times 
 standard deviation where the noise is normal, and the tuning constants are those of 95 % efficiency there.
 
 A loss of the user's own is text in `residual` (y minus prediction), `y` and `prediction`, read by our parser,
-never run. It has no scale beyond what is written in it.
+never run. It has no scale beyond what is written in it. Where it has no finite value a row costs `DEAREST`, so that
+formulas can be compared by how many such rows they have. A row in which no prediction at all has a finite cost is
+refused before the search.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +31,10 @@ _HUBER, _CAUCHY, _LOG_COSH = 1.345, 2.385, 1.2047
 _NEARLY_ZERO = 1e-2  # of the scale: residuals below this cost the same weight in a loss with a kink at zero
 _WORDS = ("residual", "y", "prediction")
 _STEP = 1e-4  # relative, for the slope of a loss of the user's own
-_NORMAL = 1.4826  # the standard deviation of normal noise in units of its median size
+NORMAL = 1.4826  # the standard deviation of normal noise in units of its median size
+_SQUARES = 1e100  # up to this size a number can be squared and squared again
+DEAREST = 1e290  # what a row costs where the loss is infinite or undefined: the sum over all rows must stay finite
+_PROBES = np.geomspace(1e-6, 1e2, 17)  # residuals at which a loss is tried out, in units of the largest y
 
 Curve = Callable[[np.ndarray], np.ndarray]
 
@@ -38,6 +44,12 @@ def _log_cosh(u: np.ndarray) -> np.ndarray:
     return size + np.log1p(np.exp(-2.0 * size)) - np.log(2.0)
 
 
+def _log_of_one_and_square(u: np.ndarray) -> np.ndarray:
+    """log(1 + u**2), also where the square would overflow."""
+    size = np.abs(u)
+    return np.where(size < _SQUARES, np.log1p(np.minimum(size, _SQUARES) ** 2), 2.0 * np.log(np.maximum(size, 1.0)))
+
+
 # Per name: the loss of a residual in units of the scale, like u**2 for small u, and its weight, one at zero.
 _CURVES: dict[str, tuple[Curve, Curve]] = {
     "huber": (
@@ -45,7 +57,7 @@ _CURVES: dict[str, tuple[Curve, Curve]] = {
         lambda u: _HUBER / np.maximum(np.abs(u), _HUBER),
     ),
     "cauchy": (
-        lambda u: _CAUCHY**2 * np.log1p((u / _CAUCHY) ** 2),
+        lambda u: _CAUCHY**2 * _log_of_one_and_square(u / _CAUCHY),
         lambda u: 1.0 / (1.0 + (u / _CAUCHY) ** 2),
     ),
     "log-cosh": (
@@ -62,17 +74,23 @@ class Loss:
 
     name: str
 
+    @np.errstate(all="ignore")
     def cost(self, y: np.ndarray, prediction: np.ndarray, scale: float) -> np.ndarray:
-        """What each row costs."""
+        """What each row costs; `DEAREST` where that is infinite, undefined or more."""
         residual = y - prediction
         if self.name == "absolute":
-            return np.abs(residual)
-        if self.name in _CURVES:
-            return scale**2 * _CURVES[self.name][0](residual / scale)
-        return _own(self.name, y, residual)
+            cost = np.abs(residual)
+        elif self.name in _CURVES:
+            cost = scale**2 * _CURVES[self.name][0](residual / scale)
+        else:
+            cost = _own(self.name, y, residual)
+            cost = np.where((residual == 0.0) & np.isnan(cost), 0.0, cost)  # such as residual**2/prediction at zero
+        return np.minimum(np.nan_to_num(cost, nan=DEAREST, posinf=DEAREST), DEAREST)
 
+    @np.errstate(all="ignore")
     def weight(self, y: np.ndarray, prediction: np.ndarray, scale: float) -> np.ndarray:
-        """How much each row counts in squares; at most one."""
+        """How much each row counts in squares; at most one. None does where the slope of the loss is zero or unknown
+        everywhere."""
         residual = y - prediction
         if self.name == "absolute":
             near = _NEARLY_ZERO * scale
@@ -82,13 +100,22 @@ class Loss:
         size = np.maximum(np.abs(residual), _NEARLY_ZERO * scale)
         step = _STEP * size
         slope = (_own(self.name, y, size + step) - _own(self.name, y, size - step)) / (2.0 * step)
-        weight = np.where(np.isfinite(slope), np.maximum(slope, 0.0), 0.0) / (2.0 * size)
+        weight = np.clip(np.nan_to_num(slope / (2.0 * size), nan=0.0, posinf=DEAREST), 0.0, DEAREST)
         return weight / max(float(weight.max()), 1e-300)
 
 
 def robust_scale(residual: np.ndarray) -> float:
     """The standard deviation that normal noise of this median size would have."""
-    return _NORMAL * float(np.median(np.abs(residual)))
+    return NORMAL * float(np.median(np.abs(residual)))
+
+
+def typical_size(y: np.ndarray) -> float:
+    """The median size of y; of those that are not zero where most of them are. Never zero."""
+    sizes = np.abs(y)
+    middle = float(np.median(sizes))
+    if middle == 0.0 and sizes.any():
+        middle = float(np.median(sizes[sizes > 0.0]))
+    return max(middle, 1e-300)
 
 
 def read_loss(given: Any, y: np.ndarray) -> Loss | None:
@@ -107,6 +134,7 @@ def _own(text: str, y: np.ndarray, residual: np.ndarray) -> np.ndarray:
     return _compiled(text)(table)
 
 
+@lru_cache(maxsize=16)
 def _compiled(text: str) -> Callable[[np.ndarray], np.ndarray]:
     return compile_numpy(parse_formula(text, _WORDS), make_symbols(_WORDS))
 
@@ -118,16 +146,43 @@ def _check_own(text: str, y: np.ndarray) -> None:
         _compiled(text)
     except FormulaError as error:
         raise InputError(f"The loss {text!r} cannot be read: {error}. Its names are {', '.join(_WORDS)}.") from error
-    targets = np.unique(np.quantile(y, np.linspace(0.0, 1.0, 11)))
     size = float(np.max(np.abs(y))) or 1.0
-    sizes = size * np.geomspace(1e-6, 1e2, 17)
-    residuals = np.concatenate([-sizes, [0.0], sizes])
-    grid = [part.ravel() for part in np.meshgrid(targets, residuals)]
-    costs = _own(text, *grid)
-    at_zero = costs[grid[1] == 0.0]
-    if not np.all(np.abs(at_zero) <= 1e-12 * max(1.0, float(np.nanmax(np.abs(costs))))):
+    residuals = size * np.concatenate([-_PROBES, [0.0], _PROBES])
+    _check_shape(text, y, residuals)
+    _check_rows(text, y, residuals)
+
+
+def _check_shape(text: str, y: np.ndarray, residuals: np.ndarray) -> None:
+    """Zero for a perfect fit, nowhere negative, somewhere above zero. What is undefined is no objection yet."""
+    targets = np.unique(np.quantile(y, np.linspace(0.0, 1.0, 11)))
+    y_, residual = (part.ravel() for part in np.meshgrid(targets, residuals))
+    costs = _own(text, y_, residual)
+    known = np.isfinite(costs)
+    sizes = np.abs(costs[known])
+    # Not the largest, which may be close to what a number can hold.
+    rounding = 1e-12 * float(np.quantile(sizes, 0.75)) if len(sizes) else 0.0
+    if (np.abs(costs[known & (residual == 0.0)]) > max(1e-12, rounding)).any():
         raise InputError(f"The loss {text!r} is not zero where the residual is 0: a perfect fit must cost nothing.")
-    if (costs < -1e-12 * float(np.nanmax(np.abs(costs)))).any():
+    if (costs[known] < -rounding).any():
         raise InputError(f"The loss {text!r} is negative for some residuals; use abs(...) or an even power.")
-    if not np.isfinite(costs).any() or not np.nanmax(costs) > 0.0:
-        raise InputError(f"The loss {text!r} is nowhere above zero, so every formula would be perfect.")
+    if known.any() and not (costs > 0.0).any():
+        raise InputError(
+            f"The loss {text!r} is nowhere above zero, so every formula would be perfect: change it, or choose a unit "
+            "in which y is not so small."
+        )
+
+
+def _check_rows(text: str, y: np.ndarray, residuals: np.ndarray) -> None:
+    """Every row needs a prediction for which the loss has a value. Nearly all have one close to y."""
+    near = np.full(len(y), np.min(residuals[residuals > 0.0]))
+    doubtful = np.flatnonzero(~np.isfinite(_own(text, y, near)))
+    for residual in residuals:
+        doubtful = doubtful[~np.isfinite(_own(text, y[doubtful], np.full(len(doubtful), residual)))]
+    if len(doubtful):
+        row, others = int(doubtful[0]), len(doubtful) - 1
+        more = f" (nor in {others} more)" if others else ""
+        raise InputError(
+            f"The loss {text!r} has no finite value in row {row}{more}, where y = {y[row]:.6g}, whatever a formula "
+            "predicts there. Leave such rows out, or change the loss: to divide by abs(y) + 1 rather than by y, for "
+            "example, gives it a value where y is 0."
+        )

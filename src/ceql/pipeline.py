@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,10 +20,11 @@ from ceql.expression.extract import extract, upright
 from ceql.fingerprint import fingerprint
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.guesses import starting_formulas
+from ceql.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
 from ceql.keeper import Keeper, kept_alone
-from ceql.losses import SQUARED, Loss, read_loss
+from ceql.losses import SQUARED, Loss, read_loss, typical_size
 from ceql.narrowing import narrowed, over_all
-from ceql.robust import Reweighting, is_exact, judged
+from ceql.robust import Reweighting, is_exact
 from ceql.rounds import Found, Rounds
 from ceql.search import EXACT
 from ceql.selection import choose, pareto_front
@@ -66,7 +68,7 @@ def _discovered(
     rows = data if reweighting is None else reweighting.weighted
     halfway = time.monotonic() + settings.time_limit / 2
     guessed = [f for f in starting_formulas(settings.guesses, rows, constraints, halfway) if _is_allowed(f, settings)]
-    constant = constant_formula(data, constraints)
+    constant = constant_formula(data, constraints) if loss is None else constant_for(data, loss, constraints)
     leftover = None
     if data.is_constant:
         found = Found([], Outcome.CONSTANT)
@@ -79,16 +81,21 @@ def _discovered(
             found = _found_earlier(keeper, settings, data)
             if found is None:
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-                    found = Rounds(rows, settings, report, begin, workers, reweighting, guessed, keeper).run()
+                    kept = 0.0 if loss is None else seconds_for_judging(data, settings.time_limit)
+                    own = replace(settings, time_limit=settings.time_limit - kept)
+                    found = Rounds(rows, own, report, begin, workers, reweighting, guessed, keeper).run()
                 leftover = keeper.end(_ending(found, time.perf_counter() - begin))
     else:
         found = _trained(data, settings, report, begin)
     formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
     if loss is not None and found.outcome is not Outcome.CONSTANT:
-        formulas = judged(formulas, data, loss, constraints)
+        deadline = time.monotonic() + settings.time_limit - (time.perf_counter() - begin)
+        formulas = judged(formulas, data, loss, constraints, deadline)
     front = pareto_front(formulas, len(data.y))
     chosen = _chosen(front, settings, data)
     best = front[chosen]
+    if loss is not None:
+        warn_of_rows_without_loss(best, data, loss)
     outcome = found.outcome
     if constraints and len(front) == 1 and outcome is not Outcome.CONSTANT:
         outcome = Outcome.NOT_ALLOWED
@@ -126,7 +133,8 @@ def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
 def _chosen(front: list[Formula], settings: Settings, data: Dataset) -> int:
     """The row to report. The constant that opens the front lacks the columns that are required, if any are."""
     first = 1 if settings.constraints.required and len(front) > 1 else 0
-    size = mean_square(data.y, data.weight)
+    # A few gross outliers rule the mean of squares.
+    size = mean_square(data.y, data.weight) if settings.loss == SQUARED else typical_size(data.y) ** 2
     return first + choose(front[first:], settings.model_selection, len(data.y), size)
 
 

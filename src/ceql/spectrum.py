@@ -21,7 +21,7 @@ def peaks(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
     found = []
     for column in x.T:
         reach = float(np.ptp(column))
-        if reach == 0.0:
+        if reach * _FASTEST <= np.pi:  # not even half a swing of the fastest
             found.append(np.zeros(0))
             continue
         # A grid four times as fine as the width of a peak.

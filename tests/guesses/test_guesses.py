@@ -150,6 +150,33 @@ def test_a_guess_without_a_value_on_the_data_is_left_out():
     assert starting_formulas((), table(lambda a, b, c: a)) == []
 
 
+def many(count: int, term: str) -> str:
+    return " + ".join(term.format(k, k + 1, k % 3 + 1) for k in range(count))
+
+
+def test_a_guess_with_too_many_constants_is_used_as_it_stands_or_left_out():
+    data = table(lambda a, b, c: a + b * c)
+    with pytest.warns(CeqlWarning, match="more than 60 constants"):
+        (formula,) = starting_formulas((many(200, "0.{1:03d}*sin({1}*x{2}/7)"),), data)
+    assert len(formula.constants) == 200
+    assert np.isfinite(formula.loss)
+    with pytest.warns(CeqlWarning, match="else left out"):
+        assert starting_formulas((many(200, "a{0}*sin({1}*x{2}/7)"),), data) == []
+
+
+def test_the_numbers_of_a_long_guess_stay_where_its_names_are_enough_to_fit():
+    data = table(lambda a, b, c: a + b * c)
+    (formula,) = starting_formulas((many(60, "a{0}*sin({1}*x{2}/7)"),), data)
+    assert len(formula.constants) == 60
+
+
+def test_guesses_that_come_too_late_are_named():
+    data = table(lambda a, b, c: a + b * c + np.sin(a))
+    with pytest.warns(CeqlWarning, match=r"no time to find the constants .*: k\*x2"):
+        formulas = starting_formulas(("x1 + x2*x3", "k*x2"), data, deadline=0.0)
+    assert formulas
+
+
 # ---- the search ---------------------------------------------------------------------------------------------------
 
 

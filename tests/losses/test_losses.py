@@ -12,8 +12,9 @@ from ceql import CeqlError, CEQLRegressor, Dataset, InputError
 from ceql.discovery import Outcome
 from ceql.expression import is_exact, parse_formula
 from ceql.formula import constant_formula, make_symbols
+from ceql.judgement import judged
 from ceql.losses import NAMES, Loss, read_loss, robust_scale
-from ceql.robust import agreement_with_neighbours, judged
+from ceql.robust import agreement_with_neighbours
 
 ROBUST = [name for name in NAMES if name != "squared"]
 OWN = "log(1 + residual**2)"

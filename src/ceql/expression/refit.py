@@ -35,18 +35,26 @@ class Refit:
     covariance: Array
 
 
-def damped_step(jacobian: Array, residuals: Array, damping: float) -> Array:
-    """Minimise |J step + r|^2 + damping |scaled step|^2 by SVD; directions without support stay put."""
+def damped_steps(jacobian: Array, residuals: Array) -> Callable[[float], Array]:
+    """Per damping, the step that minimises |J step + r|^2 + damping |scaled step|^2 by SVD.
+
+    Directions without support stay put. What takes long is done once for all dampings.
+    """
     scale = np.linalg.norm(jacobian, axis=0)
     scale[scale == 0.0] = 1.0
     if not np.all(np.isfinite(scale)):
-        return np.zeros(jacobian.shape[1])  # no direction can be trusted here
+        return lambda damping: np.zeros(jacobian.shape[1])  # no direction can be trusted here
     # A decomposition of the small triangle costs next to nothing, one of the long matrix several times its QR.
     q, triangle = np.linalg.qr(jacobian / scale)
     u, sigma, vt = np.linalg.svd(triangle, full_matrices=False)
     supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
-    gains = np.where(supported, sigma / np.where(supported, sigma**2 + damping, 1.0), 0.0)
-    return -(vt.T @ (gains * (u.T @ (q.T @ residuals)))) / scale
+    projected = u.T @ (q.T @ residuals)
+
+    def step(damping: float) -> Array:
+        gains = np.where(supported, sigma / np.where(supported, sigma**2 + damping, 1.0), 0.0)
+        return -(vt.T @ (gains * projected)) / scale
+
+    return step
 
 
 def minimise(problem: Problem, start: Array, max_iterations: int) -> tuple[Array, float]:
@@ -73,14 +81,15 @@ def _improve(
     problem: Problem, values: Array, best: float, residuals: Array, jacobian: Array, damping: float
 ) -> tuple[Array, float, float]:
     """One accepted step: the full Gauss-Newton step when it helps, else a damped one."""
-    candidates = [values + damped_step(jacobian, residuals, trial) for trial in (0.0, damping)]
+    step = damped_steps(jacobian, residuals)
+    candidates = [values + step(trial) for trial in (0.0, damping)]
     scores = [problem.misfit(candidate) for candidate in candidates]
     winner = int(np.argmin(scores))
     if scores[winner] < best:
         return candidates[winner], scores[winner], max(damping * 0.1, SMALLEST_DAMPING)
     while damping < LARGEST_DAMPING:
         damping *= 10.0
-        candidate = values + damped_step(jacobian, residuals, damping)
+        candidate = values + step(damping)
         score = problem.misfit(candidate)
         if score < best:
             return candidate, score, damping
