@@ -8,7 +8,6 @@ archive before the first round, and stays a parent of the search until its end, 
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -19,6 +18,7 @@ import numpy as np
 
 from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset
+from ceql.deadline import NEVER, Deadline
 from ceql.errors import CeqlWarning, InputError
 from ceql.expression import FormulaError, parse_formula
 from ceql.expression.formula_values import FUNCTIONS, NAMED_CONSTANTS
@@ -35,11 +35,11 @@ _LIKE_A_COLUMN = 0.8  # similarity from which a name is taken for a misspelt col
 
 
 def starting_formulas(
-    guesses: Iterable[str], data: Dataset, constraints: Constraints = NONE, deadline: float = np.inf
+    guesses: Iterable[str], data: Dataset, constraints: Constraints = NONE, deadline: Deadline = NEVER
 ) -> list[Formula]:
     """Each guess with its constants fitted to the data: as it is written, and with its whole numbers free.
 
-    After the `deadline` (by time.monotonic) those that are left are fitted in haste. What is undefined on a row of the
+    After the `deadline` those that are left are fitted in haste. What is undefined on a row of the
     data, or not allowed, is left out, and a warning says so.
     """
     symbols = make_symbols(data.names)
@@ -47,7 +47,7 @@ def starting_formulas(
     formulas: list[Formula] = []
     useless: list[str] = []
     for text in dict.fromkeys(guesses):
-        is_late = bool(formulas) and time.monotonic() > deadline
+        is_late = bool(formulas) and deadline.over
         expression, unknown = read_guess(text, data.names)
         found = [] if unknown else [(sketch if is_late else polish)(expression, data, symbols, constraints)]
         if not is_late and not any(formula is not None and formula.loss <= exact for formula in found):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 from ceql.checkpoint import Checkpoint, CheckpointError, Ending
 from ceql.data import Dataset
+from ceql.deadline import Stopwatch
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, poles_of
 from ceql.dispatch import Workers
 from ceql.engine import fit
@@ -41,14 +41,14 @@ def discover(
     """
     if checkpoint is not None:
         _require_rounds(settings)
-    begin = time.perf_counter()
+    watch = Stopwatch()
     report = progress or (lambda _: None)
     constraints = settings.constraints
     constraints.check_columns(data.names)
     loss = read_loss(settings.loss, data.y)
     reweighting = None if loss is None else Reweighting(data, loss)
     rows = data if reweighting is None else reweighting.weighted
-    halfway = time.monotonic() + settings.time_limit / 2
+    halfway = watch.until(settings.time_limit / 2)
     guessed = [f for f in starting_formulas(settings.guesses, rows, constraints, halfway) if _is_allowed(f, settings)]
     constant = constant_formula(data, constraints)
     if data.is_constant:
@@ -57,14 +57,14 @@ def discover(
         found = Found([], Outcome.EXACT, starts=0)
     elif settings.recipe in SEARCHES:
         keeper = Keeper(checkpoint, lambda: fingerprint(data, settings))
-        begin -= keeper.seconds(settings.time_limit)
+        watch = watch.ahead(keeper.seconds(settings.time_limit))
         found = _found_earlier(keeper, settings)
         if found is None:
             with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-                found = Rounds(rows, settings, report, begin, workers, reweighting, guessed, keeper).run()
-            keeper.end(_ending(found, time.perf_counter() - begin))
+                found = Rounds(rows, settings, report, watch, workers, reweighting, guessed, keeper).run()
+            keeper.end(_ending(found, watch.seconds))
     else:
-        found = _trained(data, settings, report, begin)
+        found = _trained(data, settings, report, watch)
     formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
     if loss is not None and found.outcome is not Outcome.CONSTANT:
         formulas = judged(formulas, data, loss, constraints)
@@ -81,7 +81,7 @@ def discover(
         chosen,
         poles_of(best, data),
         outcome,
-        time.perf_counter() - begin,
+        watch.seconds,
         found.starts,
         found.imaginary_residue,
         found.rows_searched or len(data.y),
@@ -121,13 +121,12 @@ def resolve_recipe(recipe: str | Recipe) -> Recipe:
     return RECIPES[recipe]()
 
 
-def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float) -> Found:
+def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], None], watch: Stopwatch) -> Found:
     recipe = resolve_recipe(settings.recipe)
     stop = fit.StopFlag()
 
     def follow(epochs: int, edges: int, misfit: float) -> None:
-        seconds = time.perf_counter() - begin
-        report(Progress(seconds, 0.0, 1, misfit, f"{edges} edges", epochs / recipe.epochs))
+        report(Progress(watch.seconds, 0.0, 1, misfit, f"{edges} edges", epochs / recipe.epochs))
 
     trained = train(data.x, data.y, recipe, settings.seed, sample_weight=data.weight, stop=stop, progress=follow)
     params = upright(trained.network, trained.edges, trained.on_real_axis().params, data.x)
