@@ -20,7 +20,6 @@ from ceql.discovery import Outcome
 from ceql.expression import compile_numpy, is_exact, parse_formula
 from ceql.expression.decimals import significant_digits
 from ceql.formula import make_symbols, values_of
-from ceql.hunt import Hunt
 
 
 def test_every_paper_problem_is_recovered_exactly_in_its_smallest_form():
@@ -163,22 +162,13 @@ def test_what_is_shown_is_what_predicts(blurred):
     np.testing.assert_allclose(retyped, model.predict(x), rtol=1e-12)
 
 
-def test_the_time_limit_includes_the_finishing(monkeypatch):
-    """The front is drawn within the time that the rounds left over, on a clock that says so."""
-    seen = {}
-    draw = Hunt.front
-
-    def front(self, deadline=np.inf, *_):
-        seen["left"] = deadline - time.monotonic()
-        return draw(self, deadline)
-
-    monkeypatch.setattr(Hunt, "front", front)
+def test_the_front_is_drawn_after_the_time_limit_ends_the_search():
     rng = np.random.default_rng(6)
     x = rng.uniform(-2, 2, (150, 3))
     y = np.sin(3 * x[:, 0] * x[:, 1]) / (x[:, 2] + 2.2) + 0.1 * rng.standard_normal(150)
     model = CEQLRegressor(time_limit=4).fit(x, y)
-    assert seen["left"] < 4
     assert model.discovery_.outcome in (Outcome.OUT_OF_TIME, Outcome.SETTLED)
+    assert len(model.equations_) > 2
 
 
 def test_many_rows_are_thinned_for_the_search_and_all_used_at_the_end():

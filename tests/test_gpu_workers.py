@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ceql import CEQLRegressor, dispatch, gpu_schedule
+from ceql.deadline import NEVER
 from ceql.dispatch import Work, Workers, resolve_device, shared_out, workforce
 from ceql.engine import fit, gpu
 from ceql.errors import CeqlError, InputError
@@ -65,7 +66,7 @@ class Machine:
     def RawModule(self, **_):
         return SimpleNamespace(get_function=lambda name: SimpleNamespace(name=name))
 
-    def fit_chunks(self, works, deadline=np.inf):
+    def fit_chunks(self, works, deadline=NEVER):
         self.fitted.append((self.current, len(works), deadline))
         return [fit_chunk(w.network, w.samples, w.edges, w.params, w.schedule, 1, deadline) for w in works]
 
@@ -99,7 +100,7 @@ def test_chunks_are_shared_out_evenly_and_in_order(count, workers):
 @pytest.mark.parametrize("gpus", [1, 2, 3, 8])
 def test_every_group_has_a_gpu_and_the_result_is_the_same_for_any_number_of_them(machine, gpus):
     given = chunks(5)
-    expected = [fit_chunk(w.network, w.samples, w.edges, w.params, w.schedule, 1, np.inf) for w in given]
+    expected = [fit_chunk(w.network, w.samples, w.edges, w.params, w.schedule, 1) for w in given]
     stand_in = machine(gpus)
     fitted = in_this_process(3).fit(given)
     assert [(number, count) for number, count, _ in stand_in.fitted] == [(0, 1), (1 % gpus, 2), (2 % gpus, 2)]
@@ -108,11 +109,12 @@ def test_every_group_has_a_gpu_and_the_result_is_the_same_for_any_number_of_them
     assert stand_in.current == 0
 
 
-def test_a_group_is_told_the_seconds_that_are_left(machine, monkeypatch):
+def test_a_group_is_told_the_seconds_that_are_left(machine):
     stand_in = machine(2)
-    monkeypatch.setattr(gpu_schedule, "time", SimpleNamespace(monotonic=lambda: 1e6))  # the worker's clock
-    gpu_schedule.fit_group(chunks(1), 5, 7.0)
-    assert stand_in.fitted == [(1, 1, 1e6 + 7.0)]
+    gpu_schedule.fit_group(chunks(1), 5, 7000.0)
+    ((number, count, deadline),) = stand_in.fitted
+    assert (number, count) == (1, 1)
+    assert 6000.0 < deadline.left < 7000.0  # by the worker's clock
 
 
 def test_rounds_grow_with_the_workers(machine):

@@ -31,7 +31,7 @@ def law_of(formula):
 
 
 def found_beside(formula, data, constraints=NONE):
-    *_, last = plainer([formula], data, constraints, 0.0)
+    *_, last = plainer([formula], data, constraints, 1)
     return last
 
 
@@ -53,7 +53,7 @@ def test_what_is_not_allowed_is_left_out():
 
 
 def test_nothing_beside_nothing():
-    assert not list(plainer([], table(lambda x, z: x * z), NONE, 0.0))
+    assert not list(plainer([], table(lambda x, z: x * z), NONE, 1))
 
 
 def test_refitting_keeps_the_form_and_is_undefined_where_the_formula_is():

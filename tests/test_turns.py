@@ -7,6 +7,7 @@ import pytest
 
 from ceql.aims import plain
 from ceql.data import Dataset
+from ceql.deadline import NEVER
 from ceql.discovery import Outcome, Settings
 from ceql.dispatch import Workers
 from ceql.formula import make_symbols
@@ -23,7 +24,7 @@ def turns_for(x: np.ndarray, y: np.ndarray, operators: tuple[str, ...] = DEFAULT
     data = Dataset.of(x, y)
 
     def hunt_for(_, aim):
-        return Hunt(data, aim, search_network(aim.x.shape[1], operators), QUICK, 0, Workers(None, 1), np.inf)
+        return Hunt(data, aim, search_network(aim.x.shape[1], operators), QUICK, 0, Workers(None, 1), NEVER)
 
     return Turns(plain(data, make_symbols(data.names)), operators, hunt_for)
 

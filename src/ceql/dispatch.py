@@ -7,7 +7,6 @@ GPU of its number on its machine.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import joblib
 import numpy as np
 from joblib.parallel import BACKENDS, get_active_backend
 
+from ceql.deadline import NEVER, Deadline
 from ceql.engine import fit, gpu
 from ceql.errors import CeqlError, InputError, WorkersLostError
 from ceql.gpu_schedule import fit_chunks, fit_group, starts_in_flight
@@ -41,7 +41,7 @@ class Work:
 
 def fit_work(work: Work, threads: int, seconds: float) -> Chunk:
     """Fits a chunk. The time comes as seconds left, because clocks of different machines do not agree."""
-    deadline = time.monotonic() + seconds
+    deadline = Deadline.after(seconds)
     return fit_chunk(work.network, work.samples, work.edges, work.params, work.schedule, threads, deadline)
 
 
@@ -128,15 +128,15 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def fit(self, chunks: list[Work], deadline: float = np.inf) -> list[Chunk]:
-        """The fitted chunks, in the order given. `deadline` is by this machine's time.monotonic."""
+    def fit(self, chunks: list[Work], deadline: Deadline = NEVER) -> list[Chunk]:
+        """The fitted chunks, in the order given."""
         if self._pool is None and self.device == "gpu":
             return fit_chunks(chunks, deadline)
         if self._pool is None:
-            return [fit_work(work, self.force.threads, deadline - time.monotonic()) for work in chunks]
+            return [fit_work(work, self.force.threads, deadline.left) for work in chunks]
 
         def seconds() -> float:
-            return max(deadline - time.monotonic(), 0.0)
+            return max(deadline.left, 0.0)
 
         if self.device == "gpu":
             groups = shared_out(chunks, self.force.workers)

@@ -13,6 +13,9 @@ import sympy
 from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset
 from ceql.expression import (
+    BRIEF,
+    THOROUGH,
+    Effort,
     compile_numpy,
     forms,
     node_count,
@@ -34,7 +37,6 @@ _FITTED = 1e-9  # how well the engine's constants are known before they are refi
 _CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original
 _LAST_STEPS = 8  # of a fit to all rows of a long table, after one to some of them
 _CERTAIN = 1e-8  # relative standard error below which a constant is known exactly
-_PATIENCE, _GLANCE = 1.0, 0.05  # seconds for the search of a shorter form
 _LARGEST_DENOMINATOR = 12  # of the fractions that constants are rounded to
 
 
@@ -116,7 +118,7 @@ def polish(
 
     Constraints may rule that form out: then another form, or the one with its constants bounded, or none.
     """
-    rough = _shortened(raw, data, symbols, _PATIENCE)
+    rough = _shortened(raw, data, symbols, THOROUGH)
     if rough is None:
         return None
     known = tuple(map(float, constraints.known.values()))
@@ -125,7 +127,7 @@ def polish(
     if len(parametrise(snapped).symbols) < len(parametrise(refined).symbols):
         # A constant that turned out to be 0, 1 or a fraction may allow a shorter form.
         held = held_numbers(raw) | (held_numbers(snapped) if known else frozenset())
-        shorter = smallest_holding(snapped, symbols, data.thinned(_CHECKED_ROWS).x, held, time_limit=_PATIENCE)
+        shorter = smallest_holding(snapped, symbols, data.thinned(_CHECKED_ROWS).x, held, THOROUGH)
         snapped = min(snapped, shorter, key=node_count)
     rounded = round_to_errors(snapped, symbols, data.x, data.y, data.weight)
     return _judged(_first_allowed(rounded, refined, raw, data, symbols, constraints), data, symbols, constraints)
@@ -136,7 +138,7 @@ def sketch(
     raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
 ) -> Formula | None:
     """As `polish` in a fraction of the time, for the rows of a front that nobody chose: no constant is snapped."""
-    rough = _shortened(raw, data, symbols, _GLANCE)
+    rough = _shortened(raw, data, symbols, BRIEF)
     return None if rough is None else _fitted_to_some(rough, raw, data, symbols, constraints)
 
 
@@ -197,7 +199,7 @@ def _other_forms(
     """Other ways to write the formula, the best first. Unrounded constants may be within bounds, or a column be in."""
     table = data.x, data.y, data.weight
     few = data.thinned(_CHECKED_ROWS).x
-    written = [refined, *forms(refined, symbols, _GLANCE, few), refit(raw, symbols, *table).expr]
+    written = [refined, *forms(refined, symbols, BRIEF, few), refit(raw, symbols, *table).expr]
     for form in written:
         yield round_to_errors(form, symbols, *table)
         yield form
@@ -206,13 +208,13 @@ def _other_forms(
             yield refit_within(form, symbols, *table, *constraints.constants_within)
 
 
-def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], seconds: float) -> Any:
-    """The shortest form found in that time, its constants as the engine left them; None where it is of no use."""
+def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], effort: Effort) -> Any:
+    """The shortest form found with that effort, its constants as the engine left them; None where it is of no use."""
     if not _is_usable(raw, symbols, data):
         return None
     raw = with_simple_exponents(raw, _FITTED)
     few = data.thinned(_CHECKED_ROWS).x
-    short = smallest_holding(raw, symbols, few, held_numbers(raw), accuracy=_FITTED, time_limit=seconds)
+    short = smallest_holding(raw, symbols, few, held_numbers(raw), effort, _FITTED)
     return with_factors_absorbed(with_small_phases(_without_idle_abs(short, symbols, data)))
 
 

@@ -5,15 +5,15 @@ The halving after the first look is the one thing the host decides; parameters s
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ceql.deadline import NEVER, Deadline
 from ceql.engine import fit, gpu
 from ceql.engine.record import network_tape
-from ceql.schedule import Chunk, finished, survivors
+from ceql.schedule import Chunk, finished, survivors, time_limit
 
 if TYPE_CHECKING:
     from ceql.dispatch import Work
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 def fit_group(chunks: Sequence[Work], number: int, seconds: float) -> list[Chunk]:
     """As `fit_chunks`, on this GPU of whatever machine it is called on, within so many seconds."""
-    deadline = time.monotonic() + seconds
     with gpu.on_device(number):
-        return fit_chunks(chunks, deadline)
+        return fit_chunks(chunks, Deadline.after(seconds))
 
 
 def starts_in_flight() -> int:
@@ -32,7 +31,7 @@ def starts_in_flight() -> int:
         return gpu.starts_in_flight()
 
 
-def fit_chunks(chunks: Sequence[Work], deadline: float = np.inf) -> list[Chunk]:
+def fit_chunks(chunks: Sequence[Work], deadline: Deadline = NEVER) -> list[Chunk]:
     """Fits chunks of one round: they share their network, samples and schedule. As `fit_chunk`, within rounding."""
     network, samples, schedule = chunks[0].network, chunks[0].samples, chunks[0].schedule
     edges = np.concatenate([chunk.edges for chunk in chunks])
@@ -44,8 +43,7 @@ def fit_chunks(chunks: Sequence[Work], deadline: float = np.inf) -> list[Chunk]:
         return gpu.Stage(options, fit.Penalties(ridge=imaginary * on_imaginary, aux=schedule.argument))
 
     def run(batch: gpu.Batch, *stages: gpu.Stage) -> gpu.DeviceFits:
-        left = deadline - time.monotonic()
-        return batch.run(stages, time_limit=0.0 if left == np.inf else max(left, 1e-3))
+        return batch.run(stages, time_limit=time_limit(deadline))
 
     masks = network.smoothing_mask(edges) if schedule.complex_weights else network.parameter_mask(edges, False)
     params = np.concatenate([chunk.params for chunk in chunks])

@@ -10,7 +10,6 @@ archive before the first round, and stays a parent of the search until its end, 
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -38,6 +37,7 @@ _FINISHED_CONSTANTS, _FINISHED_NODES = (
     400,
 )  # up to so many, the fitted formula is simplified and its numbers rounded
 _MOST_CONSTANTS = 60  # that are fitted before the search
+_SKETCHES_A_GUESS = 10  # what it costs to fit a guess with the full effort, in sketches of a formula
 _SHOWN = 60  # characters of a guess in a warning
 _DECADES = 2.0  # up and down that they span
 _ROWS = 400  # on which the starts are compared
@@ -45,34 +45,35 @@ _LIKE_A_COLUMN = 0.8  # similarity from which a name is taken for a misspelt col
 
 
 def starting_formulas(
-    guesses: Iterable[str], data: Dataset, constraints: Constraints = NONE, deadline: float = np.inf
+    guesses: Iterable[str], data: Dataset, constraints: Constraints = NONE, sketches: int = 240
 ) -> list[Formula]:
     """Each guess with its constants fitted to the data: as it is written, and with its whole numbers free.
 
-    After the `deadline` (by time.monotonic) those that are left are fitted in haste. What is undefined on a row of the
-    data, or not allowed, is left out, and a warning says so.
+    All may cost as much as that many sketches of a formula. Guesses beyond that are fitted in haste, or left out where
+    their constants would have to be found first. What is undefined on a row of the data, or not allowed, is left out;
+    a warning says so.
     """
     found: dict[str, list[Formula]] = {}
     too_long: list[str] = []
-    late: list[str] = []
-    for text in dict.fromkeys(guesses):
-        is_late = any(found.values()) and time.monotonic() > deadline
+    too_many: list[str] = []
+    for k, text in enumerate(dict.fromkeys(guesses)):
+        in_haste = k > 0 and (k + 1) * _SKETCHES_A_GUESS > sketches
         expression, unknown = read_guess(text, data.names)
-        if is_late and unknown:
-            late.append(text)
+        if in_haste and unknown:
+            too_many.append(text)
             continue
         if _constants(expression, unknown) > _MOST_CONSTANTS:
             too_long.append(text)
-        found[text] = _formulas(expression, unknown, data, constraints, is_late)
+        found[text] = _formulas(expression, unknown, data, constraints, in_haste)
     _warn_of_long(too_long)
-    _warn_of_left_out("There was no time to find the constants of a guess, which is left out of the search", late)
+    _warn_of_left_out("There are more guesses than the time limit allows to find the constants of; left out", too_many)
     useless = [text for text, formulas in found.items() if not formulas and text not in too_long]
     _warn_of_left_out("Undefined on some rows of the data, or not allowed, and left out of the search", useless)
     return [formula for formulas in found.values() for formula in formulas]
 
 
 def _formulas(
-    expression: Any, unknown: tuple[str, ...], data: Dataset, constraints: Constraints, is_late: bool
+    expression: Any, unknown: tuple[str, ...], data: Dataset, constraints: Constraints, in_haste: bool
 ) -> list[Formula]:
     """The guess as it is written, and with its whole numbers free where that is not exact."""
     symbols = make_symbols(data.names)
@@ -80,8 +81,8 @@ def _formulas(
     if _constants(expression, unknown) > _MOST_CONSTANTS:
         found = [] if unknown else [as_it_stands(expression, data, symbols, constraints)]
         return [formula for formula in found if formula is not None]
-    found = [] if unknown else [_finished(expression, data, symbols, constraints, is_late)]
-    if not is_late and not any(formula is not None and formula.loss <= exact for formula in found):
+    found = [] if unknown else [_finished(expression, data, symbols, constraints, in_haste)]
+    if not in_haste and not any(formula is not None and formula.loss <= exact for formula in found):
         free = loosened(expression)
         fitted = _fitted(free if _constants(free, unknown) <= _MOST_CONSTANTS else expression, unknown, data)
         found += [] if fitted is None else [_finished(fitted, data, symbols, constraints)]
@@ -93,10 +94,10 @@ def _constants(expression: Any, unknown: tuple[str, ...]) -> int:
 
 
 def _finished(
-    expression: Any, data: Dataset, symbols: tuple[Any, ...], constraints: Constraints, is_late: bool = False
+    expression: Any, data: Dataset, symbols: tuple[Any, ...], constraints: Constraints, in_haste: bool = False
 ) -> Formula | None:
     is_long = _constants(expression, ()) > _FINISHED_CONSTANTS or node_count(expression) > _FINISHED_NODES
-    finish = refitted if is_long else sketch if is_late else polish
+    finish = refitted if is_long else sketch if in_haste else polish
     return finish(expression, data, symbols, constraints)
 
 

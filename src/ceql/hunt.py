@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,12 +15,14 @@ from ceql.closed_form import fraction, images, product, proposals, sparse_sum
 from ceql.constraints import NONE, Constraints
 from ceql.contenders import Contenders, ContendersState
 from ceql.data import Dataset, Scaling
+from ceql.deadline import Deadline
 from ceql.dispatch import Workers
 from ceql.engine import fit
 from ceql.engine.record import network_tape
 from ceql.expression.embedding import embed
 from ceql.expression.extract import in_units, upright
 from ceql.expression.glance import short_text
+from ceql.finishing import EVERYTHING, Finishing
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch, values_of
 from ceql.network import Network, Searchable
 from ceql.pruning import Reduced, eliminate
@@ -40,9 +41,8 @@ _DIGITS, _NEARLY_ALL, _JUDGED_ROWS = 3e-11, 0.95, 2000  # its relative error in 
 _LEAST_SQUARE = 1e-300  # stands for a mean square of y that is zero
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
-_DRAWN_ANYWAY = 8  # formulas that a front gets however late it is
 _CONTENDERS = 8  # reduced fits that are drawn as formulas
-_FINISHED = 3  # of these, the best by the criterion get the full effort
+_FOREMOST = 3  # of these, the best come before all others
 _FAR_WORSE = 30.0  # by the criterion; the full effort does not make up for more
 _FEW_INPUTS = 12  # up to so many, linear formulas are drawn as well
 _FIRST_REDUCTION = 2  # rounds after which fits to noisy data are reduced; what is exact has mostly been found by then
@@ -74,7 +74,7 @@ class Hunt:
         settings: SearchSettings,
         seed: int,
         workers: Workers,
-        deadline: float,
+        deadline: Deadline,
         max_complexity: int | None = None,
         constraints: Constraints = NONE,
         whole: Aim | None = None,
@@ -150,11 +150,19 @@ class Hunt:
         """The raw formula of a fit, in the user's units."""
         return self._formula(state, lambda raw, *_: raw)
 
-    def next_round(self) -> list[Formula]:
-        """Fits another round of starts; gives the exact formulas it led to. What needs no search comes first."""
+    def next_round(self, anyhow: bool = False) -> list[Formula]:
+        """Fits another round of starts; gives the exact formulas it led to. What needs no search comes first.
+
+        A round that the deadline has cut short counts as if it had not begun, except `anyhow`, where nothing else is
+        there.
+        """
         if self.archive.rounds == 0 and (closed := self.closed_form()):
             return closed
-        self.archive = next(self._rounds)
+        *_, deadline = self._search
+        archive = next(self._rounds)
+        if deadline.over and not anyhow:
+            return []
+        self.archive = archive
         exact = self._exact_formulas()
         if not exact and self.aim.is_direct and self.archive.rounds >= _FIRST_REDUCTION and self.sees_noise():
             self.contenders.challenge(self.archive.chunk)
@@ -283,8 +291,8 @@ class Hunt:
     def _neighbours(self) -> np.ndarray:
         return neighbours(self.plain.x)
 
-    def front(self, deadline: float = np.inf, rival: float = np.inf) -> Iterator[list[Formula]]:
-        """Approximate formulas of all sizes; those that may be chosen get the full effort, within the time there is.
+    def front(self, plan: Finishing = EVERYTHING, rival: float = np.inf) -> Iterator[list[Formula]]:
+        """Approximate formulas of all sizes; those that may be chosen get the full effort.
 
         `rival` is the criterion of a formula from elsewhere, which rules out those that are far worse. Yields what
         there is again and again as it grows, for those who cannot wait; the last is the front.
@@ -294,15 +302,13 @@ class Hunt:
             if (formula := self._formula(state, sketch)) is not None:
                 drawn.append((formula, state))
                 yield [formula for formula, _ in drawn]
-            if len(drawn) >= _DRAWN_ANYWAY and time.monotonic() > deadline:
+            if len(drawn) >= plan.drawn:
                 break
         drawn = _without_twins(sorted(drawn, key=lambda pair: self._rank(pair[0])))
         formulas = [formula for formula, _ in drawn]
         yield formulas
-        for sketched, state in drawn[:_FINISHED]:
+        for sketched, state in drawn[: plan.finished]:
             if self._rank(sketched)[1] > rival + _FAR_WORSE:
-                break
-            if len(formulas) > len(drawn) and time.monotonic() > deadline:
                 break
             if (formula := self._formula(state, polish)) is not None:
                 formulas = [*formulas, formula]
@@ -367,8 +373,8 @@ class Hunt:
                 if size not in steps or step.misfit < steps[size].misfit:
                     steps[size] = step
         small = [*_falling(steps)[:_ROWS], *self._best_per_size()[: _ROWS // 2], *self._linear_fits()]
-        # The time for drawing may run out: the best come first, and small ones before many alike.
-        return _distinct([*contenders[:_FINISHED], *small, *contenders[_FINISHED:]])
+        # Perhaps only some of them are drawn: the best come first, and small ones before many alike.
+        return _distinct([*contenders[:_FOREMOST], *small, *contenders[_FOREMOST:]])
 
     def _linear_fits(self) -> list[Reduced]:
         """Weighted sums of the inputs: the smallest formulas there are, and no draw consists of nothing else."""

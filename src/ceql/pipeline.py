@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,12 +11,14 @@ import numpy as np
 from ceql.checkpoint import Checkpoint, CheckpointError, Ending
 from ceql.claims import check_losses
 from ceql.data import Dataset
+from ceql.deadline import Stopwatch
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, poles_of
 from ceql.dispatch import Workers
 from ceql.engine import fit
 from ceql.errors import InputError, unknown_name
 from ceql.expression.extract import extract, upright
 from ceql.fingerprint import fingerprint
+from ceql.finishing import sketches_within
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.guesses import starting_formulas
 from ceql.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
@@ -46,11 +47,11 @@ def discover(
     """
     if checkpoint is not None:
         _require_rounds(settings)
-    begin = time.perf_counter()
+    watch = Stopwatch()
     settings.constraints.check_columns(data.names)
     few = narrowed(data, settings) if settings.recipe in SEARCHES else data
     keeper = partial(Keeper, fingerprint=lambda: fingerprint(data, settings))
-    found = _discovered(few, settings, progress or (lambda _: None), checkpoint, keeper, begin)
+    found = _discovered(few, settings, progress or (lambda _: None), checkpoint, keeper, watch)
     return found if few is data else over_all(found, data)
 
 
@@ -60,14 +61,14 @@ def _discovered(
     report: Callable[[Progress], None],
     checkpoint: Checkpoint | None,
     make_keeper: Callable[[Checkpoint | None], Keeper],
-    begin: float,
+    watch: Stopwatch,
 ) -> Discovery:
     constraints = settings.constraints
     loss = read_loss(settings.loss, data.y)
     reweighting = None if loss is None else Reweighting(data, loss)
     rows = data if reweighting is None else reweighting.weighted
-    halfway = time.monotonic() + settings.time_limit / 2
-    guessed = [f for f in starting_formulas(settings.guesses, rows, constraints, halfway) if _is_allowed(f, settings)]
+    sketches = sketches_within(settings.time_limit / 2, len(data.y))
+    guessed = [f for f in starting_formulas(settings.guesses, rows, constraints, sketches) if _is_allowed(f, settings)]
     constant = constant_formula(data, constraints) if loss is None else constant_for(data, loss, constraints)
     leftover = None
     if data.is_constant:
@@ -77,20 +78,19 @@ def _discovered(
     elif settings.recipe in SEARCHES:
         with kept_alone(checkpoint) as kept_in:
             keeper = make_keeper(kept_in)
-            begin -= keeper.seconds(settings.time_limit)
+            watch = watch.ahead(keeper.seconds(settings.time_limit))
             found = _found_earlier(keeper, settings, data)
             if found is None:
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
                     kept = 0.0 if loss is None else seconds_for_judging(data, settings.time_limit)
                     own = replace(settings, time_limit=settings.time_limit - kept)
-                    found = Rounds(rows, own, report, begin, workers, reweighting, guessed, keeper).run()
-                leftover = keeper.end(_ending(found, time.perf_counter() - begin))
+                    found = Rounds(rows, own, report, watch, workers, reweighting, guessed, keeper).run()
+                leftover = keeper.end(_ending(found, watch.seconds))
     else:
-        found = _trained(data, settings, report, begin)
+        found = _trained(data, settings, report, watch)
     formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
     if loss is not None and found.outcome is not Outcome.CONSTANT:
-        deadline = time.monotonic() + settings.time_limit - (time.perf_counter() - begin)
-        formulas = judged(formulas, data, loss, constraints, deadline)
+        formulas = judged(formulas, data, loss, constraints, watch.until(settings.time_limit))
     front = pareto_front(formulas, len(data.y))
     chosen = _chosen(front, settings, data)
     best = front[chosen]
@@ -106,7 +106,7 @@ def _discovered(
         chosen,
         poles_of(best, data),
         outcome,
-        time.perf_counter() - begin,
+        watch.seconds,
         found.starts,
         found.imaginary_residue,
         found.rows_searched or len(data.y),
@@ -149,13 +149,12 @@ def resolve_recipe(recipe: str | Recipe) -> Recipe:
     return RECIPES[recipe]()
 
 
-def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], None], begin: float) -> Found:
+def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], None], watch: Stopwatch) -> Found:
     recipe = resolve_recipe(settings.recipe)
     stop = fit.StopFlag()
 
     def follow(epochs: int, edges: int, misfit: float) -> None:
-        seconds = time.perf_counter() - begin
-        report(Progress(seconds, 0.0, 1, misfit, f"{edges} edges", epochs / recipe.epochs))
+        report(Progress(watch.seconds, 0.0, 1, misfit, f"{edges} edges", epochs / recipe.epochs))
 
     trained = train(data.x, data.y, recipe, settings.seed, sample_weight=data.weight, stop=stop, progress=follow)
     params = upright(trained.network, trained.edges, trained.on_real_axis().params, data.x)

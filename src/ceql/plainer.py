@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -12,28 +11,22 @@ from ceql.expression.relatives import relatives
 from ceql.formula import Formula, polish, refitted
 from ceql.selection import criterion, interpolates, pareto_front
 
-_SECONDS = 0.5  # however late it is
 
-
-def plainer(
-    formulas: Sequence[Formula], data: Dataset, constraints: Constraints, deadline: float
-) -> Iterator[list[Formula]]:
+def plainer(formulas: Sequence[Formula], data: Dataset, constraints: Constraints, most: int) -> Iterator[list[Formula]]:
     """Relatives, fitted to y, of what stands on the front and of what has too many numbers for so few rows.
 
-    One that is better than all formulas is finished with the full effort. Yields what there is as it grows.
+    `most` formulas are looked at. A relative that is better than all formulas is finished with the full effort. Yields
+    what there is as it grows.
     """
     rows, found = len(data.y), list[Formula]()
     front = pareto_front(formulas, rows)
     others = [formula for formula in formulas if formula not in front and interpolates(formula, rows)]
     others.sort(key=lambda formula: (len(formula.constants), formula.loss))
-    late = max(deadline, time.monotonic() + _SECONDS)
-    for formula in (*front, *others):
+    for formula in (*front, *others)[:most]:
         for simpler in relatives(formula.expression, formula.constants, interpolates(formula, rows)):
             fitted = refitted(simpler, data, formula.symbols, constraints)
             found = found if fitted is None else [*found, fitted]
         yield found
-        if time.monotonic() > late:
-            break
     best = min([*formulas, *found], key=partial(criterion, n_samples=rows), default=None)
     if best is not None and best in found:
         finished = polish(best.expression, data, best.symbols, constraints)

@@ -5,7 +5,6 @@ Hundreds of them are proposed. Most are far off, which a look at some rows tells
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -15,13 +14,12 @@ import numpy as np
 from ceql.aims import Aim
 from ceql.constraints import Constraints
 from ceql.data import Dataset
+from ceql.finishing import Finishing
 from ceql.formula import Formula, mean_square, polish, sketch, values_of
 from ceql.hunt import Hunt
 from ceql.residuals import look_like_noise, neighbours
 from ceql.selection import criterion
 
-_SKETCHED = 12  # of those that look best
-_POLISHED = 4  # of these: constants that become whole numbers may turn the order round
 _LOOKED_AT = 2000  # rows
 _NOISE = 1e-6, 0.5  # size of what is left of y, as a share of its own, that may be noise
 _LEAST_SQUARE = 1e-300  # stands for a mean square of y that is zero
@@ -59,22 +57,18 @@ class Proposed:
             return False
         return bool(look_like_noise(left, values, self._neighbours))
 
-    def drawn(self, deadline: float) -> Iterator[list[Formula]]:
-        """The best of them, fitted to y, and a few with the full effort: one of these however late it is.
+    def drawn(self, plan: Finishing) -> Iterator[list[Formula]]:
+        """The best of them, fitted to y, and a few with the full effort.
 
         Yields what there is again and again as it grows; the last is all.
         """
-        ranked = sorted(self._ranked.values(), key=lambda pair: pair[0])[:_SKETCHED]
+        ranked = sorted(self._ranked.values(), key=lambda pair: pair[0])[: plan.sketched]
         formulas: list[Formula] = []
         for _, raw in ranked:
             sketched = sketch(raw.expression, self._data, self._symbols, self._constraints)
             formulas = sorted([*formulas, *([] if sketched is None else [sketched])], key=self._criterion)
             yield formulas
-            if time.monotonic() > deadline:
-                break
-        for k, formula in enumerate(formulas[:_POLISHED]):
-            if k and time.monotonic() > deadline:
-                break
+        for formula in formulas[: plan.polished]:
             finished = polish(formula.expression, self._data, self._symbols, self._constraints)
             formulas = [*formulas, *([] if finished is None else [finished])]
             yield formulas

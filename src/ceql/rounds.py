@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,9 +11,11 @@ import numpy as np
 from ceql.aims import Aim, plain
 from ceql.checkpoint import SearchState
 from ceql.data import Dataset, Scaling
+from ceql.deadline import Deadline, Stopwatch
 from ceql.discovery import Outcome, Progress, Settings
 from ceql.dispatch import Workers
 from ceql.errors import WorkersLostError
+from ceql.finishing import EVERYTHING, Finishing, finishing, in_haste, reserve, sketches_within
 from ceql.formula import Formula, make_symbols
 from ceql.hunt import Hunt
 from ceql.keeper import Keeper
@@ -31,13 +32,11 @@ _ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so ma
 # Aims that are looked at for a closed form, fewer of them where the data look noisy; to look at one takes about 0.2 s.
 _SHORTCUTS, _SHORTCUTS_IN_NOISE, _SHORTCUTS_A_ROUND = 24, 12, 4
 _ROUNDS_EXPLAINED = 2  # a formula that needed no search leaves only noise: so many rounds more for a better one
-_ASKED = 48  # aims that are asked for such formulas; to ask one takes about 0.1 s
+_ASKING = 0.25  # share of the time limit that may go into asking for more of them
 _ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
 _FEWEST_EDGES = 6  # a limit on the edges of sub-networks is never less
-_FEW_ROWS, _OUTLINED = 40, 6  # up to so many rows, so many of the other aims are drawn too: their noise matters less
+_FEW_ROWS = 40  # up to so many rows, some of the other aims are drawn too: their noise matters less
 _FIRST_ROWS, _SEARCHED_ROWS = 400, 2000  # of a long table; without noise few rows say as much as many
-_FINISHING, _LONGEST_FINISHING = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
-_FINISHING_LONG, _FINISHING_A_ROW = 0.35, 5e-6  # share beside it for a long table, and at most so many seconds a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +59,21 @@ class Rounds:
         data: Dataset,
         settings: Settings,
         report: Callable[[Progress], None],
-        begin: float,
+        watch: Stopwatch,
         workers: Workers,
         reweighting: Reweighting | None,
         guessed: Sequence[Formula],
         keeper: Keeper,
     ) -> None:
-        self._data, self._settings, self._report, self._begin = data, settings, report, begin
+        self._data, self._settings, self._report, self._watch = data, settings, report, watch
         self._workers, self._reweighting, self._guessed, self._keeper = workers, reweighting, guessed, keeper
         self._started_before = keeper.started_before  # on fewer rows
         few_will_do = settings.template is None and reweighting is None and not self._started_before
+        self._deadline = watch.until(settings.time_limit)
+        self._deadline_of_rounds = self._deadline.earlier(reserve(settings.time_limit, len(data.y)))
         self._turns = self._new_turns(_FIRST_ROWS if few_will_do else None)
         kept = keeper.restore(self._turns)
         self._beyond_limit, self._with_spare = kept.rounds_beyond_limit, kept.rounds_with_spare
-        self._time_for_rounds = settings.time_limit - _reserve(settings, data)
         self._exact: list[Formula] = []
         self._proposed = Proposed(data, make_symbols(data.names), settings.constraints)
         self._rounds_explained = kept.rounds_explained
@@ -108,21 +108,17 @@ class Rounds:
     def _starts(self) -> int:
         return self._started_before + self._turns.starts
 
-    @property
-    def _seconds(self) -> float:
-        return time.perf_counter() - self._begin
-
     def _state(self) -> SearchState:
         rounds = self._beyond_limit, self._with_spare, self._rounds_explained
-        return SearchState(self._turns.state, self._started_before, *rounds, self._seconds)
+        return SearchState(self._turns.state, self._started_before, *rounds, self._watch.seconds)
 
     def _until_an_end(self) -> Outcome:
-        while not self._starts or self._seconds <= self._time_for_rounds:
+        while not self._starts or not self._deadline_of_rounds.over:
             self._exact = self._next_round()
             self._tell()
             if self._exact:
                 return Outcome.EXACT
-            if self._seconds > self._time_for_rounds:
+            if self._deadline_of_rounds.over:
                 break
             if self._settings.max_starts is not None and self._starts >= self._settings.max_starts:
                 return Outcome.OUT_OF_STARTS
@@ -141,7 +137,10 @@ class Rounds:
 
     def _next_round(self) -> list[Formula]:
         turns, reweighting = self._turns, self._reweighting
-        exact = turns.next_hunt().next_round() or ([] if self._started_before else self._shortcut())
+        exact = turns.next_hunt().next_round(anyhow=not self._starts)
+        if self._deadline_of_rounds.over:
+            return exact
+        exact = exact or ([] if self._started_before else self._shortcut())
         if reweighting is not None and not exact and any(reweighting.follow(main) for main in turns.mains):
             turns.reweigh(reweighting.weighted, reweighting.weighted.thinned(_SEARCHED_ROWS).weight)
         return exact
@@ -150,7 +149,7 @@ class Rounds:
         if self._starts:
             rows, limit = _share_of_rows(self._main, self._data), self._settings.time_limit
             best = self._main.best_loss
-            self._report(Progress(self._seconds, limit, self._starts, best, rows, formula=self._main.glance))
+            self._report(Progress(self._watch.seconds, limit, self._starts, best, rows, formula=self._main.glance))
 
     def _ended_by_itself(self) -> Outcome | None:
         self._beyond_limit += any(hunt.exceeds_limit for hunt in self._turns.hunts)
@@ -167,6 +166,8 @@ class Rounds:
         if self._explained:
             return []
         for hunt in _fresh_aims(self._turns)[:_SHORTCUTS_A_ROUND]:
+            if self._deadline_of_rounds.over:
+                return []
             if found := hunt.closed_form():
                 return found
         tried = [hunt for hunt in self._turns.hunts if hunt.tried_closed_form]
@@ -174,56 +175,50 @@ class Rounds:
         for hunt in tried if least_squares and len(tried) > len(self._turns.mains) else []:
             self._proposed.ask(hunt)
         self._explained = self._proposed.explain(self._main, self._turns.noise_at_most)
-        if self._explained:  # so that what may be even better is not left to the last moment
-            self._ask_everybody((self._time_for_rounds - self._seconds) / 2)
+        seconds = _ASKING * self._settings.time_limit
+        if self._explained and self._deadline_of_rounds.left >= seconds:
+            # So that what may be even better is not left to the last moment.
+            self._ask(min(EVERYTHING.asked, sketches_within(seconds, len(self._data.y))))
         return []
 
     def _drawn(self, outcome: Outcome, stands_until: float) -> Found:
-        left = self._settings.time_limit - self._seconds
-        deadline = time.monotonic() + left
-        soon = time.monotonic() + (0.0 if outcome is Outcome.INTERRUPTED else left / 2)
-        proposed, are_all = _as_it_grows(partial(self._proposals, soon))
+        plan = finishing(self._settings.time_limit, self._deadline, len(self._data.y))
+        plan = in_haste(plan) if outcome is Outcome.INTERRUPTED else plan
+        proposed, are_all = _as_it_grows(partial(self._proposals, plan))
         rival = min((criterion(formula, len(self._data.y)) for formula in proposed), default=np.inf)
-        front, is_whole = _drawn(self._turns.mains, deadline, rival)
+        front, is_whole = _drawn(self._turns.mains, plan, rival)
         formulas = front + proposed
         if are_all and is_whole and self._settings.template is None:
             relatives, is_whole = _as_it_grows(
-                partial(plainer, formulas, self._data, self._settings.constraints, deadline)
+                partial(plainer, formulas, self._data, self._settings.constraints, plan.relatives)
             )
             formulas += relatives
         if not (are_all and is_whole):
             outcome, stands_until = Outcome.INTERRUPTED, 0.0
         return self._found(formulas, outcome, stands_until)
 
-    def _proposals(self, deadline: float) -> Iterator[list[Formula]]:
+    def _proposals(self, plan: Finishing) -> Iterator[list[Formula]]:
         """Formulas for noisy data that need no search. Where rows are few, also small ones that other aims led to."""
         aside = [hunt for hunt in self._turns.asides_so_far if hunt.archive.rounds]
         outlined: list[Formula] = []
-        for hunt in aside[:_OUTLINED] if len(self._data.y) <= _FEW_ROWS else []:
+        for hunt in aside[: plan.outlined] if len(self._data.y) <= _FEW_ROWS else []:
             outlined = [*outlined, *hunt.outline()]
             yield outlined
-            if time.monotonic() > deadline:
-                break
-        self._ask_everybody(deadline - time.monotonic())
-        for drawn in self._proposed.drawn(deadline):
+        self._ask(plan.asked)
+        for drawn in self._proposed.drawn(plan):
             yield outlined + drawn
 
-    def _ask_everybody(self, seconds: float) -> None:
-        """For y itself, and for other aims as long as there is time."""
-        late = time.monotonic() + seconds
+    def _ask(self, most: int) -> None:
+        """For y itself, and for so many other aims, those with the fewest columns first."""
         self._proposed.ask(self._main)
-        if time.monotonic() > late:
-            return
-        for hunt in sorted(self._turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:_ASKED]:
+        for hunt in sorted(self._turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:most]:
             self._proposed.ask(hunt)
-            if time.monotonic() > late:
-                break
 
     def _found(self, formulas: list[Formula], outcome: Outcome, stands_until: float) -> Found:
         return Found(formulas, outcome, self._starts, 0.0, len(self._main.samples.y), stands_until)
 
     def _new_turns(self, rows: int | None) -> Turns:
-        return _turns(self._data, self._settings, self._begin, self._workers, self._guessed, rows)
+        return _turns(self._data, self._settings, self._deadline_of_rounds, self._workers, self._guessed, rows)
 
 
 def _stands_until(ended_by: Outcome, settings: Settings) -> float:
@@ -238,12 +233,12 @@ def _share_of_rows(hunt: Hunt, data: Dataset) -> str:
     return f"{seen:,} of {there:,} rows" if seen < there else ""
 
 
-def _drawn(hunts: list[Hunt], deadline: float, rival: float) -> tuple[list[Formula], bool]:
+def _drawn(hunts: list[Hunt], plan: Finishing, rival: float) -> tuple[list[Formula], bool]:
     """The formulas of the hunts, and whether these are all: Ctrl-C ends the drawing and keeps those it has, or a quick
     outline where there are none; once more, and not even that."""
     fronts: list[list[Formula]] = []
     for hunt in hunts:
-        front, is_whole = _as_it_grows(partial(hunt.front, deadline, rival))
+        front, is_whole = _as_it_grows(partial(hunt.front, plan, rival))
         fronts.append(front)
         if not is_whole:
             return [formula for front in fronts for formula in front] or _quick_outline(hunts[0]), False
@@ -290,16 +285,10 @@ def edges_for(rows: int) -> int:
     return max(_FEWEST_EDGES, 2 * rows - 10)
 
 
-def _reserve(settings: Settings, data: Dataset) -> float:
-    """Seconds kept for drawing the front. Formulas are fitted to and judged on all rows, which takes long for many."""
-    long = max(len(data.y) - _SEARCHED_ROWS, 0) * _FINISHING_A_ROW
-    return min(_FINISHING * settings.time_limit, _LONGEST_FINISHING) + min(_FINISHING_LONG * settings.time_limit, long)
-
-
 def _turns(
     data: Dataset,
     settings: Settings,
-    begin: float,
+    deadline: Deadline,
     workers: Workers,
     guessed: Sequence[Formula] = (),
     rows: int | None = None,
@@ -314,7 +303,6 @@ def _turns(
         edges = min(edges, edges_within(settings.max_complexity))
     prior = replace(search_settings.prior, nesting=settings.constraints.nesting, maximum_edges=edges)
     search_settings = replace(search_settings, prior=prior)
-    deadline = time.monotonic() + settings.time_limit - _reserve(settings, data) - (time.perf_counter() - begin)
 
     def hunt_for(whole: Aim, aim: Aim) -> Hunt:
         network = _searchable(data, aim, settings)

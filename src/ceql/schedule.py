@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
+from ceql.deadline import NEVER, Deadline
 from ceql.engine import fit
 from ceql.engine.record import network_tape
 from ceql.network import Searchable
@@ -60,17 +60,16 @@ def fit_chunk(
     params: np.ndarray,
     schedule: Schedule,
     threads: int = 1,
-    deadline: float = np.inf,
+    deadline: Deadline = NEVER,
 ) -> Chunk:
     """Runs the whole schedule. The result of a start depends on nothing but its own row and its chunk.
 
-    After the `deadline` (by time.monotonic) the fits still running are given up.
+    After the `deadline` the fits still running are given up.
     """
     tape = network_tape(network)
 
     def run() -> dict:
-        left = deadline - time.monotonic()
-        return {"threads": threads, "time_limit": 0.0 if left == np.inf else max(left, 1e-3)}
+        return {"threads": threads, "time_limit": time_limit(deadline)}
 
     masks = network.smoothing_mask(edges) if schedule.complex_weights else network.parameter_mask(edges, False)
     on_imaginary = network.is_imaginary.astype(float)
@@ -92,6 +91,11 @@ def fit_chunk(
     masks = network.parameter_mask(edges, imaginary=False)
     fits = least_squares(params, masks, schedule.finish, 0.0)
     return finished(edges, masks, fits.params, fits.objective, fits.misfit)
+
+
+def time_limit(deadline: Deadline) -> float:
+    """What is left, as the engine wants it: 0 stands for no limit."""
+    return 0.0 if deadline == NEVER else max(deadline.left, 1e-3)
 
 
 def survivors(edges: np.ndarray, objective: np.ndarray, n_samples: int, schedule: Schedule) -> np.ndarray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ceql.deadline import NEVER, Deadline
 from ceql.dispatch import Work, Workers
 from ceql.engine import fit
 from ceql.engine.record import network_tape
@@ -190,7 +191,7 @@ def search(
     settings: SearchSettings,
     seed: int,
     workers: Workers,
-    deadline: float = np.inf,
+    deadline: Deadline = NEVER,
     archive: Archive | None = None,
 ) -> Iterator[Archive]:
     """Yields the archive after every round, for as long as it is asked; `archive` is what an earlier search left."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sympy import Add, Float, I, Symbol, cos, exp, expand, fraction, log, sin, sqrt, tanh, zoo
 
 from ceql.expression import (
+    BRIEF,
     compile_numpy,
     forms,
     is_exact,
@@ -100,7 +101,7 @@ FAMILIES = [
 @pytest.mark.parametrize(("text", "target"), TARGETS + FAMILIES)
 def test_reaches_target_from_every_disguise(text, target):
     for disguise in disguises(read(text)):
-        found = smallest(disguise, SYMBOLS, X, time_limit=5.0)
+        found = smallest(disguise, SYMBOLS, X)
         assert node_count(found) <= target
         assert_same_values(found, disguise)
 
@@ -112,7 +113,7 @@ def test_reaches_target_with_rough_constants(text, target):
     for disguise in disguises(read(text), seed=3):
         form = parametrise(disguise)
         rough = form.substitute(form.values * (1 + 1e-9 * generator.normal(size=len(form.values))))
-        found = smallest(rough, SYMBOLS, X, time_limit=5.0, accuracy=1e-8)
+        found = smallest(rough, SYMBOLS, X, accuracy=1e-8)
         assert node_count(found) <= target
         assert_same_values(found, rough, 1e-5)
 
@@ -135,7 +136,7 @@ def random_formulas():
 @settings(max_examples=60, deadline=None)
 @given(random_formulas())
 def test_never_longer_and_never_another_value(expr):
-    found = smallest(expr, SYMBOLS, X, time_limit=0.3)
+    found = smallest(expr, SYMBOLS, X, BRIEF)
     assert node_count(found) <= node_count(expr)
     if not expr.has(I, zoo) and np.any(np.isfinite(values(expr))):
         assert_same_values(found, expr)
@@ -144,7 +145,7 @@ def test_never_longer_and_never_another_value(expr):
 @settings(max_examples=20, deadline=None)
 @given(random_formulas())
 def test_readable_keeps_the_value(expr):
-    found = readable(expr, SYMBOLS, X, time_limit=0.3)
+    found = readable(expr, SYMBOLS, X, effort=BRIEF)
     if not expr.has(I, zoo) and np.any(np.isfinite(values(expr))):
         assert_same_values(found, expr, 1e-5)
 
@@ -168,7 +169,7 @@ def test_domain_never_shrinks():
 def test_hard_formula_returns_in_time():
     factors = "*".join(f"(x1+{k}.3*x2+x3*{k}.7+0.{k}*x4+1)" for k in range(1, 8))
     expr = read(f"1/({factors}) + sin({factors})")
-    found = smallest(expr, SYMBOLS, X, time_limit=0.3)
+    found = smallest(expr, SYMBOLS, X, BRIEF)
     assert node_count(found) <= node_count(expr)
 
 
@@ -194,7 +195,7 @@ def test_unusual_formulas_pass_through():
 )
 def test_readable_finds_the_short_constants(ugly, expected):
     expr = read(ugly)
-    found = readable(expr, SYMBOLS, X, time_limit=5.0)
+    found = readable(expr, SYMBOLS, X)
     assert_same_values(found, expr, 1e-7)
     if expected is not None:
         assert found == read(expected)
@@ -205,6 +206,6 @@ def test_readable_finds_the_short_constants(ugly, expected):
 @pytest.mark.parametrize("text", [text for text, _ in TARGETS])
 def test_readable_recovers_what_smallest_hid(text):
     truth = read(text)
-    found = readable(smallest(truth, SYMBOLS, X, 5.0), SYMBOLS, X, values(truth), time_limit=5.0)
+    found = readable(smallest(truth, SYMBOLS, X), SYMBOLS, X, values(truth))
     assert max(len(str(abs(c).round(8)).rstrip("0")) for c in found.atoms(Float)) <= 5
     assert is_exact(found, truth, SYMBOLS, X)

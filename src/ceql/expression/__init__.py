@@ -12,23 +12,25 @@ states, and none evaluates text.
 from ceql.expression.compile import CompiledFormula, UnsupportedExpression, compile_numpy
 from ceql.expression.complexity import node_count
 from ceql.expression.constants import Parametrised, Refit, parametrise, refit, round_to_errors, snap
+from ceql.expression.effort import BRIEF, JUDGEMENT, THOROUGH, Effort
 from ceql.expression.equivalence import Equivalence, equivalence, is_exact
 from ceql.expression.jacobian import CompiledJacobian, value_and_jacobian
 from ceql.expression.parse import FormulaError, parse_formula
 from ceql.expression.readable import readable
 from ceql.expression.simplify import forms, smallest
-from ceql.expression.timeout import TimeLimitExceeded, call_with_limit
 
 __all__ = [
+    "BRIEF",
+    "JUDGEMENT",
+    "THOROUGH",
     "CompiledFormula",
     "CompiledJacobian",
+    "Effort",
     "Equivalence",
     "FormulaError",
     "Parametrised",
     "Refit",
-    "TimeLimitExceeded",
     "UnsupportedExpression",
-    "call_with_limit",
     "compile_numpy",
     "equivalence",
     "forms",

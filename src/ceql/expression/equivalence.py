@@ -9,12 +9,13 @@ import numpy as np
 from sympy import Float, Symbol
 
 from ceql.expression import polynomial as P
+from ceql.expression.complexity import node_count
+from ceql.expression.effort import JUDGEMENT, Effort, OutOfSteps, allowing
 from ceql.expression.fraction_sums import Region
 from ceql.expression.polynomial import Poly
 from ceql.expression.simplify import ARITHMETIC_FAILURES
 from ceql.expression.symbolic import Expr
-from ceql.expression.timeout import TimeLimitExceeded, call_with_limit
-from ceql.expression.workspace import Array, OutOfTime, Workspace, typical_size, values_at
+from ceql.expression.workspace import Array, Workspace, typical_size, values_at
 
 CONSTANT_TOLERANCE = 1e-6
 LEFTOVER = 1e-8
@@ -35,13 +36,15 @@ class Equivalence(Enum):
 
 
 @np.errstate(all="ignore")
-def equivalence(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, time_limit: float = 2.0) -> Equivalence:
+def equivalence(
+    found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, effort: Effort = JUDGEMENT
+) -> Equivalence:
     """Compare cross-multiplied coefficients, with values at fresh points as second witness."""
     inside, beyond = fresh_points(np.asarray(x, dtype=np.float64))
     if not _values_agree(found, truth, symbols, inside, VALUE_TOLERANCE, AGREEING_SHARE):
         return Equivalence.DIFFERENT
     # c*sqrt(1/(c**2 - v**2)) is 1/sqrt(1 - v**2/c**2) where c > 0: their squares show it, their values settle the sign.
-    if any(same_structure(found**n, truth**n, symbols, x, time_limit) for n in (1, 2)):
+    if any(same_structure(found**n, truth**n, symbols, x, effort) for n in (1, 2)):
         return Equivalence.EXACT_STRUCTURE
     everywhere = np.vstack([inside, beyond])
     if _values_agree(found, truth, symbols, everywhere, TIGHT_VALUE_TOLERANCE, 1.0):
@@ -86,12 +89,14 @@ def _values_agree(
     return float(np.mean(close)) >= share
 
 
-def same_structure(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, time_limit: float = 2.0) -> bool:
+def same_structure(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, effort: Effort = JUDGEMENT) -> bool:
     """Whether the two are one fraction over the same building blocks; False when undecided."""
-    workspace = Workspace(symbols, x, time_limit)
+    if max(node_count(found), node_count(truth)) > effort.most_nodes:
+        return False
     try:
-        return call_with_limit(lambda: _cross_products_agree(found, truth, workspace), time_limit)
-    except (TimeLimitExceeded, OutOfTime, RecursionError, *ARITHMETIC_FAILURES):
+        with allowing(effort.steps):
+            return _cross_products_agree(found, truth, Workspace(symbols, x))
+    except (OutOfSteps, RecursionError, *ARITHMETIC_FAILURES):
         return False
 
 

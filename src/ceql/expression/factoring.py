@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ceql.expression.effort import OutOfSteps, allowing, charge
 from ceql.expression.polynomial import (
     Monomial,
     Poly,
@@ -29,6 +30,8 @@ from ceql.expression.precision import accuracy
 
 Factors = list[tuple[Poly, int]]
 ROOT_CLUSTER = 1e-4
+SPLIT_STEPS = 200_000  # that splitting one polynomial may take
+ROOT_STEPS, LINES_STEPS = 1000, 200  # of finding all roots, and of two linear forms
 
 
 def factor(poly: Poly) -> tuple[float, Factors]:
@@ -49,22 +52,26 @@ def factor(poly: Poly) -> tuple[float, Factors]:
 
 def _split(poly: Poly) -> Factors:
     """Factors of a monic polynomial without monomial content; itself when none is found."""
-    return list(_remembered_split(tuple(sorted(poly.items())), accuracy()))
+    parts, steps = _remembered_split(tuple(sorted(poly.items())), accuracy())
+    charge(steps)  # remembered or not: what is found must not depend on what was asked before
+    return list(parts)
 
 
 @lru_cache(maxsize=4096)
-def _remembered_split(terms: tuple[tuple[Monomial, float], ...], known_to: float) -> Factors:
+def _remembered_split(terms: tuple[tuple[Monomial, float], ...], known_to: float) -> tuple[Factors, int]:
+    """The factors, and how many steps it takes to find them."""
     # The search meets the same polynomial many times; nobody changes a factor in place.
     poly = dict(terms)
     if degree(poly) < 2:
-        return [(poly, 1)]
-    # A polynomial too large or too extreme to factor stays as it is.
-    with suppress(TooLarge, np.linalg.LinAlgError, OverflowError):
-        for method in (_by_independent_variables, _by_roots, _two_linear_forms):
-            parts = method(poly)
-            if parts is not None and _multiplies_back(parts, poly):
-                return parts
-    return [(poly, 1)]
+        return [(poly, 1)], 0
+    with allowing(SPLIT_STEPS) as allowance:
+        # A polynomial too large or too extreme to factor stays as it is.
+        with suppress(TooLarge, OutOfSteps, np.linalg.LinAlgError, OverflowError):
+            for method in (_by_independent_variables, _by_roots, _two_linear_forms):
+                parts = method(poly)
+                if parts is not None and _multiplies_back(parts, poly):
+                    return parts, allowance.spent
+        return [(poly, 1)], allowance.spent
 
 
 def _multiplies_back(parts: Factors, poly: Poly) -> bool:
@@ -93,6 +100,7 @@ def _by_independent_variables(poly: Poly) -> Factors | None:
 
 
 def _dependent_groups(poly: Poly, present: list[int], point: list[float]) -> list[set[int]]:
+    charge(len(poly) * len(present) ** 2)
     value = evaluate(poly, point)
     slopes = {index: derivative(poly, index) for index in present}
     groups = [{index} for index in present]
@@ -128,6 +136,7 @@ def _by_roots(poly: Poly) -> Factors | None:
     present = variables_of(poly)
     if len(present) != 1 or degree(poly) < 2 or degree(poly) > 12:
         return None
+    charge(ROOT_STEPS)
     index, width = present[0], len(next(iter(poly)))
     dense = dense_coefficients(poly, index)
     if len(dense) == 3 and dense[1] ** 2 - 4.0 * dense[0] * dense[2] < -accuracy(100.0) * dense[1] ** 2:
@@ -196,6 +205,7 @@ def _two_linear_forms(poly: Poly) -> Factors | None:
     present = variables_of(poly)
     if degree(poly) != 2 or len(present) < 2:
         return None
+    charge(LINES_STEPS)
     size, width = len(present) + 1, len(next(iter(poly)))
     matrix = np.zeros((size, size))
     for monomial, value in poly.items():

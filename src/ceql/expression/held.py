@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from sympy import Dummy, Pow, Rational, Symbol
 
+from ceql.expression.effort import Effort
+from ceql.expression.precision import REFINED
 from ceql.expression.simplify import smallest
 from ceql.expression.symbolic import Expr
 
@@ -29,16 +31,21 @@ def _fractions(expr: Expr) -> Iterator[Rational]:
 
 
 def smallest_holding(
-    expr: Expr, symbols: Sequence[Symbol], x: np.ndarray, held: frozenset[Rational], **options: float
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: np.ndarray,
+    held: frozenset[Rational],
+    effort: Effort,
+    accuracy: float = REFINED,
 ) -> Expr:
     """As ``smallest``, with these fractions as they are."""
     present = sorted(held & held_numbers(expr))
     if not present:
-        return smallest(expr, symbols, x, **options)
+        return smallest(expr, symbols, x, effort, accuracy)
     names = [Dummy(f"k{index}", real=True) for index in range(len(present))]
     columns = np.tile(np.array([float(number) for number in present]), (len(x), 1))
     named = _replaced(expr, dict(zip(present, names, strict=True)))
-    short = smallest(named, [*symbols, *names], np.column_stack([x, columns]), **options)
+    short = smallest(named, [*symbols, *names], np.column_stack([x, columns]), effort, accuracy)
     return short.xreplace(dict(zip(names, present, strict=True)))
 
 

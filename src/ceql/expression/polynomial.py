@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from ceql.expression.effort import charge
 from ceql.expression.precision import accuracy
 
 Monomial = tuple[int, ...]
@@ -15,7 +16,9 @@ Poly = dict[Monomial, float]
 MonomialOrder = Callable[[Monomial], tuple]
 
 MOST_TERMS = 400
+MOST_TERMS_LEFT = 4 * MOST_TERMS  # while one polynomial is divided by another
 HIGHEST_DEGREE = 40
+PRODUCT = 2  # steps of one term times another
 
 
 class TooLarge(ArithmeticError):
@@ -60,6 +63,7 @@ def variable(index: int, width: int, exponent: int = 1) -> Poly:
 
 
 def add(*polys: Poly) -> Poly:
+    charge(sum(map(len, polys)))
     total = _Accumulator()
     for poly in polys:
         for monomial, value in poly.items():
@@ -74,6 +78,7 @@ def scale(poly: Poly, factor: float) -> Poly:
 def multiply(left: Poly, right: Poly) -> Poly:
     if len(left) * len(right) > 40 * MOST_TERMS:
         raise TooLarge
+    charge(PRODUCT * len(left) * len(right))
     total = _Accumulator()
     for first, a in left.items():
         for second, b in right.items():
@@ -170,6 +175,9 @@ def divide(numerator: Poly, denominator: Poly, order: MonomialOrder = graded) ->
         monomials = list(rest.monomials)
         if not monomials:
             return quotient, remainder
+        if len(monomials) > MOST_TERMS_LEFT:
+            raise TooLarge
+        charge(len(monomials) + PRODUCT * len(denominator))
         top = max(monomials, key=order)
         if rest.is_rounding(top):
             rest.take(top)

@@ -6,6 +6,7 @@ from sympy import Pow
 
 from ceql.expression import polynomial as P
 from ceql.expression.drafts import ZERO, Draft, fewest, leaf, literal, product_of, raised, total
+from ceql.expression.effort import charge
 from ceql.expression.factoring import factor
 from ceql.expression.polynomial import Monomial, Poly, TooLarge
 from ceql.expression.symbolic import Expr
@@ -13,6 +14,7 @@ from ceql.expression.workspace import Workspace
 
 MOST_TERMS_FOR_SEARCH = 14
 MOST_TERMS_FOR_SCALES = 5
+FORMS, WRITTEN = 50, 20  # steps for the forms of a polynomial, and more for each of its terms
 
 
 class PolynomialWriter:
@@ -49,7 +51,7 @@ class PolynomialWriter:
         return known
 
     def forms(self, poly: Poly) -> list[Draft]:
-        self._workspace.check_time()
+        charge(FORMS + WRITTEN * len(poly))
         if len(poly) < 2:
             return [self.expanded(poly)]
         forms = [self.expanded(poly)]

@@ -6,6 +6,7 @@ import numpy as np
 
 from ceql.expression import polynomial as P
 from ceql.expression.drafts import ZERO, Draft, fewest, literal, product_of, raised, total
+from ceql.expression.effort import charge
 from ceql.expression.factoring import dense_coefficients, factor, separates
 from ceql.expression.fraction_sums import Denominator, FractionSum, Region, lower
 from ceql.expression.polynomial import Poly, TooLarge
@@ -15,6 +16,7 @@ from ceql.expression.workspace import Workspace
 DEEPEST_FRACTION = 3
 HIGHEST_PARTIAL_DEGREE = 8
 MOST_TERMS_TURNED_OVER = 5
+FORMS = 50  # steps for the forms of a fraction, beside the arithmetic
 
 # A product under construction: written factors with exponents, and the number before them.
 Written = tuple[list[Draft], float]
@@ -41,7 +43,7 @@ class RationalWriter:
         return known
 
     def forms(self, numerator: Poly, key: Denominator, depth: int = 0) -> list[Draft]:
-        self._workspace.check_time()
+        charge(FORMS)
         if not key or not numerator:
             return self.polynomials.forms(numerator) if numerator else [ZERO]
         forms = self._products(numerator, key)

@@ -14,8 +14,10 @@ import numpy as np
 from sympy import Float, Symbol, preorder_traversal
 
 from ceql.expression import polynomial as P
+from ceql.expression.complexity import node_count
 from ceql.expression.decimals import number_lengths, rounded
 from ceql.expression.drafts import Draft, literal, product_of, raised, total, written
+from ceql.expression.effort import THOROUGH, Effort, OutOfSteps, allowing, charge
 from ceql.expression.factoring import factor
 from ceql.expression.folding import variants, worth_folding
 from ceql.expression.fraction_sums import Denominator, FractionSum, Region
@@ -23,10 +25,9 @@ from ceql.expression.generators import is_rational_step
 from ceql.expression.polynomial import Poly
 from ceql.expression.polynomial_forms import PolynomialWriter
 from ceql.expression.scales import short_scales, writing_cost
-from ceql.expression.simplify import ARITHMETIC_FAILURES, Simplifier, is_real_formula
+from ceql.expression.simplify import ARITHMETIC_FAILURES, READ, Simplifier, is_real_formula
 from ceql.expression.symbolic import Expr
-from ceql.expression.timeout import WATCHDOG, TimeLimitExceeded, call_with_limit
-from ceql.expression.workspace import Array, OutOfTime, Workspace, agrees, number, values_at
+from ceql.expression.workspace import Array, Workspace, agrees, number, values_at
 
 ACCURACIES = (1e-12, 1e-9)
 ACCURACIES_WITH_DATA = (1e-12, 1e-9, 1e-7)
@@ -78,7 +79,7 @@ class Reader:
         return number(value)
 
     def candidates(self, expr: Expr) -> list[Expr]:
-        self.workspace.check_time()
+        charge(READ * self.workspace.count(expr))
         piecewise = expr.func(*[self.shortest_form(argument) for argument in expr.args])
         forms = [expr, piecewise]
         if is_rational_step(expr):
@@ -176,35 +177,35 @@ def readable(
     symbols: Sequence[Symbol],
     x: Array | None = None,
     y: Array | None = None,
-    time_limit: float = 1.0,
+    effort: Effort = THOROUGH,
 ) -> Expr:
     """The equal form with the shortest constants.
 
     Constants are rounded only where they agree with a short decimal to nine digits.  With ``y`` a
     looser agreement is tried as well, and kept when the formula then fits the data as well as before.
     """
-    if not is_real_formula(expr):
+    if not is_real_formula(expr) or node_count(expr) > effort.most_nodes:
         return expr
     accuracies = ACCURACIES if y is None or x is None else ACCURACIES_WITH_DATA
-    workspace = Workspace(symbols, x, time_limit)
+    workspace = Workspace(symbols, x)
     simplifier = Simplifier(workspace)  # shared, because its forms do not depend on the accuracy
     best = expr
-    for accuracy in accuracies:
-        found = _search(expr, Reader(workspace, simplifier, accuracy))
-        if writing_cost(number_lengths(found)) < writing_cost(number_lengths(best)) and _fits_as_well(
-            found, expr, symbols, x, y
-        ):
-            best = found
-        if max(number_lengths(best), default=0) < MOST_DIGITS:
-            break
+    with allowing(effort.steps):
+        for accuracy in accuracies:
+            found = _search(expr, Reader(workspace, simplifier, accuracy))
+            is_shorter = writing_cost(number_lengths(found)) < writing_cost(number_lengths(best))
+            if is_shorter and _fits_as_well(found, expr, symbols, x, y):
+                best = found
+            if max(number_lengths(best), default=0) < MOST_DIGITS:
+                break
     return best
 
 
 def _search(expr: Expr, reader: Reader) -> Expr:
     workspace = reader.workspace
     try:
-        found = call_with_limit(lambda: reader.shortest_form(expr), workspace.time_left() + WATCHDOG)
-    except (TimeLimitExceeded, OutOfTime, RecursionError):
+        found = reader.shortest_form(expr)
+    except (OutOfSteps, RecursionError):
         return expr
     reference = values_at(expr, workspace.symbols, workspace.checks)
     values = values_at(found, workspace.symbols, workspace.checks)

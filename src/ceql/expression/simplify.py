@@ -8,15 +8,17 @@ is compared with the original at sample points, so a faulty rewrite costs time b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
 from sympy import Float, I, Symbol, nan, oo, zoo
 
 from ceql.expression import polynomial as P
+from ceql.expression.complexity import node_count
 from ceql.expression.decimals import constants_length
 from ceql.expression.drafts import written
+from ceql.expression.effort import THOROUGH, Effort, OutOfSteps, allowing, charge
 from ceql.expression.folding import variants, worth_folding
 from ceql.expression.fraction_sums import Denominator, Region, Undefined
 from ceql.expression.generators import is_rational_step
@@ -24,14 +26,15 @@ from ceql.expression.polynomial import Poly, TooLarge
 from ceql.expression.precision import REFINED, constants_known_to
 from ceql.expression.rational_forms import RationalWriter
 from ceql.expression.symbolic import Expr, factors_of
-from ceql.expression.timeout import WATCHDOG, TimeLimitExceeded, call_with_limit
-from ceql.expression.workspace import OutOfTime, Workspace, agrees, number, values_at
+from ceql.expression.workspace import Workspace, agrees, number, values_at
 
 Array = np.ndarray
 ARITHMETIC_FAILURES = (TooLarge, Undefined, OverflowError, ZeroDivisionError, ValueError, TypeError)
 FORMS_WRITTEN = 8
 FOLDED_FORMS = 3
 SCALES_TRIED = 6
+READ, WRITTEN = 20, 80  # steps to look at a formula of SymPy's, and to make one, for each of its nodes
+VARIANT = 300  # steps to make a variant of a formula, most of which is there already
 
 
 class Simplifier:
@@ -71,12 +74,12 @@ class Simplifier:
 
     def candidates(self, expr: Expr) -> list[Expr]:
         """Equal forms of ``expr``, not yet checked."""
-        self._workspace.check_time()
+        charge(READ * self._workspace.count(expr))
         if is_monomial(expr):
             return [expr, with_plain_units(expr)]
         forms = [expr]
         if is_rational_step(expr):
-            # First as a whole: if time runs out, these are the forms worth having.
+            # First as a whole: if the steps run out, these are the forms worth having.
             forms += self._rational(expr.xreplace(self._settled_blocks(expr)))
         forms.append(expr.func(*[self.shortest_form(argument) for argument in expr.args]))
         if worth_folding(expr):
@@ -107,6 +110,7 @@ class Simplifier:
         except ARITHMETIC_FAILURES:
             return []
         drafts.sort(key=lambda draft: draft.count)
+        charge(WRITTEN * sum(draft.count for draft in drafts[:FORMS_WRITTEN]))
         forms = [written(draft) for draft in drafts[:FORMS_WRITTEN]]
         self.found += forms
         return forms
@@ -129,13 +133,15 @@ class Simplifier:
         return forms
 
     def _proposals(self, expr: Expr) -> list[Expr]:
-        self._workspace.check_time()
+        charge(READ * self._workspace.count(expr))
         if not worth_folding(expr):
             return []
         try:
-            return list(variants(expr, self))
+            found = list(variants(expr, self))
         except (OverflowError, ZeroDivisionError, ValueError):
             return []
+        charge(VARIANT * len(found))
+        return found
 
     def _reading(self, expr: Expr) -> tuple[RationalWriter, Poly, Denominator] | None:
         if expr not in self._readings:
@@ -159,7 +165,9 @@ class Simplifier:
         if reading is None:
             return number(factor) * argument
         writer, numerator, key = reading
-        return written(writer.best(P.scale(numerator, factor), key))
+        draft = writer.best(P.scale(numerator, factor), key)
+        charge(WRITTEN * draft.count)
+        return written(draft)
 
 
 def is_monomial(expr: Expr) -> bool:
@@ -185,7 +193,7 @@ def with_plain_units(expr: Expr) -> Expr:
 def forms(
     expr: Expr,
     symbols: Sequence[Symbol],
-    time_limit: float = 1.0,
+    effort: Effort = THOROUGH,
     x: Array | None = None,
     accuracy: float = REFINED,
 ) -> list[Expr]:
@@ -194,44 +202,43 @@ def forms(
     ``accuracy`` says how well the constants are known.  Forms keep the value to 1e-9; with constants
     known less well than 1e-11, to a hundred times their accuracy, and should be refitted afterwards.
     """
-    if not is_real_formula(expr):
-        return [expr]
     with constants_known_to(accuracy):
-        return _search(expr, symbols, time_limit, x)
+        return list(_verified(expr, symbols, effort, x))
 
 
-def _search(expr: Expr, symbols: Sequence[Symbol], time_limit: float, x: Array | None) -> list[Expr]:
-    workspace = Workspace(symbols, x, time_limit)
-    simplifier = Simplifier(workspace)
-    collected: list[Expr] = [expr]
-
-    def search() -> None:
-        collected.extend(simplifier.candidates(expr))
-
-    # The clock inside the search is the usual end; the watchdog, much later, catches one step that hangs.
-    # Rewrites of extreme formulas may overflow or meet a shape they do not know: what was found before that stays.
-    with suppress(TimeLimitExceeded, OutOfTime, RecursionError, ArithmeticError, LookupError, ValueError, TypeError):
-        call_with_limit(search, time_limit + WATCHDOG)
-    collected.extend(simplifier.found)
-    return _verified(collected, expr, workspace)
-
-
-def _verified(candidates: list[Expr], expr: Expr, workspace: Workspace) -> list[Expr]:
+def _verified(expr: Expr, symbols: Sequence[Symbol], effort: Effort, x: Array | None) -> Iterator[Expr]:
+    """The forms that keep the value, the shortest first; each is checked only when it is asked for."""
+    if not is_real_formula(expr) or node_count(expr) > effort.most_nodes:
+        yield expr
+        return
+    workspace = Workspace(symbols, x)
+    candidates = dict.fromkeys(_searched(expr, workspace, effort))
     reference = values_at(expr, workspace.symbols, workspace.checks)
-
-    def holds(form: Expr) -> bool:
-        return form == expr or agrees(values_at(form, workspace.symbols, workspace.checks), reference)
-
-    ranked = sorted(dict.fromkeys(candidates), key=lambda f: (workspace.count(f), constants_length(f)))
-    return [form for form in ranked if holds(form)]
+    for form in sorted(candidates, key=lambda form: (workspace.count(form), constants_length(form))):
+        if form == expr or agrees(values_at(form, workspace.symbols, workspace.checks), reference):
+            yield form
 
 
+def _searched(expr: Expr, workspace: Workspace, effort: Effort) -> list[Expr]:
+    simplifier = Simplifier(workspace)
+    candidates = [expr]
+    # Rewrites of extreme formulas may overflow or meet a shape they do not know: what was found before that stays.
+    with (
+        suppress(OutOfSteps, RecursionError, ArithmeticError, LookupError, ValueError, TypeError),
+        allowing(effort.steps),
+    ):
+        candidates += simplifier.candidates(expr)
+    return candidates + simplifier.found
+
+
+@np.errstate(all="ignore")
 def smallest(
     expr: Expr,
     symbols: Sequence[Symbol],
     x: Array | None = None,
-    time_limit: float = 1.0,
+    effort: Effort = THOROUGH,
     accuracy: float = REFINED,
 ) -> Expr:
     """The equal form with the fewest nodes; of those, the one with the shortest constants."""
-    return forms(expr, symbols, time_limit, x, accuracy)[0]
+    with constants_known_to(accuracy):
+        return next(_verified(expr, symbols, effort, x))

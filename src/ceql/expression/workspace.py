@@ -1,14 +1,14 @@
-"""What every rewrite shares: the sample points, the clock and the memory of earlier results."""
+"""What every rewrite shares: the sample points and the memory of earlier results."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
 from sympy import Float, Integer, S, Symbol
 
 from ceql.expression.compile import UnsupportedExpression, compile_numpy
+from ceql.expression.effort import charge
 from ceql.expression.precision import accuracy
 from ceql.expression.symbolic import Expr
 
@@ -16,34 +16,24 @@ Array = np.ndarray
 SAMPLES = 48
 MOST_ROWS = 1500
 VALUE_TOLERANCE = 1e-9
-
-
-class OutOfTime(Exception):
-    """The allotted time is over; callers return the best form found so far."""
+VALUES = 20  # steps for the values of a formula, for each of its nodes
 
 
 class Workspace:
     """Sample points in the box of the data plus the data, and memory keyed by expression."""
 
-    def __init__(self, symbols: Sequence[Symbol], x: Array | None, time_limit: float) -> None:
+    def __init__(self, symbols: Sequence[Symbol], x: Array | None) -> None:
         self.symbols = tuple(symbols)
-        self.deadline = time.monotonic() + time_limit
         self.points = sample_points(len(self.symbols), x)
         self.checks = self.points if x is None else np.vstack([self.points, thinned(x)])
         self._values: dict[Expr, Array] = {}
         self._counts: dict[Expr, int] = {}
 
-    def check_time(self) -> None:
-        if time.monotonic() > self.deadline:
-            raise OutOfTime
-
-    def time_left(self) -> float:
-        return max(0.0, self.deadline - time.monotonic())
-
     def values(self, expr: Expr) -> Array:
         """Values at the sample points; all NaN for what cannot be computed."""
         known = self._values.get(expr)
         if known is None:
+            charge(VALUES * self.count(expr))
             known = self._values[expr] = values_at(expr, self.symbols, self.points)
         return known
 

@@ -59,6 +59,7 @@ class DenseStarts(Adapter):
 
     def _fits(self, data: Any, symbols: Any, seed: int, time_limit: float) -> Iterator[tuple[int, float, Any]]:
         """The number of starts so far, the misfit and the formula of the best of each chunk; ends at an exact one."""
+        from ceql.deadline import Deadline
         from ceql.engine import fit
         from ceql.expression.extract import extract, upright
         from ceql.network import clean_up
@@ -67,7 +68,7 @@ class DenseStarts(Adapter):
         from ceql.search import EXACT
         from ceql.training import recipes
 
-        deadline = time.monotonic() + time_limit
+        deadline = Deadline.after(time_limit)
         x_size = np.abs(data.x).max(axis=0)
         # Near a pole the standard deviation says little about the size of y.
         y_size = float(min(data.y.std(), 1.5 * np.median(np.abs(data.y))) or 1.0)
@@ -93,7 +94,7 @@ class DenseStarts(Adapter):
                 state = survivors[-1] if survivors else state
             weights = upright(network, state.edges, state.params, x)
             yield starts, state.misfit, y_size * extract(network, state.edges, weights, scaled)
-            if exact or time.monotonic() > deadline:
+            if exact or deadline.over:
                 return
 
 

@@ -1,0 +1,56 @@
+"""The clock of a search, read here alone: how long it has taken, and whether a further round may begin.
+
+Whatever chooses between formulas has a budget in tries. So the clock decides how far a search gets, never what it makes
+of what it has.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment by this machine's monotonic clock; by default it never comes."""
+
+    at: float = math.inf
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        return cls(time.monotonic() + seconds)
+
+    def earlier(self, seconds: float) -> Deadline:
+        return Deadline(self.at - seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds; negative when it is over."""
+        return self.at - time.monotonic()
+
+    @property
+    def over(self) -> bool:
+        return self.left < 0.0
+
+
+NEVER = Deadline()
+
+
+@dataclass(frozen=True)
+class Stopwatch:
+    """Runs from the moment it is made."""
+
+    begin: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.begin
+
+    def ahead(self, seconds: float) -> Stopwatch:
+        """As if it had been made so much earlier."""
+        return Stopwatch(self.begin - seconds)
+
+    def until(self, seconds: float) -> Deadline:
+        """The moment at which it shows so many seconds."""
+        return Deadline(self.begin + seconds)
