@@ -263,10 +263,17 @@ def constant_formula(data: Dataset, constraints: Constraints = NONE) -> Formula:
     if constraints.constants_within is not None:
         value = float(np.clip(value, *constraints.constants_within))
     if value.is_integer() and abs(value) < 1e15:
-        return Formula(sympy.Integer(int(value)), symbols, mean_square(data.y - value, data.weight))
+        return plain_constant(value, data)
     expression = round_to_errors(sympy.Float(value), symbols, data.x, data.y, data.weight)
     loss = mean_square(data.y - float(expression), data.weight)
     return Formula(expression, symbols, loss, constants_of(expression, symbols, data))
+
+
+def plain_constant(value: float, data: Dataset) -> Formula:
+    """This number as a formula; a whole number where it is one."""
+    whole = value.is_integer() and abs(value) < 1e15
+    number = sympy.Integer(int(value)) if whole else sympy.Float(value)
+    return Formula(number, make_symbols(data.names), mean_square(data.y - value, data.weight))
 
 
 def in_readable_form(formula: Formula, data: Dataset, constraints: Constraints = NONE) -> Formula:

@@ -17,13 +17,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import sympy
 
 from ceql.constraints import Constraints
 from ceql.data import Dataset
 from ceql.errors import CeqlWarning
 from ceql.expression import parametrise
-from ceql.formula import Formula, constant_formula, reweighted, rounded_by, with_errors
+from ceql.formula import Formula, constant_formula, plain_constant, reweighted, rounded_by, with_errors
 from ceql.losses import DEAREST, Loss, robust_scale, typical_size
 from ceql.one_thread import one_thread
 from ceql.robust import with_weight
@@ -74,9 +73,7 @@ def constant_for(data: Dataset, loss: Loss, constraints: Constraints) -> Formula
     if constraints.constants_within is not None:
         tried = [float(np.clip(value, *constraints.constants_within)) for value in tried]
     costs = [float(np.mean(few.weight * loss.cost(few.y, np.full(len(few.y), v), _scale(few)))) for v in tried]
-    value = tried[int(np.argmin(costs))]
-    whole = value.is_integer() and abs(value) < 1e15
-    return replace(mean, expression=sympy.Integer(int(value)) if whole else sympy.Float(value), constants=())
+    return plain_constant(tried[int(np.argmin(costs))], data)
 
 
 def warn_of_rows_without_loss(formula: Formula, data: Dataset, loss: Loss) -> None:
