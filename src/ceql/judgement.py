@@ -6,12 +6,11 @@ choice among them a row costs at most as much as one three standard deviations o
 bought by a single outlier.
 
 Of a long table some rows serve for this. Those that stand on the front there are judged on all rows, and fitted to them
-once more, the most likely first, as long as there is time.
+once more, the most likely first, as many as the time limit allows.
 """
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ from ceql.constraints import Constraints
 from ceql.data import Dataset
 from ceql.errors import CeqlWarning
 from ceql.expression import parametrise
+from ceql.finishing import sketches_within
 from ceql.formula import Formula, constant_formula, plain_constant, reweighted, rounded_by, with_errors
 from ceql.losses import DEAREST, Loss, robust_scale, typical_size
 from ceql.one_thread import one_thread
@@ -34,7 +34,8 @@ _ROUNDING = 1e-12  # share of the size of y below which residuals are not told a
 _SMALLEST_SCALE = 1e-150  # its square is a number
 _REWEIGHTINGS, _STEPS = 20, 10  # rounds of a fit, and steps in each
 _WORK = 1e8  # products in all steps of a fit, above which fewer are made
-_FITTED_ANYWAY, _NO_EFFORT = 8, (0, 0)  # formulas fitted however late it is
+_FITTED_ANYWAY, _NO_EFFORT = 8, (0, 0)  # formulas fitted however short the time limit is
+_JUDGING = 0.1  # share of the time limit that fits to some rows may take
 _LAST = 2, 1  # the same for the fit to all rows of a long table, which has little left to do
 _LAST_A_ROW = 3e-6  # seconds that this takes
 _SHRINKINGS = 20  # of the scale; few are needed, unless a formula begins far off
@@ -101,18 +102,18 @@ def _least_scale(data: Dataset) -> float:
 
 @one_thread
 def judged(
-    formulas: Sequence[Formula], data: Dataset, loss: Loss, constraints: Constraints, deadline: float = np.inf
+    formulas: Sequence[Formula], data: Dataset, loss: Loss, constraints: Constraints, time_limit: float = np.inf
 ) -> list[Formula]:
     """The formulas fitted and judged by the loss, all with the scale of the best of them.
 
-    Of a long table only those that stand on the front. After the `deadline` (by time.monotonic) only the most promising
-    are fitted, and none of them to all rows of a long table.
+    Of a long table only those that stand on the front. How many are fitted, and to how many rows, is planned from the
+    time limit: the most promising in any case.
     """
     few = data.thinned(_ROWS)
     scale = _common_scale(formulas, few, loss, constraints)
-    fitted = []
+    fitted, most = [], max(_FITTED_ANYWAY, sketches_within(_JUDGING * time_limit, len(few.y)))
     for k, formula in enumerate(sorted(formulas, key=lambda formula: _trimmed(formula, few))):
-        effort = _effort(formula, few) if k < _FITTED_ANYWAY or time.monotonic() < deadline else _NO_EFFORT
+        effort = _effort(formula, few) if k < most else _NO_EFFORT
         fitted.append(_fitted(formula, few, loss, scale, constraints, effort))
     best = min(fitted, key=lambda formula: _trimmed(formula, few))
     unit = _unit(best, few, loss, scale)
@@ -120,16 +121,16 @@ def judged(
     if few is data:
         return found
     front = sorted(pareto_front(found, len(few.y)), key=lambda formula: criterion(formula, len(few.y)))
-    late = deadline - _LAST_A_ROW * len(data.y)
-    on_all = (_on_all_rows(formula, data, loss, scale, constraints, unit, late) for formula in front)
+    most = int(min(seconds_for_judging(data, time_limit) / (_LAST_A_ROW * len(data.y)), len(front)))
+    on_all = (_on_all_rows(f, data, loss, scale, constraints, unit, k < most) for k, f in enumerate(front))
     return [formula for formula in on_all if formula is not None]
 
 
 def _on_all_rows(
-    formula: Formula, data: Dataset, loss: Loss, scale: float, constraints: Constraints, unit: float, late: float
+    formula: Formula, data: Dataset, loss: Loss, scale: float, constraints: Constraints, unit: float, fits: bool
 ) -> Formula | None:
-    """Judged on the whole of a long table, and fitted to it where it is not `late`; None where it is undefined."""
-    if time.monotonic() < late and np.isfinite(formula(data.x)).all():
+    """Judged on the whole of a long table, and fitted to it if it `fits`; None where it is undefined."""
+    if fits and np.isfinite(formula(data.x)).all():
         formula = _fitted(formula, data, loss, scale, constraints, _LAST)
     prediction = formula(data.x)
     if not np.isfinite(prediction).all():

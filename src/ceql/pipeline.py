@@ -90,7 +90,7 @@ def _discovered(
         found = _trained(data, settings, report, watch)
     formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
     if loss is not None and found.outcome is not Outcome.CONSTANT:
-        formulas = judged(formulas, data, loss, constraints, watch.until(settings.time_limit))
+        formulas = judged(formulas, data, loss, constraints, settings.time_limit)
     front = pareto_front(formulas, len(data.y))
     chosen = _chosen(front, settings, data)
     best = front[chosen]
