@@ -112,17 +112,22 @@ class Rounds:
     def _seconds(self) -> float:
         return time.perf_counter() - self._begin
 
+    @property
+    def _is_late(self) -> bool:
+        """Whether there is time for nothing but drawing the front."""
+        return self._seconds > self._time_for_rounds
+
     def _state(self) -> SearchState:
         rounds = self._beyond_limit, self._with_spare, self._rounds_explained
         return SearchState(self._turns.state, self._started_before, *rounds, self._seconds)
 
     def _until_an_end(self) -> Outcome:
-        while not self._starts or self._seconds <= self._time_for_rounds:
+        while not self._starts or not self._is_late:
             self._exact = self._next_round()
             self._tell()
             if self._exact:
                 return Outcome.EXACT
-            if self._seconds > self._time_for_rounds:
+            if self._is_late:
                 break
             if self._settings.max_starts is not None and self._starts >= self._settings.max_starts:
                 return Outcome.OUT_OF_STARTS
@@ -167,11 +172,15 @@ class Rounds:
         if self._explained:
             return []
         for hunt in _fresh_aims(self._turns)[:_SHORTCUTS_A_ROUND]:
+            if self._is_late:
+                return []
             if found := hunt.closed_form():
                 return found
         tried = [hunt for hunt in self._turns.hunts if hunt.tried_closed_form]
         least_squares = self._reweighting is None  # which is what is proposed
         for hunt in tried if least_squares and len(tried) > len(self._turns.mains) else []:
+            if self._is_late:
+                return []
             self._proposed.ask(hunt)
         self._explained = self._proposed.explain(self._main, self._turns.noise_at_most)
         if self._explained:  # so that what may be even better is not left to the last moment
