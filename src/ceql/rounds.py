@@ -173,6 +173,8 @@ class Rounds:
         tried = [hunt for hunt in self._turns.hunts if hunt.tried_closed_form]
         least_squares = self._reweighting is None  # which is what is proposed
         for hunt in tried if least_squares and len(tried) > len(self._turns.mains) else []:
+            if self._deadline_of_rounds.over:
+                return []
             self._proposed.ask(hunt)
         self._explained = self._proposed.explain(self._main, self._turns.noise_at_most)
         seconds = _ASKING * self._settings.time_limit
