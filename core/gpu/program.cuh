@@ -150,12 +150,11 @@ template <class T, int K> __noinline__ void forward(bool derivatives) {
             for (int i = lane_id(); i < K * warp; i += warp)
                 cell(f, step.value)[i] = cell(f, step.args[0])[i] * cell(f, step.args[1])[i];
             break;
-#define CEQL_CASE(OP)                                                                                        \
-    case OP:                                                                                                 \
-        forward_operator<T, K, OP>(f, step, derivatives);                                                    \
+#define CEQL_OPERATOR(CODE, ...)                                                                             \
+    case CODE:                                                                                               \
+        forward_operator<T, K, CODE>(f, step, derivatives);                                                  \
         break;
-            CEQL_ALL_OPERATORS(CEQL_CASE)
-#undef CEQL_CASE
+#include "../operator_table.hpp"
         }
     }
 }

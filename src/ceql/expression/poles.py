@@ -10,6 +10,7 @@ import sympy
 from scipy.optimize import brentq
 
 from ceql.expression.compile import compile_numpy
+from ceql.operators import functions
 
 _GRID = 4001
 _SPREAD = 4096
@@ -55,15 +56,12 @@ def zero_sets(
 
 
 def _singular_factors(expression: sympy.Expr) -> Iterator[tuple[str, sympy.Expr]]:
-    for part in expression.atoms(sympy.Pow, sympy.log, sympy.tan):
-        if isinstance(part, sympy.tan):
-            if part.args[0].free_symbols:
-                yield "pole", sympy.cos(part.args[0])
-            continue
-        if isinstance(part, sympy.log):
-            if part.args[0].free_symbols:
-                yield "log singularity", part.args[0]
-            continue
+    for part in expression.atoms(*functions.kinds()):
+        function = functions.of_kind(part.func)
+        if function is not None and function.singular is not None and part.args[0].free_symbols:
+            kind, vanishing = function.singular
+            yield kind, vanishing(part.args[0])
+    for part in expression.atoms(sympy.Pow):
         base, exponent = part.as_base_exp()
         if exponent.is_number and exponent.is_negative:
             for factor in sympy.Mul.make_args(base):
