@@ -130,12 +130,13 @@ CEQL_OPERATOR(TANH, "tanh", 1, -1, { // tanh(a)
 })
 
 CEQL_OPERATOR(CBRT, "cbrt", 2, 1, { // a / |a + i b|^(2/3): on the real axis the cube root with the sign of a
-    const V q = at_most<T>(at_least<T>(a * a + b * b, tiny), T(1) / tiny);
+    const V q = at_most<T>(at_least<T>(a * a + b * b, splat<T>(T(1e-30))), T(1) / tiny);
     V r = lane_exp<T>(lane_log<T>(q) * T(-1.0 / 3));
     r += r * (T(1) - q * r * r * r) * T(1.0 / 3); // a step of Newton for the last digits
-    da = r * ((a * a * T(1.0 / 3) + b * b) / q);
-    db = r * (a * b * T(-2.0 / 3) / q);
-    return a * r;
+    const V root = a * r, part = root / q * T(-2.0 / 3);
+    da = r + a * part;
+    db = b * part;
+    return root;
 })
 
 CEQL_OPERATOR(ABS, "abs", 1, -1, { // |a|

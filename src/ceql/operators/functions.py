@@ -45,6 +45,7 @@ class ElementaryFunction:
     singular: tuple[str, Callable[[Any], Any]] | None = None  # the kind of its singularities, and what vanishes there
     imaginary_part: str | None = None  # the core's operator for what a complex surrogate leaves out
     oscillates: bool = False
+    degree: float | None = None  # f(s*u) = s**degree * f(u) for every s > 0, so that a formula may choose s
     texts: Mapping[str, str] = field(default_factory=dict)
     python: str | None = None
     aliases: tuple[str, ...] = ()
@@ -224,6 +225,7 @@ TABLE = (
         lambda u, f: 1.0 / (3.0 * f * f),
         cbrt,
         surrogate=_cbrt_surrogate,
+        degree=1.0 / 3.0,
         texts={
             "torch": "(torch.sign({0}) * torch.abs({0})**(1 / 3))",
             "fortran": "sign(abs({0})**(1.0d0/3.0d0), {0})",
