@@ -169,4 +169,10 @@ CEQL_OPERATOR(SHORTFALL, "shortfall", 1, -1, { // max(0, -a): how far an argumen
     return a >= T(0) ? V{} : -a; // a NaN stays one
 })
 
+CEQL_OPERATOR(EXCESS, "excess", 1, -1, { // max(0, |a| - 1): how far an argument is beyond one
+    const V beyond = lane_abs<T>(a) - T(1);
+    da = beyond > T(0) ? with_sign<T>(splat<T>(T(1)), a) : V{};
+    return beyond <= T(0) ? V{} : beyond; // a NaN stays one
+})
+
 #undef CEQL_OPERATOR

@@ -108,5 +108,5 @@ class _Recorder:
         self.slots[self.network.node(unit)] = (slot, imaginary)
         if self.penalty is DomainPenalty.ANGLE and operator.domain.is_half_line:
             self.builder.penalise(self.builder.operator("angle", *arguments[0]))
-        elif not operator.domain.is_everything:
+        else:
             penalise_outside(self.builder, operator.domain, arguments[0][0])

@@ -18,7 +18,7 @@ class cbrt(sympy.Function):  # a SymPy function's name is what is printed
     nargs = 1  # pyright: ignore[reportAssignmentType]
 
     @classmethod
-    def eval(cls, x: Any) -> Any:
+    def eval(cls, x: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         if x.is_number and x.is_extended_real:
             return sympy.sign(x) * sympy.Pow(abs(x), sympy.Rational(1, 3))
         if x.is_Pow and x.exp.is_Integer and x.exp % 3 == 0 and x.base.is_extended_real:
@@ -30,12 +30,15 @@ class cbrt(sympy.Function):  # a SymPy function's name is what is printed
     def fdiff(self, argindex: int = 1) -> Any:
         return 1 / (3 * self**2)
 
-    def _eval_power(self, exponent: Any) -> Any:
+    def _eval_power(self, expt: Any) -> Any:
         (x,) = self.args
-        return x ** (exponent / 3) if exponent.is_Integer and exponent % 3 == 0 else None
+        return x ** (expt / 3) if expt.is_Integer and expt % 3 == 0 else None
 
     def _eval_is_extended_real(self) -> Any:
         return self.args[0].is_extended_real  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _eval_is_finite(self) -> Any:
+        return self.args[0].is_finite  # pyright: ignore[reportAttributeAccessIssue]
 
     def _eval_is_extended_positive(self) -> Any:
         return self.args[0].is_extended_positive  # pyright: ignore[reportAttributeAccessIssue]

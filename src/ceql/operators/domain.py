@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,19 +33,10 @@ class Domain:
     def holds(self, x: float) -> bool:
         return bool(self.has_inside(x)) or (self.closed and x in (self.lower, self.upper))
 
-    def margins(self) -> Iterator[tuple[float, float]]:
-        """Pairs of a sign and an offset: sign * x + offset is below zero by how far x lies outside."""
-        if math.isfinite(self.lower):
-            yield 1.0, -self.lower
-        if math.isfinite(self.upper):
-            yield -1.0, self.upper
-
     def margin(self, u: Any) -> Any:
-        """An expression that is positive inside and zero at the edges; for a domain that has edges."""
-        edges = list(self.margins())
-        if len(edges) == 1:
-            ((sign, offset),) = edges
-            return _exact(sign) * u + _exact(offset)
+        """An expression that is positive inside and zero at the edges; for a domain with a lower edge."""
+        if not math.isfinite(self.upper):
+            return u - _exact(self.lower)
         middle, half = _exact((self.lower + self.upper) / 2), _exact((self.upper - self.lower) / 2)
         return half**2 - (u - middle) ** 2
 

@@ -39,7 +39,7 @@ class ElementaryFunction:
     value: Callable[[Array], Array]
     slope: Callable[[Array, Array], Array]
     symbolic: Callable[..., Any]
-    surrogate: Callable[[Array], Array] | None = None
+    surrogate: Callable[[Any], Array] | None = None
     definition: Callable[[Any], Any] | None = None  # as a SymPy formula of others
     domain: Domain = REALS
     singular: tuple[str, Callable[[Any], Any]] | None = None  # the kind of its singularities, and what vanishes there

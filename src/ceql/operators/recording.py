@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import sympy
@@ -11,6 +12,8 @@ from ceql.errors import InputError
 from ceql.operators import functions
 from ceql.operators.domain import Domain
 from ceql.operators.functions import ElementaryFunction
+
+_PENALTIES = {(0.0, math.inf): "shortfall", (-1.0, 1.0): "excess"}  # per domain, how far a number is outside
 
 
 def write_function(tape: TapeBuilder, function: ElementaryFunction, real: int, imaginary: int | None = None) -> int:
@@ -24,11 +27,19 @@ def write_function(tape: TapeBuilder, function: ElementaryFunction, real: int, i
 
 
 def penalise_outside(tape: TapeBuilder, domain: Domain, argument: int) -> None:
-    """Asks for an argument inside the domain, by how far it lies beyond each edge."""
-    for sign, offset in domain.margins():
-        plain = sign == 1.0 and offset == 0.0
-        inside = argument if plain else tape.linear([(argument, -1, sign), (tape.one, -1, offset)])
-        tape.penalise(tape.operator("shortfall", inside))
+    """Asks for an argument inside the domain, by how far it lies outside.
+
+    The penalty has to be an operator on the argument itself: the core counts it only while the model uses its argument.
+    """
+    if domain.is_everything:
+        return
+    penalty = _PENALTIES.get((domain.lower, domain.upper))
+    if penalty is None:
+        raise InputError(
+            f"The core has no penalty for arguments outside {domain.lower:g} to {domain.upper:g}: add an operator for "
+            "it, or leave the domain out."
+        )
+    tape.penalise(tape.operator(penalty, argument))
 
 
 def write_formula(tape: TapeBuilder, formula: Any, slots: dict[Any, int]) -> int:
