@@ -347,9 +347,7 @@ NB_MODULE(_core, m) {
     m.def("instruction_set", &instruction_set);
     m.def("use_instruction_set", &use_instruction_set, nb::arg("name"));
     nb::dict opcodes;
-    const char *names[N_OPS] = {"linear", "square", "cube", "mul",  "div", "log", "sqrt",  "sqrt_im",
-                                "exp",    "sin",    "cos",  "tanh", "abs", "pow", "angle", "shortfall"};
     for (int k = 0; k < N_OPS; ++k)
-        opcodes[names[k]] = k;
+        opcodes[op_names[k]] = k;
     m.attr("OPCODES") = opcodes;
 }

@@ -198,6 +198,16 @@ template <class T> inline Lane<T> lane_tanh(Lane<T> x) {
     return with_sign<T>((T(1) - e) / (T(1) + e), x);
 }
 
+template <class T> inline void lane_sinhcosh(Lane<T> x, Lane<T> &sine, Lane<T> &cosine) {
+    const Lane<T> up = lane_exp<T>(lane_abs<T>(x)), down = T(1) / up, s = x * x;
+    Lane<T> p = splat<T>(T(1));
+    for (int k = Layout<T>::sin_terms; k >= 1; --k)
+        p = T(1) + p * (s * T(1.0 / ((2 * k) * (2 * k + 1))));
+    // Near zero the difference of the exponentials would lose digits that the series has.
+    sine = s < T(1) ? x * p : with_sign<T>(T(0.5) * (up - down), x);
+    cosine = T(0.5) * (up + down);
+}
+
 // Angle of the point (a, b). The rational function is the classical one on |t| <= tan(pi / 8).
 template <class T> inline Lane<T> lane_atan2(Lane<T> b, Lane<T> a) {
     const Lane<T> x = lane_abs<T>(a), y = lane_abs<T>(b);

@@ -143,12 +143,11 @@ template <class T, bool derivatives> void forward(Program<T> &p, int n) {
             p.partial[1][in.slot] = a;
             break;
         }
-#define CEQL_CASE(OP)                                                                                        \
-    case OP:                                                                                                 \
-        forward_operator<T, OP, derivatives>(p, in, n);                                                      \
+#define CEQL_OPERATOR(CODE, ...)                                                                             \
+    case CODE:                                                                                               \
+        forward_operator<T, CODE, derivatives>(p, in, n);                                                    \
         break;
-            CEQL_ALL_OPERATORS(CEQL_CASE)
-#undef CEQL_CASE
+#include "operator_table.hpp"
         }
     }
 }

@@ -15,43 +15,22 @@ namespace ceql {
 // Operators of a tape node. An argument is a slot; a complex argument is two slots (real part, imaginary
 // part), where a missing imaginary part (-1) means "on the real axis". All values are real numbers.
 enum Op : int32_t {
-    LINEAR = 0,     // sum of coefficient * parameter * source over its edges
-    SQUARE = 1,     // a^2
-    CUBE = 2,       // a^3
-    MUL = 3,        // a b
-    DIV = 4,        // a * Re(1 / (b + i c))
-    LOG = 5,        // Re log(a + i b)
-    SQRT = 6,       // Re sqrt(a + i b)
-    SQRT_IM = 7,    // Im sqrt(a + i b)
-    EXP = 8,        // exp(a)
-    SIN = 9,        // sin(a) exp(-b^2 / 2)
-    COS = 10,       // cos(a) exp(-b^2 / 2)
-    TANH = 11,      // tanh(a)
-    ABS = 12,       // |a|
-    POW = 13,       // Re (a + i b)^c
-    ANGLE = 14,     // arg(a + i b)
-    SHORTFALL = 15, // max(0, -a): how far an argument is below zero
-    N_OPS = 16
+    LINEAR, // sum of coefficient * parameter * source over its edges
+    MUL,    // a b; the partial derivatives are the factors, so it needs no rule either
+#define CEQL_OPERATOR(CODE, ...) CODE,
+#include "operator_table.hpp"
+    N_OPS
 };
-
-// Every operator that has a rule in operators.hpp: a switch over them is written once, for the processor and
-// for a GPU.
-// clang-format off
-#define CEQL_ALL_OPERATORS(CASE) \
-    CASE(SQUARE) CASE(CUBE) CASE(DIV) CASE(LOG) CASE(SQRT) \
-    CASE(SQRT_IM) CASE(EXP) CASE(SIN) CASE(COS) CASE(TANH) \
-    CASE(ABS) CASE(POW) CASE(ANGLE) CASE(SHORTFALL)
-// clang-format on
 
 struct OpShape {
     int32_t arguments;
     int32_t imaginary; // the one argument that may be absent, or -1
 };
 constexpr OpShape op_shapes[N_OPS] = {
-    {0, -1},                                                     // LINEAR has edges instead
-    {1, -1}, {1, -1}, {2, -1}, {3, 2},  {2, 1},  {2, 1}, {2, 1}, // SQUARE CUBE MUL DIV LOG SQRT SQRT_IM
-    {1, -1}, {2, 1},  {2, 1},  {1, -1}, {1, -1}, {3, 1}, {2, 1},
-    {1, -1}, // EXP SIN COS TANH ABS POW ANGLE SHORTFALL
+    {0, -1}, // LINEAR has edges instead
+    {2, -1}, // MUL
+#define CEQL_OPERATOR(CODE, name, arguments, imaginary, ...) {arguments, imaginary},
+#include "operator_table.hpp"
 };
 
 // Slots: 0 .. n_inputs-1 are data columns, n_inputs is the constant one, then one slot per node.
@@ -117,6 +96,13 @@ struct Start {
 };
 
 #ifndef __CUDACC_RTC__ // a GPU has its own memory, its own threads and one entry point
+
+constexpr const char *op_names[N_OPS] = {
+    "linear",
+    "mul",
+#define CEQL_OPERATOR(CODE, name, ...) name,
+#include "operator_table.hpp"
+};
 
 // Memory that is handed out during one start and taken back as a whole.
 class Arena {

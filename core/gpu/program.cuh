@@ -102,7 +102,7 @@ template <class T, int K> inline void enter_tile(const Fit<T, K> &f, int64_t sta
 template <class T, int K, int OP>
 inline void forward_operator(const Fit<T, K> &f, const Step &step, bool derivatives) {
     constexpr int arguments = op_shapes[OP].arguments;
-#pragma unroll 1 // sixteen operators are long enough for the instruction cache as they are
+#pragma unroll 1 // the operators are long enough for the instruction cache as they are
     for (int u = 0; u < K; ++u) {
         const int i = u * warp + lane_id();
         T da = 0, db = 0, dc = 0, b = 0, c = 0;
@@ -150,12 +150,11 @@ template <class T, int K> __noinline__ void forward(bool derivatives) {
             for (int i = lane_id(); i < K * warp; i += warp)
                 cell(f, step.value)[i] = cell(f, step.args[0])[i] * cell(f, step.args[1])[i];
             break;
-#define CEQL_CASE(OP)                                                                                        \
-    case OP:                                                                                                 \
-        forward_operator<T, K, OP>(f, step, derivatives);                                                    \
+#define CEQL_OPERATOR(CODE, ...)                                                                             \
+    case CODE:                                                                                               \
+        forward_operator<T, K, CODE>(f, step, derivatives);                                                  \
         break;
-            CEQL_ALL_OPERATORS(CEQL_CASE)
-#undef CEQL_CASE
+#include "../operator_table.hpp"
         }
     }
 }

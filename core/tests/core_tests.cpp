@@ -94,7 +94,7 @@ Tape everything() {
     Tape tape(2);
     std::vector<Term> readout;
     int32_t last = 0;
-    for (int32_t code = SQUARE; code < N_OPS; ++code) {
+    for (int32_t code = MUL; code < N_OPS; ++code) {
         int32_t args[3] = {-1, -1, -1};
         for (int32_t k = 0; k < op_shapes[code].arguments; ++k)
             args[k] = tape.linear({{0, tape.parameter(), 1.0},
@@ -235,11 +235,11 @@ template <class T> void check_jacobian(Case<T> &c, const std::string &what) {
 }
 
 template <class T> void operators_one_by_one() {
-    for (int32_t code = SQUARE; code < N_OPS; ++code)
+    for (int32_t code = MUL; code < N_OPS; ++code)
         for (int with_imaginary = 0; with_imaginary < 2; ++with_imaginary) {
             if (with_imaginary && op_shapes[code].imaginary < 0)
                 continue;
-            const std::string name = "operator " + std::to_string(code);
+            const std::string name = std::string("operator ") + op_names[code];
             const Tape tape = one_operator(code, with_imaginary);
             check(complaint_about(tape.view()).empty(), "sound tape of " + name);
             Case<T> c(tape, 21, 7);

@@ -22,11 +22,12 @@ from ceql.constraints import NONE, Constraints
 from ceql.data import Dataset
 from ceql.errors import CeqlWarning, InputError
 from ceql.expression import FormulaError, node_count, parametrise, parse_formula
-from ceql.expression.formula_values import FUNCTIONS, NAMED_CONSTANTS
+from ceql.expression.formula_values import NAMED_CONSTANTS
 from ceql.expression.loosen import loosened
 from ceql.expression.refit import best_of_starts
 from ceql.expression.tokens import tokenise
 from ceql.formula import Formula, as_it_stands, make_symbols, mean_square, polish, refitted, sketch
+from ceql.operators import functions
 from ceql.search import EXACT
 
 _STARTS, _ITERATIONS = 60, 50  # values tried for constants without one, and steps of the best of them
@@ -139,7 +140,7 @@ def _unknown_names(text: str, names: Sequence[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for token, after in pairwise(tokens):
         called = after.kind == "operator" and after.text == "("
-        meant = token.text in names or token.text in NAMED_CONSTANTS or token.text in FUNCTIONS
+        meant = token.text in names or token.text in NAMED_CONSTANTS or token.text in functions.spellings()
         if token.kind == "name" and not called and not meant:
             found[token.text] = None
     return tuple(found)

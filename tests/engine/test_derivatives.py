@@ -11,6 +11,7 @@ from ceql.engine import fit
 from ceql.engine.record import DomainPenalty, network_tape
 from ceql.engine.tape import OPCODES, Tape, TapeBuilder
 from ceql.network import Network
+from ceql.operators import functions
 
 # Each operator as an analytic formula of its slots, where the first is positive and the second not zero.
 ANALYTIC = {
@@ -24,22 +25,47 @@ ANALYTIC = {
     "exp": np.exp,
     "sin": lambda a, b: np.sin(a) * np.exp(-(b**2) / 2),
     "cos": lambda a, b: np.cos(a) * np.exp(-(b**2) / 2),
+    "tan": lambda a, b: np.sin(a) * np.cos(a) / (np.cos(a) ** 2 + np.sinh(b) ** 2),
+    "asin": lambda a, b: np.pi / 2 - _arc_cosine(a, b),
+    "acos": lambda a, b: _arc_cosine(a, b),
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
     "tanh": np.tanh,
+    "cbrt": lambda a, b: a * (a**2 + b**2) ** (-1 / 3),
     "abs": lambda a: a,
     "pow": lambda a, b, c: np.exp(c * np.log(a**2 + b**2) / 2) * np.cos(c * np.arctan(b / a)),
     "angle": lambda a, b: np.arctan(b / a),
     "shortfall": lambda a: 0 * a,
+    "excess": lambda a: a - 1,
 }
+
+
+def _arc_cosine(a, b):
+    """Re acos(a + ib) through the distances from 1 and -1; the angle itself is analytic in a and b."""
+    focus = np.sqrt((a + 1) ** 2 + b**2) - np.sqrt((a - 1) ** 2 + b**2)
+    return np.arctan(np.sqrt(4 - focus**2) / focus)
+
+
 ON_THE_REAL_AXIS = {
     "div": lambda a, b: a / b,
     "log": np.log,
     "sqrt": np.sqrt,
     "sin": np.sin,
     "cos": np.cos,
+    "tan": np.tan,
+    "cbrt": lambda a: np.exp(np.log(a) / 3),
     "pow": lambda a, c: np.exp(c * np.log(a)),
     "angle": lambda a: 0 * a,
 }
-BELOW_ZERO = {"abs": lambda a: -a, "shortfall": lambda a: -a, "log": lambda a: np.log(-a), "sqrt": lambda a: 0 * a}
+BELOW_ZERO = {
+    "abs": lambda a: -a,
+    "shortfall": lambda a: -a,
+    "excess": lambda a: -a - 1,
+    "log": lambda a: np.log(-a),
+    "sqrt": lambda a: 0 * a,
+    "cbrt": lambda a: -np.exp(np.log(-a) / 3),
+}
 PRECISIONS = {"float64": (False, 1e-12), "float32": (True, 3e-5)}
 
 
@@ -71,7 +97,8 @@ def check_complex_step(tape: Tape, formula, params: np.ndarray, x: np.ndarray, s
 @pytest.mark.parametrize("name", ANALYTIC)
 def test_jacobian_equals_the_complex_step(instruction_set, name, precision):
     formula = ANALYTIC[name]
-    arguments = {"div": 3, "pow": 3, "mul": 2}.get(name, 2 if name in ON_THE_REAL_AXIS or name == "sqrt_im" else 1)
+    pairs = {*ON_THE_REAL_AXIS, "sqrt_im", "asin", "acos"}
+    arguments = {"div": 3, "pow": 3, "mul": 2}.get(name, 2 if name in pairs else 1)
     params = np.array([0.4, 1.5, -0.3, 0.9, 0.2, 0.7])[: 2 * arguments]
     x = np.linspace(-1, 1, 45)
     check_complex_step(sums_into(name, arguments), formula, params, x, *PRECISIONS[precision])
@@ -85,6 +112,22 @@ def test_jacobian_without_an_imaginary_part(instruction_set, name, precision):
     params = np.array([0.4, 1.5, -0.3, 0.9])[: 2 * arguments]
     tape = sums_into(name, arguments, missing)
     check_complex_step(tape, ON_THE_REAL_AXIS[name], params, np.linspace(-1, 1, 45), *PRECISIONS[precision])
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("name", "formula"), [("asin", np.arcsin), ("acos", np.arccos)])
+def test_jacobian_of_an_arc_sine_on_the_real_axis(instruction_set, name, formula, precision):
+    tape = sums_into(name, 1, 1)
+    check_complex_step(tape, formula, np.array([0.4, 0.3]), np.linspace(-1, 1, 45), *PRECISIONS[precision])
+
+
+@pytest.mark.parametrize("name", ["asin", "acos"])
+def test_an_arc_sine_is_flat_outside_its_domain(instruction_set, name):
+    tape, x = sums_into(name, 1, 1), np.array([1.5, 4.0, -1.5, -4.0])
+    values, jacobian = fit.jacobian(tape, fit.Samples.of(x[:, None], 0 * x), np.array([1.0, 0.0]))
+    end = np.pi / 2 * np.sign(x)
+    assert np.allclose(values, end if name == "asin" else np.pi / 2 - end)
+    assert np.all(jacobian == 0)
 
 
 @pytest.mark.parametrize("name", BELOW_ZERO)
@@ -119,7 +162,7 @@ laws = settings(
     max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-SMOOTH = ("id", "const", "square", "cube", "mul", "div", "log", "sqrt", "exp", "sin", "cos", "tanh", "pow")
+SMOOTH = ("id", "const", "mul", "div", "pow", *(name for name in functions.names() if name != "abs"))
 
 
 @laws

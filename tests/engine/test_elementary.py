@@ -7,6 +7,7 @@ import pytest
 
 from ceql.engine import fit
 from ceql.engine.tape import TapeBuilder
+from ceql.operators import functions
 
 PRECISIONS = {"float64": False, "float32": True}
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
@@ -105,6 +106,48 @@ def test_tanh(instruction_set, precision):
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
+def test_sinh_and_cosh(instruction_set, precision):
+    x = spread(precision, -8, 1.8)
+    check(precision, "sinh", np.sinh(x), x, relative=70)  # of the exponential of a rounded number up to 63
+    check(precision, "cosh", np.cosh(x), x, relative=70)
+    small = spread(precision, -8, 0)
+    check(precision, "sinh", np.sinh(small), small, relative=4)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_arc_functions(instruction_set, precision):
+    x = spread(precision, -8, 8)
+    check(precision, "atan", np.arctan(x), x, relative=4)
+    inside = even(precision, -1, 1)
+    check(precision, "asin", np.arcsin(inside), inside, absolute=8)
+    check(precision, "acos", np.arccos(inside), inside, absolute=8)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_arc_functions_of_a_complex_number(instruction_set, precision):
+    a, b = (spread(precision, -3, 3, seed) for seed in (13, 14))
+    check(precision, "asin", np.arcsin(a + 1j * b).real, a, b, absolute=8)
+    check(precision, "acos", np.arccos(a + 1j * b).real, a, b, absolute=8)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_cbrt(instruction_set, precision):
+    x = spread(precision, -8, 8)
+    check(precision, "cbrt", np.cbrt(x), x, relative=6)
+    assert np.array_equal(through_the_core("cbrt", np.zeros(2)), np.zeros(2))
+    assert np.all(np.isfinite(through_the_core("cbrt", np.array([1e200, -1e300]))))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_tan(instruction_set, precision):
+    x = even(precision, -1.5, 1.5)
+    check(precision, "tan", np.tan(x), x, relative=60)  # a digit and more is lost near the pole
+    a, b = even(precision, -9, 9), spread(precision, -3, 2)
+    z = a + 1j * np.clip(b, -300, 300)
+    check(precision, "tan", np.tan(z).real, a, z.imag, relative=60, absolute=60)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
 def test_angle(instruction_set, precision):
     a, b = (spread(precision, -15, 15, seed) for seed in (5, 6))
     check(precision, "angle", np.arctan2(b, a), a, b, relative=4)
@@ -142,6 +185,7 @@ def test_products_and_quotients(instruction_set, precision):
     check(precision, "div", (a / (b + 1j * c)).real, a, b, c, relative=8)
     check(precision, "abs", np.abs(a), a)
     check(precision, "shortfall", np.maximum(0, -a), a)
+    check(precision, "excess", np.maximum(0, np.abs(a) - 1), a)
 
 
 def test_division_by_zero_is_infinite(instruction_set):
@@ -152,7 +196,7 @@ def test_division_by_zero_is_infinite(instruction_set):
     assert np.all(np.isinf(values))
 
 
-@pytest.mark.parametrize("name", ["square", "cube", "abs", "sin", "cos", "exp", "log", "sqrt", "tanh"])
+@pytest.mark.parametrize("name", functions.names())
 def test_nan_in_is_nan_out(name):
     assert np.all(np.isnan(through_the_core(name, np.array([np.nan, np.nan]))))
 

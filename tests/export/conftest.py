@@ -44,6 +44,8 @@ SINGLE = [
     "tanh(lambda)*tanh(lambda)/3 + tanh(lambda)",
     "abs(lambda - E)",
     "asin(lambda/4) + acos(E/4) + atan(`x y`)",
+    "sinh(lambda) + cosh(E)/3",
+    "cbrt(lambda - E)**2 - 1.5/cbrt(2*`x y` + 1)",
     "pi*lambda + 1/3",
     "3.2*E/(E - 3.2)",
     "0.12345678901234568*lambda - 1.2345678901234567e-17*E + 6.02214076e23",

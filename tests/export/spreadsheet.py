@@ -19,6 +19,9 @@ _FUNCTIONS = {
     "ACOS": math.acos,
     "ATAN": math.atan,
     "SQRT": math.sqrt,
+    "SINH": math.sinh,
+    "COSH": math.cosh,
+    "SIGN": lambda a: float((a > 0) - (a < 0)),
 }
 
 

@@ -112,6 +112,10 @@ SAID = {name: getattr(np, name) for name in ("log", "exp", "sin", "cos", "tan", 
     "asin": np.arcsin,
     "acos": np.arccos,
     "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "cbrt": np.cbrt,
+    "sign": np.copysign,
     "float": np.float64,
 }
 

@@ -27,6 +27,8 @@ LAYER = {
     "sin": 1,
     "cos": 1,
     "tanh": 1,
+    "atan": 1,
+    "cbrt": 1,
     "abs": 1,
     "pow": 1,
 }

@@ -12,7 +12,7 @@ from ceql.network.reference import forward
 from ceql.training import recipes
 
 laws = settings(derandomize=True, deadline=None, max_examples=60)
-ZERO_AT_ZERO = ("id", "const", "square", "cube", "mul", "sqrt", "sin", "tanh", "abs")
+ZERO_AT_ZERO = ("id", "const", "square", "cube", "mul", "sqrt", "sin", "asin", "sinh", "tanh", "cbrt", "abs")
 NETWORKS = {
     "paper": recipes.paper().network(2),
     "all": Network(2, ({"mul": 2, "div": 1, "exp": 1}, {"log": 1, "sin": 2}, {"sqrt": 1, "pow": 1}), "all", True),

@@ -86,7 +86,7 @@ def _exponential(values: np.ndarray, written: Callable[[], Any]) -> _Factor:
 
 def _images(operator: Any, columns: Sequence[tuple[np.ndarray, Any]]) -> Iterator[_Factor]:
     for column, symbol in columns:
-        if not operator.positive_argument or (column > 0).all():
+        if operator.domain.has_inside(column).all():
             yield _power(operator.real(column), operator.symbolic(symbol))
 
 

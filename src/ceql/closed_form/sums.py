@@ -153,7 +153,7 @@ def _power(column: np.ndarray, symbol: Any, alone: bool) -> _Atom:
 def _images(operator: Any, x: np.ndarray, symbols: Sequence[Any]) -> Iterator[_Atom]:
     """The operator applied to each column where it is defined."""
     for column, symbol in zip(x.T, symbols, strict=True):
-        if operator.positive_argument and not (column > 0).all():
+        if not operator.domain.has_inside(column).all():
             continue
         values = operator.real(column)
         if np.isfinite(values).all() and np.ptp(values) > 0:

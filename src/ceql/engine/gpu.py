@@ -74,8 +74,10 @@ def kernel_source() -> str:
     def expanded(path: Path) -> str:
         if path in seen:
             return ""
-        seen.add(path)
-        text = path.read_text(encoding="utf-8").replace("#pragma once\n", "")
+        text = path.read_text(encoding="utf-8")
+        if "#pragma once\n" in text:  # the table of operators is there to be included again and again
+            seen.add(path)
+            text = text.replace("#pragma once\n", "")
         return re.sub(r'#include "([^"]+)"', lambda found: expanded((path.parent / found[1]).resolve()), text)
 
     folder = _source_folder().resolve()

@@ -10,13 +10,15 @@ from ceql.engine.tape import Tape, TapeBuilder
 from ceql.network.network import OUTPUT, Network
 from ceql.network.structure import Searchable
 from ceql.operators import Argument
+from ceql.operators.recording import penalise_outside
 
 
 class DomainPenalty(Enum):
-    """How arguments that must be positive are pushed to be so."""
+    """How arguments that must lie in a domain are pushed into it."""
 
-    SHORTFALL = "shortfall"  # how far they are below zero: exactly zero when satisfied
-    ANGLE = "angle"  # their angle in the complex plane: it jumps where an argument near zero wavers
+    SHORTFALL = "shortfall"  # how far they are outside: exactly zero when satisfied
+    # The angle in the complex plane of those that must be positive: it jumps where an argument near zero wavers.
+    ANGLE = "angle"
 
 
 @lru_cache(maxsize=64)
@@ -101,14 +103,10 @@ class _Recorder:
         operator = self.network.units[unit]
         slot = operator.record(self.builder, *arguments, kinds=operator.arguments)
         imaginary = None
-        if self.passes_complex and operator.name == "log":
-            imaginary = self.builder.operator("angle", *arguments[0])
-        if self.passes_complex and operator.name == "sqrt":
-            imaginary = self.builder.operator("sqrt_im", *arguments[0])
+        if self.passes_complex and operator.imaginary_part is not None:
+            imaginary = self.builder.operator(operator.imaginary_part, *arguments[0])
         self.slots[self.network.node(unit)] = (slot, imaginary)
-        if operator.positive_argument:
-            real, imag = arguments[0]
-            if self.penalty is DomainPenalty.ANGLE:
-                self.builder.penalise(self.builder.operator("angle", real, imag))
-            else:
-                self.builder.penalise(self.builder.operator("shortfall", real))
+        if self.penalty is DomainPenalty.ANGLE and operator.domain.is_half_line:
+            self.builder.penalise(self.builder.operator("angle", *arguments[0]))
+        else:
+            penalise_outside(self.builder, operator.domain, arguments[0][0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ceql.export.program_text import USUAL_NAMES, Dialect
+from ceql.export.program_text import Dialect, plain_calls
 from ceql.export.python import KEYWORDS, body
 from ceql.export.source import Plan, plan
 from ceql.formula import Formula
@@ -12,13 +12,13 @@ from ceql.formula import Formula
 _UNDEFINED = "NaN where the formula is undefined."
 
 
-def _dialect(module: str) -> Dialect:
-    return Dialect(number=repr, functions={name: f"{module}.{name}" for name in USUAL_NAMES})
+def _dialect(language: str, module: str) -> Dialect:
+    return Dialect(number=repr, call=plain_calls(language, f"{module}.{{}}"))
 
 
 def write_numpy(formula: Formula, names: Sequence[str], target: str | None) -> str:
     notes = [f"One array of equal length, or one number, for each input. {_UNDEFINED}"]
-    planned = plan(formula, names, target, _dialect("np"), KEYWORDS | {"np", "float"}, "#", notes)
+    planned = plan(formula, names, target, _dialect("numpy", "np"), KEYWORDS | {"np", "float"}, "#", notes)
     before = "".join(f"    {name} = np.asarray({name}, dtype=float)\n" for name in planned.arguments)
     if planned.is_constant:
         inner = (
@@ -36,7 +36,7 @@ def write_jax(formula: Formula, names: Sequence[str], target: str | None) -> str
         "JAX computes in single precision unless told otherwise, before anything else, with "
         'jax.config.update("jax_enable_x64", True). Numbers below 2e-308 count as zero.',
     ]
-    planned = plan(formula, names, target, _dialect("jnp"), KEYWORDS | {"jnp", "jax"}, "#", notes)
+    planned = plan(formula, names, target, _dialect("jax", "jnp"), KEYWORDS | {"jnp", "jax"}, "#", notes)
     before = "".join(f"    {name} = jnp.asarray({name}, dtype=float)\n" for name in planned.arguments)
     value = f"    return jnp.full(jnp.broadcast_shapes({_shapes(planned)}), {planned.text.value})\n"
     inner = before + (value if planned.is_constant else body(planned.text))
@@ -45,7 +45,7 @@ def write_jax(formula: Formula, names: Sequence[str], target: str | None) -> str
 
 def write_torch(formula: Formula, names: Sequence[str], target: str | None) -> str:
     notes = [f"One tensor of equal shape for each input; float64 gives all digits. {_UNDEFINED}"]
-    planned = plan(formula, names, target, _dialect("torch"), KEYWORDS | {"torch"}, "#", notes)
+    planned = plan(formula, names, target, _dialect("torch", "torch"), KEYWORDS | {"torch"}, "#", notes)
     value = f"    return torch.full_like({planned.arguments[0]}, {planned.text.value})\n"
     inner = value if planned.is_constant else body(planned.text)
     return f"{planned.top}\nimport torch\n\n\n{_signature(planned)}{inner}"

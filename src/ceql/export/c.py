@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ceql.export.program_text import USUAL_NAMES, Dialect
+from ceql.export.program_text import Dialect, plain_calls, words
 from ceql.export.source import folded, is_long, plan
 from ceql.formula import Formula
 
 _DIALECT = Dialect(
     number=repr,
-    functions={**USUAL_NAMES, "abs": "fabs"},
+    call=plain_calls("c"),
     power="pow({}, {})",
     whole_exponent=lambda exponent: repr(float(exponent)),
 )
@@ -37,7 +37,7 @@ _NOTE = (
 
 
 def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _DIALECT, _RESERVED, "//", [_NOTE])
+    planned = plan(formula, names, target, _DIALECT, _RESERVED | words("c"), "//", [_NOTE])
     parameters = ", ".join(f"double {name}" for name in planned.arguments)
     lines = [_statement(f"const double {name} =", value) for name, value in planned.text.variables]
     lines += [f"    (void){name};\n" for name in _unused(planned.arguments, planned.program)]

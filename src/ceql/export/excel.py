@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from ceql.errors import InputError
-from ceql.export.program_text import USUAL_NAMES, Dialect, program_text
+from ceql.export.program_text import Dialect, program_text
 from ceql.export.source import header
 from ceql.expression import compile_numpy
 from ceql.formula import Formula
@@ -33,7 +33,7 @@ def _short(value: float) -> str:
 
 _DIALECT = Dialect(
     number=_number,
-    functions={name: usual.upper() for name, usual in USUAL_NAMES.items()} | {"log": "LN"},
+    call=lambda function, argument: function.call("excel", argument, function.name.upper()),
     power="{}^{}",
 )
 _NOTES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ceql.export.names import safe_name
-from ceql.export.program_text import USUAL_NAMES, Dialect
+from ceql.export.program_text import Dialect, plain_calls, words
 from ceql.export.source import folded, plan
 from ceql.formula import Formula
 
@@ -15,14 +15,14 @@ def _number(value: float) -> str:
     return text.replace("e", "d") if "e" in text else f"{text}d0"
 
 
-_DIALECT = Dialect(number=_number, functions=USUAL_NAMES)
+_DIALECT = Dialect(number=_number, call=plain_calls("fortran"))
 # Fortran reserves nothing, but an argument called `exp` would hide the function of that name.
 _WORDS = """
 dp result value module contains function end implicit none real integer parameter kind intent in out pure elemental
 program subroutine use only public private if then else do while select case where call return stop data common save
 print write read open close inquire format entry type class allocate block double precision logical character complex
 """
-_RESERVED = frozenset(_WORDS.split()) | set(USUAL_NAMES.values())
+_RESERVED = frozenset(_WORDS.split())
 _NOTE = (
     "Outside the domain (the logarithm or root of a negative number, a division by zero) the standard leaves the "
     "result open; compilers give NaN or infinity unless told to trap."
@@ -30,8 +30,9 @@ _NOTE = (
 
 
 def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _DIALECT, _RESERVED, "!", [_NOTE], any_case=True)
-    taken = {*planned.arguments, planned.function, *_RESERVED}
+    reserved = _RESERVED | words("fortran")
+    planned = plan(formula, names, target, _DIALECT, reserved, "!", [_NOTE], any_case=True)
+    taken = {*planned.arguments, planned.function, *reserved}
     module = safe_name(f"{planned.function}_module", taken, any_case=True)
     arguments = ", ".join(planned.arguments)
     variables = [name for name, _ in planned.text.variables]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ceql.export.program_text import USUAL_NAMES, Dialect
+from ceql.export.program_text import Dialect, plain_calls, words
 from ceql.export.python import body
 from ceql.export.source import plan
 from ceql.formula import Formula
 
-_DIALECT = Dialect(number=repr, functions=USUAL_NAMES, power="{}^{}")
+_DIALECT = Dialect(number=repr, call=plain_calls("julia"), power="{}^{}")
 _WORDS = """
 abstract baremodule begin break catch const continue do else elseif end export false finally for function global if
 import in isa let local macro module mutable outer primitive public quote return struct true try type using var where
 while float pi im missing nothing Inf NaN Float64 Int Base Core Main
 """
-_RESERVED = frozenset(_WORDS.split()) | set(USUAL_NAMES.values())
+_RESERVED = frozenset(_WORDS.split())
 _NOTE = (
     "Outside the domain (the logarithm, root or fractional power of a negative number, a sine of infinity) Julia "
     "throws a DomainError; a division by zero gives infinity or NaN. For columns: {function}.(...)."
@@ -23,7 +23,7 @@ _NOTE = (
 
 
 def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    planned = plan(formula, names, target, _DIALECT, _RESERVED, "#", [_NOTE])
+    planned = plan(formula, names, target, _DIALECT, _RESERVED | words("julia"), "#", [_NOTE])
     floats = "".join(f"    {name} = float({name})\n" for name in planned.arguments)  # whole numbers would overflow
     arguments = ", ".join(planned.arguments)
     return f"{planned.top}\nfunction {planned.function}({arguments})\n{body(planned.text, floats)}end\n"

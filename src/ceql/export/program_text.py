@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ceql.expression.compile import CompiledFormula, Instruction, UnsupportedExpression
+from ceql.operators import functions
+from ceql.operators.functions import ElementaryFunction
 
 # How tightly a text holds together: what binds less than its surroundings demand is put in parentheses.
 SUM, NEGATIVE, PRODUCT, POWER, ATOM = range(5)
 _LEAVES = {"constant", "input"}
-# NumPy's names of the functions, and those of most other languages.
-USUAL_NAMES: Mapping[str, str] = {
-    "log": "log",
-    "exp": "exp",
-    "sin": "sin",
-    "cos": "cos",
-    "tan": "tan",
-    "tanh": "tanh",
-    "abs": "abs",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "sqrt": "sqrt",
-}
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def plain_calls(language: str, usual: str = "{}") -> Callable[[ElementaryFunction, str], str]:
+    """Calls as the functions' own texts have them; `usual` is how the language names those without one."""
+    return lambda function, argument: function.call(language, argument, usual)
+
+
+def words(language: str) -> frozenset[str]:
+    """Every name that a call of a function may use, which no variable may hide."""
+    texts = (functions.get(name).call(language, "") for name in functions.names())
+    return frozenset(word for text in texts for word in _WORD.findall(text))
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Dialect:
     """How a language writes the steps of a formula. Patterns that are calls hold a parenthesis."""
 
     number: Callable[[float], str]
-    functions: Mapping[str, str]  # NumPy's name of a function, and its name here
+    call: Callable[[ElementaryFunction, str], str]  # of a function, with the text of its argument
     power: str = "{}**{}"
     whole_exponent: Callable[[int], str] = str
     divide: str = "{} / {}"
@@ -104,8 +105,8 @@ class _Writer:
                 exponent = self.piece(step.operands[1])
                 return self._power(step.operands[0], exponent.text if self._calls_power else exponent.at(ATOM))
             case _:
-                name = self.dialect.functions[str(step.payload)]
-                return _Piece(f"{name}({self.piece(step.operands[0]).text})", ATOM)
+                function = functions.get(str(step.payload))
+                return _Piece(self.dialect.call(function, self.piece(step.operands[0]).text), ATOM)
 
     @property
     def _calls_power(self) -> bool:

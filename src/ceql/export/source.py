@@ -30,7 +30,7 @@ class Plan:
 
     @property
     def functions(self) -> frozenset[str]:
-        """The functions it uses, by NumPy's names."""
+        """The functions it uses, by name."""
         return frozenset(str(s.payload) for s in self.program.instructions if s.operation == "function")
 
     @property

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sympy import Abs, Add, Mul, Pow, Symbol, acos, asin, atan, cos, exp, log, sin, tan, tanh
+from sympy import Add, Mul, Pow, Symbol
 from sympy import E as EULER
 
 from ceql.expression.symbolic import Expr
+from ceql.operators import functions
 
 Array = np.ndarray
 LARGEST_MULTIPLIED_POWER = 16
@@ -31,33 +32,6 @@ class Instruction:
     operation: str
     operands: tuple[int, ...] = ()
     payload: float | int | str = 0
-
-
-FUNCTIONS: dict[type, str] = {
-    log: "log",
-    exp: "exp",
-    sin: "sin",
-    cos: "cos",
-    tan: "tan",
-    tanh: "tanh",
-    Abs: "abs",
-    asin: "arcsin",
-    acos: "arccos",
-    atan: "arctan",
-}
-NUMPY_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
-    "log": np.log,
-    "exp": np.exp,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "tanh": np.tanh,
-    "abs": np.abs,
-    "arcsin": np.arcsin,
-    "arccos": np.arccos,
-    "arctan": np.arctan,
-    "sqrt": np.sqrt,
-}
 
 
 class ProgramBuilder:
@@ -97,9 +71,9 @@ class ProgramBuilder:
             return self._product(expr)
         if isinstance(expr, Pow):
             return self._power(expr)
-        name = FUNCTIONS.get(expr.func)
-        if name is not None:
-            return self._emit("function", self.slot(expr.args[0]), payload=name)
+        function = functions.of_kind(expr.func)
+        if function is not None:
+            return self._emit("function", self.slot(expr.args[0]), payload=function.name)
         if isinstance(expr, Symbol):
             raise UnsupportedExpression(f"the symbol {expr.name!r} is not among the given symbols")
         raise UnsupportedExpression(f"no numpy program for {expr.func.__name__!r} in a formula")
@@ -178,7 +152,7 @@ def evaluate_instruction(step: Instruction, slots: list[Array], x: Array, parame
         case "power":
             return np.power(operands[0], operands[1])
         case _:
-            return NUMPY_FUNCTIONS[str(step.payload)](operands[0])
+            return functions.get(str(step.payload)).value(operands[0])
 
 
 def _reduce(operation: Callable[[Array, Array], Array], operands: list[Array], empty: float) -> Array:

@@ -9,6 +9,7 @@ import sympy
 
 from ceql.expression.poles import Pole, find_poles, zero_sets
 from ceql.expression.symbolic import Expr
+from ceql.operators import functions
 
 EDGE = "edge of the domain"
 
@@ -23,19 +24,25 @@ def find_borders(expression: Expr, symbols: Sequence[sympy.Symbol], lower: np.nd
 
 def not_negative(expression: Expr) -> Iterator[Expr]:
     """What must not be negative for the formula to have a value: insides of roots and of arc sines."""
-    for part in expression.atoms(sympy.Pow, sympy.asin, sympy.acos):
+    for part in expression.atoms(sympy.Pow):
         inner = part.args[0]
-        if not inner.free_symbols:
-            continue
-        if not isinstance(part, sympy.Pow):
-            yield 1 - inner**2
-        elif part.exp.is_number and not _is_whole(part.exp):
+        if inner.free_symbols and part.exp.is_number and not _is_whole(part.exp):
             yield inner
+    yield from _margins(expression, closed=True)
 
 
 def positive_only(expression: Expr) -> Iterator[Expr]:
     """What must be above zero for the formula to have a value: insides of logarithms."""
-    return (part.args[0] for part in expression.atoms(sympy.log) if part.args[0].free_symbols)
+    return _margins(expression, closed=False)
+
+
+def _margins(expression: Expr, closed: bool) -> Iterator[Expr]:
+    for part in expression.atoms(*functions.kinds()):
+        function = functions.of_kind(part.func)
+        if function is None or function.domain.is_everything or not part.args[0].free_symbols:
+            continue
+        if function.domain.closed is closed:
+            yield function.domain.margin(part.args[0])
 
 
 def restricted(expression: Expr, values: Mapping[sympy.Symbol, float]) -> Expr:

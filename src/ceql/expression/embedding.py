@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from sympy import E, Mul, Rational
 
-from ceql.expression.compile import FUNCTIONS
 from ceql.expression.symbolic import Expr
 from ceql.network.network import OUTPUT, Network
+from ceql.operators import functions
 
 Weights = dict[int, float]  # per node
 
@@ -92,10 +92,12 @@ class _Builder:
             return self._product(rest, last)
         if rest.is_Pow and rest.base is not E:
             return self._power(rest.base, rest.exp, last)
-        if rest.is_Pow or rest.func in FUNCTIONS:
-            name = "exp" if rest.is_Pow else FUNCTIONS[rest.func]
-            return self._place(last, name, rest.exp if rest.is_Pow else rest.args[0])
-        raise _Misfit
+        if rest.is_Pow:
+            return self._place(last, "exp", rest.exp)
+        function = functions.of_kind(rest.func)
+        if function is None:
+            raise _Misfit
+        return self._place(last, function.name, rest.args[0])
 
     def _product(self, rest: Expr, last: int) -> Weights:
         above, below = [], []
@@ -159,4 +161,4 @@ def _real(number: Expr) -> float:
 
 
 def _log(base: Expr) -> Expr:
-    return next(function for function, name in FUNCTIONS.items() if name == "log")(base)
+    return functions.get("log").symbolic(base)

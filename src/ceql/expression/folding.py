@@ -15,6 +15,7 @@ from sympy import Add, Float, Mul, Pow, S, cos, exp, log, sin
 from ceql.expression.precision import accuracy
 from ceql.expression.symbolic import Expr, factors_of, terms_of
 from ceql.expression.workspace import number
+from ceql.operators import functions
 
 LARGEST_LOG_POWER = 4
 
@@ -41,7 +42,7 @@ def variants(expr: Expr, arguments: Arguments) -> Iterator[Expr]:
         yield from _log_scales(expr, arguments)
         yield from _log_merges(expr, arguments)
         yield from _wave_merges(expr)
-    if expr.is_Mul or expr.is_Pow:
+    if expr.is_Mul or expr.is_Pow or _degree(expr) is not None:
         yield from _root_scales(expr, arguments)
         yield from _root_merges(expr, arguments)
     if expr.is_Mul:
@@ -53,7 +54,13 @@ def variants(expr: Expr, arguments: Arguments) -> Iterator[Expr]:
 
 
 def worth_folding(expr: Expr) -> bool:
-    return expr.has(log, exp, sin, cos) or any(not p.exp.is_Integer for p in expr.atoms(Pow))
+    roots = tuple(kind for kind in functions.kinds() if _degree_of(kind) is not None)
+    return expr.has(log, exp, sin, cos, *roots) or any(not p.exp.is_Integer for p in expr.atoms(Pow))
+
+
+def _degree_of(kind: type) -> float | None:
+    function = functions.of_kind(kind)
+    return None if function is None else function.degree
 
 
 def _number_of(expr: Expr) -> float | None:
@@ -142,12 +149,35 @@ def _phases(expr: Expr) -> Iterator[Expr]:
         yield expr.func(Add(rest, Float(constant - 2.0 * math.pi * turns)))
 
 
+def _degree(factor: Expr) -> float | None:
+    """r if scaling what is in it by a positive s multiplies the factor by s**r: of roots, and of powers of them."""
+    if not factor.is_Pow:
+        return _degree_of(factor.func)
+    if not factor.exp.is_Number:
+        return None
+    inner = _degree_of(factor.base.func)
+    if inner is None and factor.exp.is_Integer:
+        return None
+    return float(factor.exp) * (1.0 if inner is None else inner)
+
+
+def _with_inside(root: Expr, inside: Expr) -> Expr:
+    if not root.is_Pow:
+        return root.func(inside)
+    return Pow(inside if _degree_of(root.base.func) is None else root.base.func(inside), root.exp)
+
+
+def _inside(root: Expr) -> Expr:
+    base = root.base if root.is_Pow else root
+    return base if _degree_of(base.func) is None else base.args[0]
+
+
 def _root_parts(expr: Expr) -> tuple[float, list[Expr], list[Expr]]:
     """The number, the roots and the other factors of a product."""
     coefficient, rest = expr.as_coeff_Mul()
     value = _number_of(coefficient)
     factors = list(factors_of(rest))
-    roots = [f for f in factors if f.is_Pow and f.exp.is_Number and not f.exp.is_Integer]
+    roots = [f for f in factors if _degree(f) is not None]
     return (1.0 if value is None else value), roots, [f for f in factors if f not in roots]
 
 
@@ -155,15 +185,15 @@ def _root_scales(expr: Expr, arguments: Arguments) -> Iterator[Expr]:
     """c*u**r = c*s**(-r) * (s*u)**r; one s makes the number vanish."""
     coefficient, roots, others = _root_parts(expr)
     for root in roots:
-        r = float(root.exp)
-        scales = arguments.scales(root.base)
+        r = _degree(root) or 1.0  # a root has one
+        scales = arguments.scales(_inside(root))
         if abs(math.log(abs(coefficient)) / r) < 300.0 and abs(coefficient) != 1.0:
             scales = [abs(coefficient) ** (1.0 / r), *scales]
         for scale in scales:
             rest = coefficient * scale**-r
             kept = [other for other in roots if other != root]
-            inner = arguments.scaled(root.base, scale)
-            yield Mul(number(rest), Pow(inner, root.exp), *kept, *others)
+            inner = arguments.scaled(_inside(root), scale)
+            yield Mul(number(rest), _with_inside(root, inner), *kept, *others)
 
 
 def _root_merges(expr: Expr, arguments: Arguments) -> Iterator[Expr]:
@@ -171,7 +201,7 @@ def _root_merges(expr: Expr, arguments: Arguments) -> Iterator[Expr]:
     coefficient, roots, others = _root_parts(expr)
     for i, first in enumerate(roots):
         for second in roots[i + 1 :]:
-            if abs(first.exp) == abs(second.exp):
+            if first.is_Pow and second.is_Pow and abs(first.exp) == abs(second.exp):
                 sign = 1 if first.exp == second.exp else -1
                 inner = arguments.shortest_form(Mul(first.base, Pow(second.base, sign)))
                 kept = [root for root in roots if root not in (first, second)]

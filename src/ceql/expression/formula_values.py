@@ -3,58 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from sympy import (
-    Abs,
-    E,
-    Float,
-    Integer,
-    acos,
-    asin,
-    atan,
-    cos,
-    exp,
-    log,
-    pi,
-    sin,
-    tan,
-    tanh,
-)
-from sympy import sqrt as square_root
+import numpy as np
+from sympy import E, Float, Integer, pi
 
 from ceql.expression.errors import FormulaError
 from ceql.expression.parametrise import structural_exponent
 from ceql.expression.symbolic import Expr
 from ceql.expression.tokens import Token
+from ceql.operators.functions import ElementaryFunction
 
 LARGEST_EXPONENT = 64
 LARGEST_CONSTANT = 1e300
 
 
-@dataclass(frozen=True)
-class Function:
-    build: Callable[[Expr], Expr]
-    evaluate: Callable[[float], float]
-
-
-FUNCTIONS: dict[str, Function] = {
-    "sqrt": Function(square_root, math.sqrt),
-    "log": Function(log, math.log),
-    "exp": Function(exp, math.exp),
-    "sin": Function(sin, math.sin),
-    "cos": Function(cos, math.cos),
-    "tan": Function(tan, math.tan),
-    "tanh": Function(tanh, math.tanh),
-    "abs": Function(Abs, abs),
-    "Abs": Function(Abs, abs),
-    "asin": Function(asin, math.asin),
-    "acos": Function(acos, math.acos),
-    "atan": Function(atan, math.atan),
-    "square": Function(lambda u: u**2, lambda u: u * u),
-    "cube": Function(lambda u: u**3, lambda u: u * u * u),
-}
 NAMED_CONSTANTS: dict[str, tuple[Expr, float]] = {
     "pi": (pi, math.pi),
     "e": (E, math.e),
@@ -148,15 +111,12 @@ def _real_power(base: float, exponent: float, position: int) -> float:
     return result
 
 
-def apply(function: Function, argument: Value, token: Token) -> Value:
+def apply(function: ElementaryFunction, argument: Value, token: Token) -> Value:
     constant = None
     if argument.constant is not None:
-        try:
-            constant = function.evaluate(argument.constant)
-        except ValueError:
-            message = f"{token.text}({argument.constant:g}) is not a real number"
-            raise FormulaError(message, token.position) from None
-        except OverflowError:
-            constant = math.inf
+        if not function.domain.holds(argument.constant):
+            raise FormulaError(f"{token.text}({argument.constant:g}) is not a real number", token.position)
+        with np.errstate(all="ignore"):
+            constant = float(function.value(np.float64(argument.constant)))  # pyright: ignore[reportArgumentType]
         _require_reasonable(constant, token.position)
-    return Value(function.build(argument.expr), constant)
+    return Value(function.symbolic(argument.expr), constant)

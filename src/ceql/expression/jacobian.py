@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,23 +18,10 @@ from ceql.expression.compile import (
     integer_power,
 )
 from ceql.expression.symbolic import Expr
+from ceql.operators import functions
 
 # Derivative of one slot: constant index -> array.  Absent means zero, so most slots stay cheap.
 Tangent = dict[int, Array]
-
-SLOPES: dict[str, Callable[[Array, Array], Array]] = {
-    "log": lambda u, f: 1.0 / u,
-    "exp": lambda u, f: f,
-    "sin": lambda u, f: np.cos(u),
-    "cos": lambda u, f: -np.sin(u),
-    "tan": lambda u, f: 1.0 + f * f,
-    "tanh": lambda u, f: 1.0 - f * f,
-    "abs": lambda u, f: np.sign(u),
-    "arcsin": lambda u, f: 1.0 / np.sqrt(1.0 - u * u),
-    "arccos": lambda u, f: -1.0 / np.sqrt(1.0 - u * u),
-    "arctan": lambda u, f: 1.0 / (1.0 + u * u),
-    "sqrt": lambda u, f: 0.5 / f,
-}
 
 
 def _scaled(tangent: Tangent, factor: Array) -> Tangent:
@@ -92,7 +79,7 @@ def tangent_of(step: Instruction, values: list[Array], tangents: list[Tangent], 
         case "power":
             return _power_tangent(values, tangents, result)
         case _:
-            return _scaled(tangents[0], SLOPES[str(step.payload)](values[0], result))
+            return _scaled(tangents[0], functions.get(str(step.payload)).slope(values[0], result))
 
 
 @dataclass(frozen=True)

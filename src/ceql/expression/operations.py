@@ -12,8 +12,8 @@ from typing import Any
 
 from sympy import E, Mul, Pow, Rational, preorder_traversal
 
-from ceql.expression.compile import FUNCTIONS
 from ceql.expression.symbolic import Expr
+from ceql.operators import functions
 
 _POWERS: dict[Any, tuple[str, ...]] = {
     Rational(1): (),
@@ -32,9 +32,8 @@ def operations(node: Expr) -> tuple[str, ...]:
         return _of_power(node)
     if isinstance(node, Mul):
         return ("mul",) if _plain_factors(node) > 1 else ()
-    if node.func in FUNCTIONS:
-        return (FUNCTIONS[node.func],)
-    return ()
+    function = functions.of_kind(node.func)
+    return () if function is None else (function.name,)
 
 
 def _of_power(node: Pow) -> tuple[str, ...]:

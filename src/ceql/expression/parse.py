@@ -15,7 +15,6 @@ from sympy.core.parameters import distribute
 
 from ceql.expression.errors import FormulaError
 from ceql.expression.formula_values import (
-    FUNCTIONS,
     NAMED_CONSTANTS,
     Value,
     apply,
@@ -26,6 +25,7 @@ from ceql.expression.formula_values import (
 )
 from ceql.expression.symbolic import Expr
 from ceql.expression.tokens import Token, tokenise
+from ceql.operators import functions
 
 LONGEST_TEXT = 20_000
 DEEPEST_NESTING = 60
@@ -116,7 +116,7 @@ class _Parser:
         self._advance()
 
     def _named(self, token: Token) -> Value:
-        called = token.kind == "name" and self._sees("(") and token.text in FUNCTIONS
+        called = token.kind == "name" and self._sees("(") and token.text in functions.spellings()
         if called:
             return self._call(token)
         if token.text in self._symbols:
@@ -129,12 +129,12 @@ class _Parser:
         opening = self._advance()
         argument = self._sum()
         self._close(opening)
-        return apply(FUNCTIONS[token.text], argument, token)
+        return apply(functions.spellings()[token.text], argument, token)
 
     def _unknown(self, token: Token) -> str:
-        if token.kind == "name" and token.text in FUNCTIONS:
+        if token.kind == "name" and token.text in functions.spellings():
             return f"the function {token.text!r} needs an argument in parentheses"
-        known = [*self._symbols, *(FUNCTIONS if self._sees("(") else ()), "pi"]
+        known = [*self._symbols, *(functions.spellings() if self._sees("(") else ()), "pi"]
         nearest = get_close_matches(token.text, known, n=1, cutoff=0.4)
         remedy = f"did you mean {nearest[0]!r}?" if nearest else f"known names: {', '.join(known[:12])}"
         return f"unknown name {token.text!r}; {remedy}"

@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 
 from ceql.expression.compile import compile_numpy
 from ceql.expression.complexity import node_count
+from ceql.operators import functions
 
 Factor = tuple[str, sympy.Expr]  # what kind of singularity it is where the expression vanishes, and the expression
 
@@ -83,15 +84,12 @@ def _looked_at(factors: Iterable[Factor]) -> tuple[list[Factor], list[Factor]]:
 
 
 def _singular_factors(expression: sympy.Expr) -> Iterator[Factor]:
-    for part in expression.atoms(sympy.Pow, sympy.log, sympy.tan):
-        if isinstance(part, sympy.tan):
-            if part.args[0].free_symbols:
-                yield "pole", sympy.cos(part.args[0])
-            continue
-        if isinstance(part, sympy.log):
-            if part.args[0].free_symbols:
-                yield "log singularity", part.args[0]
-            continue
+    for part in expression.atoms(*functions.kinds()):
+        function = functions.of_kind(part.func)
+        if function is not None and function.singular is not None and part.args[0].free_symbols:
+            kind, vanishing = function.singular
+            yield kind, vanishing(part.args[0])
+    for part in expression.atoms(sympy.Pow):
         base, exponent = part.as_base_exp()
         if exponent.is_number and exponent.is_negative:
             for factor in sympy.Mul.make_args(base):

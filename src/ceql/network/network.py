@@ -149,7 +149,7 @@ class Network:
     @cached_property
     def is_frequency(self) -> np.ndarray:
         """Per parameter, whether it is the real weight of an input inside a sine or a cosine."""
-        oscillates = [s.unit != OUTPUT and self.units[s.unit].name in ("sin", "cos") for s in self.sums]
+        oscillates = [s.unit != OUTPUT and self.units[s.unit].oscillates for s in self.sums]
         of_edge = np.array(oscillates)[self.edge_sum] & (self.edge_source != self.one)
         return np.concatenate([of_edge, np.zeros(self.n_params - self.n_edges, bool)])
 

@@ -10,6 +10,7 @@ import numpy as np
 import sympy
 
 from ceql.engine.tape import TapeBuilder
+from ceql.operators.domain import REALS, Domain
 
 
 class Argument(Enum):
@@ -39,8 +40,10 @@ class Operator:
     symbolic: Callable[..., sympy.Expr]
     record: Callable[..., int]
     complexity: int = 1
-    positive_argument: bool = False  # its first argument must be positive where the formula is used
+    domain: Domain = REALS  # of its first argument, where the formula is used
     zero_at_zero: bool = True  # an empty argument makes the value zero, so the unit can go without a change
+    oscillates: bool = False  # a weight of its argument is a frequency
+    imaginary_part: str | None = None  # the core's operator for the imaginary part of its complex value
     definition: tuple[tuple[sympy.Symbol, ...], sympy.Expr] | None = None  # of a user's own: arguments and formula
 
     def __str__(self) -> str:

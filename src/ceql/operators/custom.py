@@ -10,17 +10,10 @@ import sympy
 
 from ceql.engine.tape import TapeBuilder
 from ceql.errors import InputError
-from ceql.operators import library
+from ceql.operators import functions, library
 from ceql.operators.base import Argument, ArgumentSlots, Operator
+from ceql.operators.recording import unsupported, write_formula
 
-_UNARY = {
-    sympy.log: "log",
-    sympy.exp: "exp",
-    sympy.sin: "sin",
-    sympy.cos: "cos",
-    sympy.tanh: "tanh",
-    sympy.Abs: "abs",
-}
 _PROBES = np.array([-2.3, -1.1, -0.4, 0.3, 0.9, 1.7, 2.6])
 
 
@@ -43,7 +36,7 @@ def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, form
     kinds = (Argument.REAL,) * len(symbols)
 
     def record(tape: TapeBuilder, *slots: ArgumentSlots, kinds: tuple[Argument, ...]) -> int:
-        return _record(tape, formula, {s: slot[0] for s, slot in zip(symbols, slots, strict=True)}, {})
+        return write_formula(tape, formula, {s: slot[0] for s, slot in zip(symbols, slots, strict=True)})
 
     def real(*values: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -125,64 +118,9 @@ def _evaluate(formula: Any, values: dict[Any, np.ndarray]) -> Any:
             return np.prod(np.broadcast_arrays(*parts), axis=0)
         if formula.is_Pow:
             return np.power(parts[0], parts[1])
-        if formula.func in _UNARY:
-            return library.get(_UNARY[formula.func]).real(parts[0])
-        if formula.func is sympy.sign:
+        if formula.func is sympy.sign:  # the derivative of a size
             return np.sign(parts[0])
-    raise _unsupported(formula)
-
-
-def _unsupported(formula: sympy.Basic) -> InputError:
-    known = ", ".join(sorted(_UNARY.values()))
-    return InputError(
-        f"{formula.func.__name__} cannot be compiled. Use +, -, *, /, powers with constant exponents, {known}."
-    )
-
-
-def _record(tape: TapeBuilder, formula: sympy.Expr, slots: dict[Any, int], seen: dict[sympy.Basic, int]) -> int:
-    """Writes the formula's nodes in order and returns the slot of its value; equal parts are written once."""
-    if formula in slots:
-        return slots[formula]
-    if formula not in seen:
-        seen[formula] = _record_new(tape, formula, slots, seen)
-    return seen[formula]
-
-
-def _record_new(tape, formula, slots, seen) -> int:
-    def inner(part: sympy.Expr) -> int:
-        return _record(tape, part, slots, seen)
-
-    if formula.is_number:
-        return tape.linear([(tape.one, -1, float(formula))])
-    if formula.is_Add:
-        terms = [term.as_coeff_Mul() for term in formula.args]
-        return tape.linear(
-            [(tape.one if rest == 1 else inner(rest), -1, float(coefficient)) for coefficient, rest in terms]
-        )
-    if formula.is_Mul:
-        coefficient, rest = formula.as_coeff_Mul()
-        if coefficient != 1:
-            return tape.linear([(inner(rest), -1, float(coefficient))])
-        slot = inner(formula.args[0])
-        for factor in formula.args[1:]:
-            slot = tape.operator("mul", slot, inner(factor))
-        return slot
-    if formula.is_Pow:
-        return _record_power(tape, inner(formula.base), formula.exp)
-    if formula.func in _UNARY:
-        name = _UNARY[formula.func]
-        takes_imaginary = Argument.COMPLEX in library.get(name).arguments
-        return tape.operator(name, inner(formula.args[0]), *((None,) if takes_imaginary else ()))
-    raise _unsupported(formula)
-
-
-def _record_power(tape: TapeBuilder, base: int, exponent: sympy.Expr) -> int:
-    if not exponent.is_number:
-        raise InputError("Powers in an operator need a constant exponent; write exp(y*log(x)) otherwise.")
-    if exponent == 2 or exponent == 3:
-        return tape.operator("square" if exponent == 2 else "cube", base)
-    if exponent == -1:
-        return tape.operator("div", tape.one, base, None)
-    if exponent == sympy.Rational(1, 2):
-        return tape.operator("sqrt", base, None)
-    return tape.operator("pow", base, None, tape.linear([(tape.one, -1, float(exponent))]))
+        function = functions.of_kind(formula.func)
+        if function is not None:
+            return function.value(parts[0])
+    raise unsupported(formula)

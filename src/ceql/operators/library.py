@@ -1,14 +1,22 @@
-"""The operators there are. Poles, logarithms, roots and oscillations have complex surrogates (docs/how-it-works.md)."""
+"""The operators there are: those of structure, the elementary functions, and the user's own.
+
+Poles, logarithms, roots and oscillations have complex surrogates (docs/how-it-works.md).
+"""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from ceql.engine.tape import TapeBuilder
 from ceql.errors import unknown_name
+from ceql.operators import functions
 from ceql.operators.base import Argument, ArgumentSlots, Operator, recorded
+from ceql.operators.domain import Domain
+from ceql.operators.functions import ElementaryFunction
+from ceql.operators.recording import write_function
 
 R, C, K = Argument.REAL, Argument.COMPLEX, Argument.CONSTANT
 
@@ -31,64 +39,70 @@ def _quiet(function):
     return wrapped
 
 
-def _damping(z: NDArray[np.complex128]) -> np.ndarray:
-    return np.exp(-(z.imag**2) / 2)
+def _operator(name, arguments, surrogate, real, symbolic, *, record=None, **traits) -> Operator:
+    return Operator(name, arguments, _quiet(surrogate), _quiet(real), symbolic, record or recorded(name), **traits)
 
 
-def _real_power(x: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return np.power(x, p)
+_OF_STRUCTURE = {
+    operator.name: operator
+    for operator in (
+        _operator("id", (R,), lambda z: z.real, lambda x: x, lambda x: x, record=_pass_through, complexity=0),
+        _operator("const", (), lambda: np.ones(()), lambda: np.ones(()), lambda: sympy.Integer(1), record=_one),
+        _operator("mul", (R, R), lambda z, w: z.real * w.real, np.multiply, lambda x, y: x * y),
+        _operator("div", (R, C), lambda z, w: (z.real / w).real, np.divide, lambda x, y: x / y),
+        _operator(
+            "pow",
+            (C, K),
+            lambda z, p: np.exp(p.real * np.log(z)).real,
+            np.power,
+            lambda x, p: x**p,
+            domain=Domain(lower=0.0),
+        ),
+    )
+}
+_of_users: dict[str, Operator] = {}
 
 
-def _operator(name, arguments, surrogate, real, symbolic, *, opcode=None, record=None, **traits) -> Operator:
-    if record is None:
-        record = recorded(opcode or name)
-    return Operator(name, arguments, _quiet(surrogate), _quiet(real), symbolic, record, **traits)
+@cache
+def _of_function(function: ElementaryFunction) -> Operator:
+    def record(tape: TapeBuilder, argument: ArgumentSlots, kinds: tuple[Argument, ...]) -> int:
+        return write_function(tape, function, *argument)
 
-
-_BUILT_IN = (
-    _operator("id", (R,), lambda z: z.real, lambda x: x, lambda x: x, record=_pass_through, complexity=0),
-    _operator("const", (), lambda: np.ones(()), lambda: np.ones(()), lambda: sympy.Integer(1), record=_one),
-    _operator("square", (R,), lambda z: z.real**2, np.square, lambda x: x**2),
-    _operator("cube", (R,), lambda z: z.real**3, lambda x: x**3, lambda x: x**3),
-    _operator("mul", (R, R), lambda z, w: z.real * w.real, np.multiply, lambda x, y: x * y),
-    _operator("div", (R, C), lambda z, w: (z.real / w).real, np.divide, lambda x, y: x / y),
-    _operator("log", (C,), lambda z: np.log(z).real, np.log, sympy.log, positive_argument=True),
-    _operator("sqrt", (C,), lambda z: np.sqrt(z).real, np.sqrt, sympy.sqrt, positive_argument=True),
-    _operator("exp", (R,), lambda z: np.exp(z.real), np.exp, sympy.exp, zero_at_zero=False),
-    _operator("sin", (C,), lambda z: np.sin(z.real) * _damping(z), np.sin, sympy.sin),
-    _operator("cos", (C,), lambda z: np.cos(z.real) * _damping(z), np.cos, sympy.cos, zero_at_zero=False),
-    _operator("tanh", (R,), lambda z: np.tanh(z.real), np.tanh, sympy.tanh),
-    _operator("abs", (R,), lambda z: np.abs(z.real), np.abs, sympy.Abs),
-    _operator(
-        "pow",
-        (C, K),
-        lambda z, p: np.exp(p.real * np.log(z)).real,
-        _real_power,
-        lambda x, p: x**p,
-        positive_argument=True,
-    ),
-)
-
-_operators: dict[str, Operator] = {operator.name: operator for operator in _BUILT_IN}
+    surrogate = function.surrogate or (lambda z: function.value(z.real))
+    with np.errstate(all="ignore"):
+        at_zero = float(surrogate(np.zeros(1, complex))[0])
+    return _operator(
+        function.name,
+        (R if function.surrogate is None else C,),
+        surrogate,
+        function.value,
+        function.symbolic,
+        record=record,
+        domain=function.domain,
+        zero_at_zero=at_zero == 0.0 or not np.isfinite(at_zero),
+        oscillates=function.oscillates,
+        imaginary_part=function.imaginary_part,
+    )
 
 
 def names() -> tuple[str, ...]:
     """Every operator that can be named, built-in ones first."""
-    return tuple(_operators)
+    return (*_OF_STRUCTURE, *functions.names(), *_of_users)
 
 
 def get(name: str) -> Operator:
     """The operator of that name; an error with the nearest name otherwise."""
-    try:
-        return _operators[name]
-    except (KeyError, TypeError):
-        raise unknown_name("operator", name, _operators) from None
+    if name not in names():
+        raise unknown_name("operator", name, names())
+    if name in functions.names():
+        return _of_function(functions.get(name))
+    return _OF_STRUCTURE.get(name) or _of_users[name]
 
 
 def add(operator: Operator) -> None:
     """Makes a checked operator known under its name (see ``ceql.operators.register``)."""
-    _operators[operator.name] = operator
+    _of_users[operator.name] = operator
 
 
 def is_built_in(name: str) -> bool:
-    return any(operator.name == name for operator in _BUILT_IN)
+    return name in _OF_STRUCTURE or name in functions.names()

@@ -14,13 +14,14 @@ import sympy
 from ceql.engine.record import embed
 from ceql.engine.tape import Tape, TapeBuilder
 from ceql.errors import InputError
+from ceql.operators import functions
+from ceql.operators.functions import ElementaryFunction
+from ceql.operators.recording import penalise_outside, write_function
 from ceql.templates.reading import symbol
 
 if TYPE_CHECKING:
     from ceql.templates.assembly import Assembly, Block, Number
 
-_PLAIN = {sympy.exp: "exp", sympy.tanh: "tanh", sympy.Abs: "abs"}
-_SMOOTHED = {sympy.log: "log", sympy.sin: "sin", sympy.cos: "cos"}
 _WHOLE = -1
 _ALWAYS = -1  # in place of a parameter: a fixed coefficient
 
@@ -192,18 +193,19 @@ class _Scope:
         return self.tape.operator("pow", argument, self.recorder.smoothing(base), self.slot(exponent))
 
     def _sqrt(self, base: Any) -> int:
-        argument = self.slot(base)
-        self.tape.penalise(self.tape.operator("shortfall", argument))
-        return self.tape.operator("sqrt", argument, self.recorder.smoothing(base))
+        return self._elementary(functions.get("sqrt"), base)
 
     def _call(self, expression: Any) -> int:
         argument = expression.exp if expression.is_Pow else expression.args[0]
         kind = sympy.exp if expression.is_Pow else expression.func
-        if kind in _PLAIN:
-            return self.tape.operator(_PLAIN[kind], self.slot(argument))
-        if kind in _SMOOTHED:
-            if kind is sympy.log:
-                self.tape.penalise(self.tape.operator("shortfall", self.slot(argument)))
-            return self.tape.operator(_SMOOTHED[kind], self.slot(argument), self.recorder.smoothing(argument))
-        known = ", ".join(sorted(f.__name__ for f in (*_PLAIN, *_SMOOTHED)))
-        raise InputError(f"A template cannot contain {kind.__name__}. Use +, -, *, /, powers, sqrt, {known}.")
+        function = functions.of_kind(kind)
+        if function is None:
+            known = ", ".join(sorted(functions.names()))
+            raise InputError(f"A template cannot contain {kind.__name__}. Use +, -, *, /, powers, {known}.")
+        return self._elementary(function, argument)
+
+    def _elementary(self, function: ElementaryFunction, argument: Any) -> int:
+        slot = self.slot(argument)
+        penalise_outside(self.tape, function.domain, slot)
+        smoothing = None if function.surrogate is None else self.recorder.smoothing(argument)
+        return write_function(self.tape, function, slot, smoothing)
