@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ceql import _core
 from ceql.engine import fit
 from ceql.engine.tape import OPCODES, Tape, TapeBuilder
 
@@ -131,6 +132,41 @@ def test_arrays_that_do_not_fit_are_refused(which):
     call, complaint = CALLS[which]
     with pytest.raises(ValueError, match=complaint):
         call(tape_of())
+
+
+def misaligned(plain: np.ndarray) -> np.ndarray:
+    """The same numbers, beginning one byte past where a number may begin."""
+    moved = np.empty(plain.nbytes + 1, np.uint8)[1:].view(plain.dtype).reshape(plain.shape)
+    moved[...] = plain
+    return moved
+
+
+def in_other_byte_order(plain: np.ndarray) -> np.ndarray:
+    return plain.astype(plain.dtype.newbyteorder())
+
+
+@pytest.mark.parametrize("layout", [misaligned, in_other_byte_order])
+def test_the_core_refuses_arrays_that_it_would_misread(layout):
+    x, y = np.arange(6.0).reshape(3, 2), np.arange(3.0)
+    for arrays in [(layout(x), y, y), (x, layout(y), y), (x, y, layout(y))]:
+        with pytest.raises(TypeError, match="incompatible"):
+            _core.Data(*arrays, single_precision=False)
+
+
+@pytest.mark.parametrize("layout", [misaligned, in_other_byte_order, np.asfortranarray, lambda a: a[::-1].copy()[::-1]])
+def test_the_engine_takes_arrays_in_any_layout(layout):
+    x, y, params = np.arange(1.0, 4.0)[:, None], np.arange(3.0), np.array([[3.0, 1.0]])
+    plain, other = fit.Samples.of(x, y), fit.Samples.of(layout(x), layout(y), layout(np.ones(3)))
+    expected = fit.levenberg(tape_of(), plain, params, None, LEVENBERG, fit.Penalties(np.ones(2)))
+    result = fit.levenberg(tape_of(), other, layout(params), None, LEVENBERG, fit.Penalties(layout(np.ones(2))))
+    assert np.array_equal(result.params, expected.params)
+
+
+def test_a_tape_without_nodes_gives_its_input():
+    empty = {"nodes": np.zeros((0, 4)), "edges": np.zeros((0, 2)), "coefficients": [], "output": 0}
+    nothing = {"n_params": 0, "partner": [], "lower": [], "upper": []}
+    samples = fit.Samples.of(np.array([[2.0]]), np.zeros(1))
+    assert fit.values(tape_of(**empty, **nothing), samples, np.zeros((1, 0)))[0, 0] == 2.0
 
 
 small = st.integers(-2, 9)
