@@ -103,11 +103,11 @@ class Handed:
 # ---- tapes ----------------------------------------------------------------------------------------------------------
 
 
-def sound_node(rng: np.random.Generator, opcodes: dict[str, int], slot: int, n_edges: int) -> list[int]:
+def sound_node(rng: np.random.Generator, opcodes: dict[str, int], slot: int, free: int) -> list[int]:
+    """Its terms, if it is a sum, are those from the first free edge on."""
     name = str(rng.choice(sorted(opcodes)))
-    if name == "linear":
-        first = int(rng.integers(0, n_edges + 1))
-        return [opcodes[name], first, int(rng.integers(0, n_edges - first + 1)), -1]
+    if name == "linear" or rng.random() < 0.3:
+        return [opcodes["linear"], free, int(rng.integers(0, 5)), -1]
     arguments = [int(rng.integers(0, slot)) for _ in range(ARGUMENTS.get(name, 1))]
     return [opcodes[name], *arguments, *[-1] * (3 - len(arguments))]
 
@@ -121,9 +121,12 @@ def spoilt(rng: np.random.Generator, whole: np.ndarray) -> np.ndarray:
 
 def tape_of(core: ModuleType, rng: np.random.Generator, n_inputs: int, n_params: int) -> Any:
     handed = Handed(rng)
-    n_nodes, n_edges = int(rng.integers(0, MOST_NODES)), int(rng.integers(0, MOST_NODES))
+    n_nodes, n_edges = int(rng.integers(0, MOST_NODES)), 0
     first = n_inputs + 1
-    nodes = [sound_node(rng, core.OPCODES, first + k, n_edges) for k in range(n_nodes)]
+    nodes: list[list[int]] = []
+    for k in range(n_nodes):
+        nodes.append(sound_node(rng, core.OPCODES, first + k, n_edges))
+        n_edges += nodes[-1][2] if nodes[-1][0] == core.OPCODES["linear"] else 0
     # every edge may be read by the first node, so that its source has to lie before that one
     edges = np.column_stack([rng.integers(0, first, n_edges), rng.integers(-1, n_params, n_edges)])
     whole = {
@@ -232,6 +235,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first call")
     parser.add_argument("--note", type=Path, help="file that holds the number of the call under way")
     arguments = parser.parse_args()
+    np.seterr(all="ignore")  # NaN turned into integers is part of the game
     core = loaded(arguments.extension)
     taken = 0
     for number in range(arguments.first, arguments.first + arguments.calls):
