@@ -115,7 +115,7 @@ def sound_node(rng: np.random.Generator, opcodes: dict[str, int], slot: int, fre
 def spoilt(rng: np.random.Generator, whole: np.ndarray) -> np.ndarray:
     """With one entry that may be anything."""
     if whole.size:
-        whole.flat[rng.integers(whole.size)] = rng.choice([INT32.min, INT32.max, -2, -1, 0, 9, rng.integers(99)])
+        whole.flat[rng.integers(whole.size)] = rng.choice([INT32.min, INT32.max, -2, -1, 0, 9, int(rng.integers(99))])
     return whole
 
 

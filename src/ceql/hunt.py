@@ -14,7 +14,7 @@ from ceql import search as searching
 from ceql.aims import Aim
 from ceql.closed_form import fraction, images, product, proposals, sparse_sum
 from ceql.constraints import NONE, Constraints
-from ceql.contenders import Contenders, ContendersState
+from ceql.contenders import Contenders, ContendersState, criterion_of
 from ceql.data import Dataset, Scaling
 from ceql.dispatch import Workers
 from ceql.engine import fit
@@ -308,6 +308,20 @@ class Hunt:
 
     def _rank(self, formula: Formula) -> tuple[bool, float]:
         return formula.complexity > self._limit, criterion(formula, len(self.data.y))
+
+    def at_once(self, deadline: float) -> Iterator[list[Formula]]:
+        """The most promising fits as they stand, nothing reduced or finished, for those who cannot wait: one however
+        late it is, and more until the deadline. Yields what there is as it grows."""
+        rows = len(self.plain.y)
+        states = [*self.contenders.ranked()[:_CONTENDERS], *self._best_per_size()]
+        states.sort(key=lambda state: float(criterion_of(np.array(state.misfit), state.edges, rows)))
+        drawn: list[Formula] = []
+        for state in _distinct(states):
+            if (formula := self._formula(state, sketch)) is not None:
+                drawn = [*drawn, formula]
+                yield drawn
+            if drawn and time.monotonic() > deadline:
+                break
 
     def outline(self) -> list[Formula]:
         """A few approximate formulas, quickly, to stand beside an exact one."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -66,6 +67,19 @@ def discover(
     else:
         found = _trained(data, settings, report, begin)
     formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
+    try:
+        concluded = _concluded(formulas, found, data, settings, loss)
+    except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed
+        few = pareto_front(formulas, len(data.y))
+        concluded = replace(_concluded(few, found, data, settings, loss), outcome=Outcome.INTERRUPTED)
+    return replace(concluded, seconds=time.perf_counter() - begin)
+
+
+def _concluded(
+    formulas: Sequence[Formula], found: Found, data: Dataset, settings: Settings, loss: Loss | None
+) -> Discovery:
+    """The front of these formulas, the one that is reported, and its poles."""
+    constraints = settings.constraints
     if loss is not None and found.outcome is not Outcome.CONSTANT:
         formulas = judged(formulas, data, loss, constraints)
     front = pareto_front(formulas, len(data.y))
@@ -76,15 +90,9 @@ def discover(
         outcome = Outcome.NOT_ALLOWED
     if outcome is Outcome.EXACT and not _fits_exactly(best, data, loss):
         outcome = Outcome.TOO_COMPLEX
+    rows = found.rows_searched or len(data.y)
     return Discovery(
-        tuple(front),
-        chosen,
-        poles_of(best, data),
-        outcome,
-        time.perf_counter() - begin,
-        found.starts,
-        found.imaginary_residue,
-        found.rows_searched or len(data.y),
+        tuple(front), chosen, poles_of(best, data), outcome, 0.0, found.starts, found.imaginary_residue, rows
     )
 
 

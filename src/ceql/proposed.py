@@ -63,6 +63,19 @@ class Proposed:
 
         Yields what there is again and again as it grows; the last is all.
         """
+        formulas: list[Formula] = []
+        for sketched in self.sketched(deadline):
+            formulas = sketched
+            yield formulas
+        for k, formula in enumerate(formulas[:_POLISHED]):
+            if k and time.monotonic() > deadline:
+                break
+            finished = polish(formula.expression, self._data, self._symbols, self._constraints)
+            formulas = [*formulas, *([] if finished is None else [finished])]
+            yield formulas
+
+    def sketched(self, deadline: float) -> Iterator[list[Formula]]:
+        """The best of them, fitted to y: one however late it is. Yields what there is as it grows, best first."""
         ranked = sorted(self._ranked.values(), key=lambda pair: pair[0])[:_SKETCHED]
         formulas: list[Formula] = []
         for _, raw in ranked:
@@ -71,12 +84,6 @@ class Proposed:
             yield formulas
             if time.monotonic() > deadline:
                 break
-        for k, formula in enumerate(formulas[:_POLISHED]):
-            if k and time.monotonic() > deadline:
-                break
-            finished = polish(formula.expression, self._data, self._symbols, self._constraints)
-            formulas = [*formulas, *([] if finished is None else [finished])]
-            yield formulas
 
     @cached_property
     def _neighbours(self) -> np.ndarray:

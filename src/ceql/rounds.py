@@ -28,6 +28,7 @@ from ceql.templates.assembly import Assembly
 from ceql.turns import Turns
 
 _ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so many rounds more for an approximation
+_AFTER_INTERRUPT = 0.4  # seconds after Ctrl-C in which another formula may be begun
 # Aims that are looked at for a closed form, fewer of them where the data look noisy; to look at one takes about 0.2 s.
 _SHORTCUTS, _SHORTCUTS_IN_NOISE, _SHORTCUTS_A_ROUND = 24, 12, 4
 _ROUNDS_EXPLAINED = 2  # a formula that needed no search leaves only noise: so many rounds more for a better one
@@ -90,12 +91,14 @@ class Rounds:
             outcome = Outcome.WORKERS_LOST
         if self._exact:
             return self._found(self._exact + _quick_outline(self._main), Outcome.EXACT, np.inf)
+        if outcome is Outcome.INTERRUPTED:
+            self._keeper.write()  # a second Ctrl-C may come
+            return self._interrupted()
         stands_until = _stands_until(outcome, self._settings)
         if stands_until < np.inf:
-            self._keeper.write()  # a second Ctrl-C may come while the front is drawn
+            self._keeper.write()  # a Ctrl-C may come while the front is drawn
         if self._turns.spares:
-            outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
-            return self._found(self._turns.spares + _quick_outline(self._main), outcome, stands_until)
+            return self._found(self._turns.spares + _quick_outline(self._main), Outcome.EXACT, stands_until)
         if self._beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME, Outcome.OUT_OF_STARTS):
             outcome = Outcome.TOO_COMPLEX
         return self._drawn(outcome, stands_until)
@@ -181,19 +184,40 @@ class Rounds:
     def _drawn(self, outcome: Outcome, stands_until: float) -> Found:
         left = self._settings.time_limit - self._seconds
         deadline = time.monotonic() + left
-        soon = time.monotonic() + (0.0 if outcome is Outcome.INTERRUPTED else left / 2)
-        proposed, are_all = _as_it_grows(partial(self._proposals, soon))
+        proposed, are_all = _as_it_grows(partial(self._proposals, time.monotonic() + left / 2))
         rival = min((criterion(formula, len(self._data.y)) for formula in proposed), default=np.inf)
-        front, is_whole = _drawn(self._turns.mains, deadline, rival)
-        formulas = front + proposed
-        if are_all and is_whole and self._settings.template is None:
-            relatives, is_whole = _as_it_grows(
+        front: list[Formula] = []
+        for hunt in self._turns.mains:
+            if are_all:
+                drawn, are_all = _as_it_grows(partial(hunt.front, deadline, rival))
+                front += drawn
+        relatives: list[Formula] = []
+        if are_all and self._settings.template is None:
+            formulas = front + proposed
+            relatives, are_all = _as_it_grows(
                 partial(plainer, formulas, self._data, self._settings.constraints, deadline)
             )
-            formulas += relatives
-        if not (are_all and is_whole):
-            outcome, stands_until = Outcome.INTERRUPTED, 0.0
-        return self._found(formulas, outcome, stands_until)
+        if not are_all:
+            return self._interrupted(front, proposed, relatives)
+        return self._found(front + proposed + relatives, outcome, stands_until)
+
+    def _interrupted(
+        self, front: Sequence[Formula] = (), proposed: Sequence[Formula] = (), relatives: Sequence[Formula] = ()
+    ) -> Found:
+        """What there is when Ctrl-C comes, beside what is drawn by then: whoever presses it does not want to wait.
+
+        A second one ends this as well, and leaves what is there.
+        """
+        late = time.monotonic() + _AFTER_INTERRUPT
+        kept = [*self._turns.spares, *front, *proposed, *relatives]
+        missing = [] if front else [partial(self._main.at_once, late)]
+        missing += [] if proposed else [partial(self._proposed.sketched, late)]
+        for growing in missing:
+            more, are_all = _as_it_grows(growing)
+            kept += more
+            if not are_all or time.monotonic() > late:
+                break
+        return self._found(kept, Outcome.INTERRUPTED, 0.0)
 
     def _proposals(self, deadline: float) -> Iterator[list[Formula]]:
         """Formulas for noisy data that need no search. Where rows are few, also small ones that other aims led to."""
@@ -228,24 +252,12 @@ def _stands_until(ended_by: Outcome, settings: Settings) -> float:
     """The time limit up to which the search would end so again."""
     if ended_by is Outcome.OUT_OF_TIME:
         return settings.time_limit
-    return 0.0 if ended_by in (Outcome.INTERRUPTED, Outcome.WORKERS_LOST) else np.inf
+    return 0.0 if ended_by is Outcome.WORKERS_LOST else np.inf
 
 
 def _share_of_rows(hunt: Hunt, data: Dataset) -> str:
     seen, there = len(hunt.samples.y), len(data.y)
     return f"{seen:,} of {there:,} rows" if seen < there else ""
-
-
-def _drawn(hunts: list[Hunt], deadline: float, rival: float) -> tuple[list[Formula], bool]:
-    """The formulas of the hunts, and whether these are all: Ctrl-C ends the drawing and keeps those it has, or a quick
-    outline where there are none; once more, and not even that."""
-    fronts: list[list[Formula]] = []
-    for hunt in hunts:
-        front, is_whole = _as_it_grows(partial(hunt.front, deadline, rival))
-        fronts.append(front)
-        if not is_whole:
-            return [formula for front in fronts for formula in front] or _quick_outline(hunts[0]), False
-    return [formula for front in fronts for formula in front], True
 
 
 def _as_it_grows(growing: Callable[[], Iterator[list[Formula]]]) -> tuple[list[Formula], bool]:
