@@ -14,7 +14,7 @@ BUILD_INPUTS := pyproject.toml constraints.txt CMakeLists.txt tools/build_backen
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format typecheck unit docs bench-speed clean
+.PHONY: help demo test lint format typecheck unit sanitise docs bench-speed clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ typecheck: $(VENV)/.installed-dev ## static types
 
 unit: $(VENV)/.installed-dev ## the tests alone
 	@$(BIN)/pytest -q -n 2 --dist worksteal
+
+sanitise: $(VENV)/.installed-dev ## random calls into a core built with sanitisers
+	@$(BIN)/python tools/sanitised_fuzz.py
 
 docs: $(VENV)/.installed-dev ## the site, into build/site; warnings are errors
 	@# not -q: mkdocs would then overlook its own warnings

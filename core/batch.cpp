@@ -219,11 +219,16 @@ std::string complaint_about(const TapeView &tape) {
     for (int32_t k = 0; tape.partner && k < tape.n_params; ++k)
         if (tape.partner[k] < -1 || tape.partner[k] >= tape.n_params || tape.partner[k] == k)
             return "parameter " + std::to_string(k) + " has an impossible partner";
+    int64_t terms = 0;
     for (int32_t k = 0; k < tape.n_nodes; ++k) {
         const std::string complaint = complaint_about_node(tape, k);
         if (!complaint.empty())
             return complaint;
+        terms += tape.nodes[k].op == LINEAR ? tape.nodes[k].b : 0;
     }
+    // A compact program has room for every edge once.
+    if (terms > tape.n_edges)
+        return "sums share edges: each edge belongs to one sum";
     return "";
 }
 

@@ -5,12 +5,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
 
+#include "arrays.hpp"
 #include "batch.hpp"
 
 namespace nb = nanobind;
@@ -18,7 +20,6 @@ using namespace ceql;
 
 namespace {
 
-template <class T, size_t D> using Array = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
 using OutVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using OutMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
@@ -29,6 +30,14 @@ void require(bool condition, const char *complaint) {
 
 template <class T, class A> std::vector<T> copied(const A &array) {
     return std::vector<T>(array.data(), array.data() + array.size());
+}
+
+// Rows of integers as records; memcpy may not be given the null pointer of an empty array.
+template <class Record> std::vector<Record> records(const Array<int32_t, 2> &rows) {
+    std::vector<Record> all(rows.shape(0));
+    if (!all.empty())
+        std::memcpy(all.data(), rows.data(), all.size() * sizeof(Record));
+    return all;
 }
 
 // ---- what Python hands in
@@ -50,10 +59,8 @@ public:
         require(nodes.shape(0) < (1u << 24) && edges.shape(0) < (1u << 28) && p < (1u << 24) &&
                     n_inputs < (1 << 24),
                 "the tape is too large");
-        nodes_.resize(nodes.shape(0));
-        edges_.resize(edges.shape(0));
-        std::memcpy(nodes_.data(), nodes.data(), nodes_.size() * sizeof(Node));
-        std::memcpy(edges_.data(), edges.data(), edges_.size() * sizeof(Edge));
+        nodes_ = records<Node>(nodes);
+        edges_ = records<Edge>(edges);
         for (size_t k = 0; k < p; ++k)
             require(lower_[k] <= upper_[k], "a lower bound lies above its upper bound");
         for (double c : coefficients_)
@@ -275,11 +282,11 @@ nb::dict adam(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks
     if (moments) {
         require(moments->shape(0) == size_t(batch.count) && moments->shape(1) == width,
                 "moments have the wrong shape");
-        std::memcpy(new_moments.data(), moments->data(), moments->size() * sizeof(double));
+        std::copy_n(moments->data(), moments->size(), new_moments.data());
     }
     if (state) {
         require(state->shape(0) == size_t(batch.count) && state->shape(1) == 4, "state has the wrong shape");
-        std::memcpy(new_state.data(), state->data(), state->size() * sizeof(double));
+        std::copy_n(state->data(), state->size(), new_state.data());
     }
     for (int64_t k = 0; k < batch.count; ++k) {
         batch.starts[k].moments = new_moments.data() + k * width;

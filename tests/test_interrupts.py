@@ -9,10 +9,13 @@ import threading
 
 import numpy as np
 import pytest
+import threadpoolctl
 
-from ceql import Dataset, Settings, cli, discover, pipeline
+from ceql import CEQLRegressor, CeqlWarning, Dataset, Settings, cli, discover, pipeline
 from ceql.discovery import Outcome
 from ceql.hunt import Hunt
+from ceql.one_thread import one_thread
+from ceql.proposed import Proposed
 
 
 @pytest.fixture
@@ -53,11 +56,67 @@ def test_an_interrupt_before_anything_is_drawn_leaves_an_outline(noisy, monkeypa
 
 
 def test_and_once_more_leaves_the_constant(noisy, monkeypatch):
-    monkeypatch.setattr(Hunt, "front", interrupted)
-    monkeypatch.setattr(Hunt, "outline", interrupted)
+    monkeypatch.setattr(Proposed, "drawn", interrupted)
+    monkeypatch.setattr(Hunt, "at_once", interrupted)
     discovery = searched(noisy)
     assert discovery.outcome is Outcome.INTERRUPTED
     assert [formula.complexity for formula in discovery.front] == [1]
+
+
+def never(*_):
+    pytest.fail("a step that takes long was begun after Ctrl-C")
+
+
+def test_ctrl_c_ends_the_search_without_a_long_drawing(noisy, monkeypatch):
+    for long, step in ((Hunt, "front"), (Proposed, "drawn")):
+        monkeypatch.setattr(long, step, never)
+    discovery = discover(noisy, Settings(operators=("mul",), max_starts=10**9), progress=interrupted)
+    assert discovery.outcome is Outcome.INTERRUPTED
+    assert len(discovery.front) >= 2
+
+
+def test_ctrl_c_while_proposals_are_drawn_begins_no_front(noisy, monkeypatch):
+    monkeypatch.setattr(Proposed, "drawn", interrupted)
+    monkeypatch.setattr(Hunt, "front", never)
+    discovery = searched(noisy)
+    assert discovery.outcome is Outcome.INTERRUPTED
+    assert len(discovery.front) >= 2
+
+
+def test_ctrl_c_in_the_last_moment_loses_nothing(noisy, monkeypatch):
+    find, calls = pipeline.poles_of, []
+
+    def once(*arguments):
+        calls.append(arguments)
+        return interrupted() if len(calls) == 1 else find(*arguments)
+
+    monkeypatch.setattr(pipeline, "poles_of", once)
+    discovery = searched(noisy)
+    assert discovery.outcome is Outcome.INTERRUPTED
+    assert len(discovery.front) >= 2
+
+
+def test_ctrl_c_before_a_second_target_keeps_the_first(monkeypatch):
+    x = np.linspace(1, 2, 30)[:, None]
+    begin, begun = pipeline.Rounds, []
+
+    def first_only(data, *arguments):
+        begun.append(data)
+        return interrupted() if len(begun) > 1 else begin(data, *arguments)
+
+    monkeypatch.setattr(pipeline, "Rounds", first_only)
+    model = CEQLRegressor(operators=["mul"])
+    with pytest.warns(CeqlWarning, match="interrupted before y2 had a turn"):
+        model.fit(x, np.column_stack([3.0 * x[:, 0], np.sin(x[:, 0])]))
+    assert [found.outcome for found in model.discoveries_] == [Outcome.EXACT, Outcome.INTERRUPTED]
+
+
+def test_libraries_are_looked_for_once(monkeypatch):
+    """Looking for them calls back from C, where a Ctrl-C is lost."""
+    double = one_thread(lambda number: 2 * number)
+    assert double(1) == 2
+    monkeypatch.setattr(threadpoolctl.ThreadpoolController, "__init__", never)
+    assert double(2) == 4
 
 
 def test_an_exact_formula_survives_an_interrupt_of_its_outline(monkeypatch):
@@ -89,7 +148,7 @@ def telling(word, original):
         print(word, flush=True)
         return original(self, *arguments)
     return told
-ceql.hunt.Hunt.front = telling("drawing", ceql.hunt.Hunt.front)
+ceql.hunt.Hunt.at_once = telling("drawing", ceql.hunt.Hunt.at_once)
 ceql.hunt.Hunt.sees_noise = telling("searching", ceql.hunt.Hunt.sees_noise)
 sys.argv = ["ceql", "fit", "table.csv", "--target", "y", "--time-limit", "300", "--quiet"]
 cli.main()

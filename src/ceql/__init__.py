@@ -1,8 +1,10 @@
 """ceql: reads a formula out of data, at home at poles, logarithms, square roots and resonances."""
 
+import os as _os
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError as _NotInstalled
 from importlib.metadata import version as _version
+from threading import RLock as _RLock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -73,12 +75,22 @@ _HOMES = {
 }
 
 
+# A process that is forked while another thread imports would wait for ever for the lock of a module that nobody imports
+# there. So a fork waits until the import is done.
+_importing = _RLock()
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(
+        before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
+    )
+
+
 def __getattr__(name: str) -> object:
-    if name == "operators":
-        return import_module("ceql.operators")
-    if name not in _HOMES:
+    if name != "operators" and name not in _HOMES:
         raise AttributeError(f"module 'ceql' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    with _importing:
+        if name == "operators":
+            return import_module("ceql.operators")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -35,6 +35,7 @@ class Finishing:
 
 EVERYTHING = Finishing(asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6)
 LEAST = Finishing(asked=1, sketched=1, polished=1, drawn=8, finished=1, relatives=1, outlined=1)
+IN_HASTE = replace(LEAST, drawn=6, sketched=2)  # for somebody who has pressed Ctrl-C
 
 
 def planned(sketches: int) -> Finishing:
@@ -85,8 +86,3 @@ def finishing(time_limit: float, deadline: Deadline, rows: int) -> Finishing:
     left = deadline.left
     kept = sketches_within(reserve(time_limit, rows), rows)
     return planned(next((level for level in _LEVELS if level > kept and level * _price(rows) <= left), kept))
-
-
-def in_haste(plan: Finishing) -> Finishing:
-    """For somebody who has pressed Ctrl-C: the front, and hardly anything beside it."""
-    return replace(plan, asked=LEAST.asked, sketched=LEAST.sketched, polished=LEAST.polished, outlined=LEAST.outlined)

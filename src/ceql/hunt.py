@@ -13,7 +13,7 @@ from ceql import search as searching
 from ceql.aims import Aim
 from ceql.closed_form import fraction, images, product, proposals, sparse_sum
 from ceql.constraints import NONE, Constraints
-from ceql.contenders import Contenders, ContendersState
+from ceql.contenders import Contenders, ContendersState, criterion_of
 from ceql.data import Dataset, Scaling
 from ceql.deadline import Deadline
 from ceql.dispatch import Workers
@@ -316,6 +316,20 @@ class Hunt:
 
     def _rank(self, formula: Formula) -> tuple[bool, float]:
         return formula.complexity > self._limit, criterion(formula, len(self.data.y))
+
+    def at_once(self, most: int) -> Iterator[list[Formula]]:
+        """The most promising fits as they stand, nothing reduced or finished, for those who cannot wait. Yields what
+        there is as it grows."""
+        rows = len(self.plain.y)
+        states = [*self.contenders.ranked()[:_CONTENDERS], *self._best_per_size()]
+        states.sort(key=lambda state: float(criterion_of(np.array(state.misfit), state.edges, rows)))
+        drawn: list[Formula] = []
+        for state in _distinct(states):
+            if (formula := self._formula(state, sketch)) is not None:
+                drawn = [*drawn, formula]
+                yield drawn
+            if len(drawn) >= most:
+                break
 
     def outline(self) -> list[Formula]:
         """A few approximate formulas, quickly, to stand beside an exact one."""

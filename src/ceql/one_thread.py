@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import ParamSpec, TypeVar
 
-from threadpoolctl import threadpool_limits
+import numpy as np  # noqa: F401 - these two bring the libraries that are limited
+import scipy.linalg  # noqa: F401
+from threadpoolctl import ThreadpoolController
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Looked for once: it takes milliseconds, and a Ctrl-C that comes meanwhile is lost in a callback from C."""
+    return ThreadpoolController()
+
+
 def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     @wraps(function)
     def limited(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        with threadpool_limits(1):
+        with _libraries().limit(limits=1):
             return function(*args, **kwargs)
 
     return limited

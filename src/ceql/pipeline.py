@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -89,6 +89,19 @@ def _discovered(
     else:
         found = _trained(data, settings, report, watch)
     formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
+    try:
+        concluded = _concluded(formulas, found, data, settings, loss)
+    except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed
+        few = pareto_front(formulas, len(data.y))
+        concluded = replace(_concluded(few, found, data, settings, loss), outcome=Outcome.INTERRUPTED)
+    return replace(concluded, seconds=watch.seconds, leftover=leftover)
+
+
+def _concluded(
+    formulas: Sequence[Formula], found: Found, data: Dataset, settings: Settings, loss: Loss | None
+) -> Discovery:
+    """The front of these formulas, the one that is reported, and its poles."""
+    constraints = settings.constraints
     if loss is not None and found.outcome is not Outcome.CONSTANT:
         formulas = judged(formulas, data, loss, constraints, settings.time_limit)
     front = pareto_front(formulas, len(data.y))
@@ -106,12 +119,11 @@ def _discovered(
         chosen,
         poles_of(best, data),
         outcome,
-        watch.seconds,
+        0.0,
         found.starts,
         found.imaginary_residue,
         found.rows_searched or len(data.y),
         len(data.names),
-        leftover,
     )
 
 

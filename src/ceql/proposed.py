@@ -62,15 +62,22 @@ class Proposed:
 
         Yields what there is again and again as it grows; the last is all.
         """
-        ranked = sorted(self._ranked.values(), key=lambda pair: pair[0])[: plan.sketched]
         formulas: list[Formula] = []
-        for _, raw in ranked:
-            sketched = sketch(raw.expression, self._data, self._symbols, self._constraints)
-            formulas = sorted([*formulas, *([] if sketched is None else [sketched])], key=self._criterion)
+        for sketched in self.sketched(plan.sketched):
+            formulas = sketched
             yield formulas
         for formula in formulas[: plan.polished]:
             finished = polish(formula.expression, self._data, self._symbols, self._constraints)
             formulas = [*formulas, *([] if finished is None else [finished])]
+            yield formulas
+
+    def sketched(self, most: int) -> Iterator[list[Formula]]:
+        """The best of them, fitted to y. Yields what there is as it grows, best first."""
+        ranked = sorted(self._ranked.values(), key=lambda pair: pair[0])[:most]
+        formulas: list[Formula] = []
+        for _, raw in ranked:
+            sketched = sketch(raw.expression, self._data, self._symbols, self._constraints)
+            formulas = sorted([*formulas, *([] if sketched is None else [sketched])], key=self._criterion)
             yield formulas
 
     @cached_property

@@ -62,6 +62,10 @@ def constants_table(formula: Formula) -> pd.DataFrame:
     return pd.DataFrame(list(formula.constants), columns=["value", "standard_error"], dtype=float)
 
 
+# Made here, since pandas imports a library for the first texts that it meets, and a fit should import nothing.
+_COLUMNS = pd.Index(["complexity", "loss", "score", "equation", "sympy_format", "chosen"])
+
+
 def equations_table(discovery: Discovery) -> pd.DataFrame:
     """The front as a table, simplest formula first; `chosen` marks the row that `predict` uses."""
     return pd.DataFrame(
@@ -72,5 +76,6 @@ def equations_table(discovery: Discovery) -> pd.DataFrame:
             "equation": [str(formula) for formula in discovery.front],
             "sympy_format": [formula.expression for formula in discovery.front],
             "chosen": [k == discovery.chosen for k in range(len(discovery.front))],
-        }
+        },
+        columns=_COLUMNS,
     )

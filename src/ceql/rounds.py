@@ -15,7 +15,7 @@ from ceql.deadline import Deadline, Stopwatch
 from ceql.discovery import Outcome, Progress, Settings
 from ceql.dispatch import Workers
 from ceql.errors import WorkersLostError
-from ceql.finishing import EVERYTHING, Finishing, finishing, in_haste, reserve, sketches_within
+from ceql.finishing import EVERYTHING, IN_HASTE, Finishing, finishing, reserve, sketches_within
 from ceql.formula import Formula, make_symbols
 from ceql.hunt import Hunt
 from ceql.keeper import Keeper
@@ -90,12 +90,14 @@ class Rounds:
             outcome = Outcome.WORKERS_LOST
         if self._exact:
             return self._found(self._exact + _quick_outline(self._main), Outcome.EXACT, np.inf)
+        if outcome is Outcome.INTERRUPTED:
+            self._keeper.write()  # a second Ctrl-C may come
+            return self._interrupted()
         stands_until = _stands_until(outcome, self._settings)
         if stands_until < np.inf:
-            self._keeper.write()  # a second Ctrl-C may come while the front is drawn
+            self._keeper.write()  # a Ctrl-C may come while the front is drawn
         if self._turns.spares:
-            outcome = Outcome.INTERRUPTED if outcome is Outcome.INTERRUPTED else Outcome.EXACT
-            return self._found(self._turns.spares + _quick_outline(self._main), outcome, stands_until)
+            return self._found(self._turns.spares + _quick_outline(self._main), Outcome.EXACT, stands_until)
         if self._beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME, Outcome.OUT_OF_STARTS):
             outcome = Outcome.TOO_COMPLEX
         return self._drawn(outcome, stands_until)
@@ -185,19 +187,39 @@ class Rounds:
 
     def _drawn(self, outcome: Outcome, stands_until: float) -> Found:
         plan = finishing(self._settings.time_limit, self._deadline, len(self._data.y))
-        plan = in_haste(plan) if outcome is Outcome.INTERRUPTED else plan
         proposed, are_all = _as_it_grows(partial(self._proposals, plan))
         rival = min((criterion(formula, len(self._data.y)) for formula in proposed), default=np.inf)
-        front, is_whole = _drawn(self._turns.mains, plan, rival)
-        formulas = front + proposed
-        if are_all and is_whole and self._settings.template is None:
-            relatives, is_whole = _as_it_grows(
+        front: list[Formula] = []
+        for hunt in self._turns.mains:
+            if are_all:
+                drawn, are_all = _as_it_grows(partial(hunt.front, plan, rival))
+                front += drawn
+        relatives: list[Formula] = []
+        if are_all and self._settings.template is None:
+            formulas = front + proposed
+            relatives, are_all = _as_it_grows(
                 partial(plainer, formulas, self._data, self._settings.constraints, plan.relatives)
             )
-            formulas += relatives
-        if not (are_all and is_whole):
-            outcome, stands_until = Outcome.INTERRUPTED, 0.0
-        return self._found(formulas, outcome, stands_until)
+        if not are_all:
+            return self._interrupted(front, proposed, relatives)
+        return self._found(front + proposed + relatives, outcome, stands_until)
+
+    def _interrupted(
+        self, front: Sequence[Formula] = (), proposed: Sequence[Formula] = (), relatives: Sequence[Formula] = ()
+    ) -> Found:
+        """What there is when Ctrl-C comes, beside what is drawn by then: whoever presses it does not want to wait.
+
+        A second one ends this as well, and leaves what is there.
+        """
+        kept = [*self._turns.spares, *front, *proposed, *relatives]
+        missing = [] if front else [partial(self._main.at_once, IN_HASTE.drawn)]
+        missing += [] if proposed else [partial(self._proposed.sketched, IN_HASTE.sketched)]
+        for growing in missing:
+            more, are_all = _as_it_grows(growing)
+            kept += more
+            if not are_all:
+                break
+        return self._found(kept, Outcome.INTERRUPTED, 0.0)
 
     def _proposals(self, plan: Finishing) -> Iterator[list[Formula]]:
         """Formulas for noisy data that need no search. Where rows are few, also small ones that other aims led to."""
@@ -227,24 +249,12 @@ def _stands_until(ended_by: Outcome, settings: Settings) -> float:
     """The time limit up to which the search would end so again."""
     if ended_by is Outcome.OUT_OF_TIME:
         return settings.time_limit
-    return 0.0 if ended_by in (Outcome.INTERRUPTED, Outcome.WORKERS_LOST) else np.inf
+    return 0.0 if ended_by is Outcome.WORKERS_LOST else np.inf
 
 
 def _share_of_rows(hunt: Hunt, data: Dataset) -> str:
     seen, there = len(hunt.samples.y), len(data.y)
     return f"{seen:,} of {there:,} rows" if seen < there else ""
-
-
-def _drawn(hunts: list[Hunt], plan: Finishing, rival: float) -> tuple[list[Formula], bool]:
-    """The formulas of the hunts, and whether these are all: Ctrl-C ends the drawing and keeps those it has, or a quick
-    outline where there are none; once more, and not even that."""
-    fronts: list[list[Formula]] = []
-    for hunt in hunts:
-        front, is_whole = _as_it_grows(partial(hunt.front, plan, rival))
-        fronts.append(front)
-        if not is_whole:
-            return [formula for front in fronts for formula in front] or _quick_outline(hunts[0]), False
-    return [formula for front in fronts for formula in front], True
 
 
 def _as_it_grows(growing: Callable[[], Iterator[list[Formula]]]) -> tuple[list[Formula], bool]:

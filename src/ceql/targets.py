@@ -70,7 +70,13 @@ def discover_each(
         left = settings.time_limit - sum(earlier.seconds for earlier in found)
         share = max(left / (len(targets.names) - k), 1e-3)
         own = replace(settings, time_limit=share, guesses=(*settings.guesses, *known[k]))
-        found.append(discover(data, own, _named(progress, targets.names, k), kept_in[k]))
+        try:
+            found.append(discover(data, own, _named(progress, targets.names, k), kept_in[k]))
+        except KeyboardInterrupt:  # before this one had found anything
+            if not found:
+                raise
+            found.append(not_searched(data))
+            skipped.append(name)
     if skipped:
         warnings.warn(
             f"The fit was interrupted before {', '.join(skipped)} had a turn: a constant stands in for each.",

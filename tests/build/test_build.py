@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -32,14 +31,29 @@ def run(*command: str | Path, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def backend() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_backend", ROOT / "tools" / "build_backend.py")
+def tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def backend() -> ModuleType:
+    return tool("build_backend")
+
+
+@pytest.fixture(scope="module")
+def sanitised(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModuleType, Path]:
+    """The tool that builds with sanitisers, and the extension module that it built."""
+    fuzzing = tool("sanitised_fuzz")
+    try:
+        fuzzing.compiler()  # zig does not ship the sanitisers' run-time libraries
+    except fuzzing.NoSanitiserError as error:
+        pytest.skip(str(error))
+    return fuzzing, fuzzing.build(tmp_path_factory.mktemp("sanitised"))
 
 
 @pytest.fixture(scope="module")
@@ -56,27 +70,17 @@ def zig_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return wheel
 
 
-def test_core_tests_pass_under_sanitisers(tmp_path: Path) -> None:
-    # zig does not ship the sanitisers' run-time libraries, so an installed compiler is needed here
-    if not (os.environ.get("CXX") or any(map(shutil.which, ("c++", "g++", "clang++")))):
-        pytest.skip("no C++ compiler on this machine")
-    path = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"
-    # -O1 keeps assertions and line numbers and still finishes the optimisers in seconds
-    options = ["-DCEQL_PYTHON=OFF", "-DCEQL_SANITIZE=ON", "-DCMAKE_BUILD_TYPE=Debug"]
-    run(
-        TOOLS / "cmake",
-        "-S",
-        ROOT,
-        "-B",
-        tmp_path,
-        "-G",
-        "Ninja",
-        *options,
-        "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g",
-        PATH=path,
-    )
-    run(TOOLS / "cmake", "--build", tmp_path, PATH=path)
-    run(tmp_path / "core_tests")
+def test_core_tests_pass_under_sanitisers(sanitised: tuple[ModuleType, Path]) -> None:
+    run(sanitised[1].parent / "core_tests")
+
+
+def test_random_calls_pass_under_sanitisers(sanitised: tuple[ModuleType, Path]) -> None:
+    fuzzing, module = sanitised
+    try:
+        fuzzing.preloaded()
+    except fuzzing.NoSanitiserError as error:
+        pytest.skip(str(error))
+    assert "1000 calls" in fuzzing.fuzz(module, 1000)  # `make sanitise` makes more of them
 
 
 def test_core_built_by_zig_loads(zig_wheel: Path, tmp_path: Path) -> None:

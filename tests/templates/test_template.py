@@ -55,6 +55,14 @@ MODES = Template(
 )
 TEMPLATES = {"rate": RATE, "poles": POLES, "peaks": PEAKS, "modes": MODES}
 NUMBERS: Any = {"a": 1.0}
+SLIPS: dict[str, Any] = {
+    "parameters": [Parameter()],
+    "functions": Unknown(["u"]),
+    "sums": [Terms("A/u", parameters={"A": Parameter()})],
+    "also": "Q",
+    "number": "6",
+    "none": None,
+}
 SCALING = Scaling(np.array([2.0, 8.0]), 4.0)
 
 
@@ -178,6 +186,17 @@ def test_a_template_that_does_not_suit_the_data_is_refused(template, message):
         (lambda: Terms("A", most=0), "1 to 60"),
         (lambda: Template("u"), "nothing to be found"),
         (lambda: Template("a*u", parameters=NUMBERS), "must be a Parameter"),
+        (lambda: Template("a*u", parameters=SLIPS["parameters"]), r"such as \{'k': Parameter\(\)\}, not a list"),
+        (lambda: Template("a*u", functions=SLIPS["functions"]), "functions of a template is a dict"),
+        (lambda: Template("S", sums=SLIPS["sums"]), "sums of a template is a dict"),
+        (lambda: Terms("A", parameters=SLIPS["parameters"]), "parameters of a template is a dict"),
+        (lambda: Terms("A", also=SLIPS["also"]), "also of a template is a dict"),
+        (lambda: Terms("A", most=SLIPS["number"]), "1 to 60"),
+        (lambda: Parameter(low=SLIPS["number"]), "low is a number, not '6'"),
+        (lambda: Parameter(value=SLIPS["number"]), "value is a number, not '6'"),
+        (lambda: Unknown(SLIPS["none"]), "lists of names"),
+        (lambda: Unknown(["u"], layers=SLIPS["number"]), "at least one layer"),
+        (lambda: Unknown(["u"], about=SLIPS["none"]), "about is a number"),
         (lambda: Template("a*u", parameters={"a": Parameter()}, functions={"a": Unknown(["u"])}), "declared twice"),
         (lambda: Template("a b", parameters={"a b": Parameter()}), "plain word"),
         (lambda: Template.from_dict({"formula": "a"}), "no template"),

@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from ceql import _core
-from ceql.engine.tape import Tape
+from ceql.engine.tape import Tape, in_layout
 
 StopFlag = _core.StopFlag
 
@@ -65,7 +65,7 @@ class Samples:
     core: _core.Data = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        arrays = [np.ascontiguousarray(a, np.float64) for a in (self.x, self.y, self.weight)]
+        arrays = [in_layout(a, np.float64) for a in (self.x, self.y, self.weight)]
         core = _core.Data(x=arrays[0], y=arrays[1], weight=arrays[2], single_precision=self.single_precision)
         object.__setattr__(self, "core", core)
 
@@ -99,15 +99,15 @@ def default_threads() -> int:
 
 
 def _batch(tape: Tape, masks: np.ndarray | None, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    params = np.atleast_2d(np.ascontiguousarray(params, np.float64))
+    params = np.atleast_2d(in_layout(params, np.float64))
     if masks is None:
         masks = np.ones((len(params), tape.n_params), np.uint8)
-    return np.atleast_2d(np.ascontiguousarray(masks, np.uint8)), params
+    return np.atleast_2d(in_layout(masks, np.uint8)), params
 
 
 def _penalties(tape: Tape, penalties: Penalties) -> dict:
     ridge = np.zeros(tape.n_params) if penalties.ridge is None else penalties.ridge
-    return {"ridge": np.ascontiguousarray(ridge, np.float64), "aux": penalties.aux}
+    return {"ridge": in_layout(ridge, np.float64), "aux": penalties.aux}
 
 
 def values(

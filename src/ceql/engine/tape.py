@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ceql import _core
 
 OPCODES: dict[str, int] = dict(_core.OPCODES)
+
+
+def in_layout(values: ArrayLike, dtype: type[np.generic]) -> np.ndarray:
+    """As the core reads it: contiguous and aligned, which a field of a structured array or a buffer may not be."""
+    return np.require(np.ascontiguousarray(values, dtype), requirements="A")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +42,15 @@ class Tape:
         """The core's copy; the core refuses a malformed tape with a ValueError."""
         return _core.Tape(
             n_inputs=self.n_inputs,
-            nodes=np.ascontiguousarray(self.nodes, np.int32),
-            edges=np.ascontiguousarray(self.edges, np.int32),
-            coefficients=np.ascontiguousarray(self.coefficients, np.float64),
+            nodes=in_layout(self.nodes, np.int32),
+            edges=in_layout(self.edges, np.int32),
+            coefficients=in_layout(self.coefficients, np.float64),
             n_params=self.n_params,
             output=self.output,
-            aux=np.ascontiguousarray(self.aux, np.int32),
-            partner=np.ascontiguousarray(self.partner, np.int32),
-            lower=np.ascontiguousarray(self.lower, np.float64),
-            upper=np.ascontiguousarray(self.upper, np.float64),
+            aux=in_layout(self.aux, np.int32),
+            partner=in_layout(self.partner, np.int32),
+            lower=in_layout(self.lower, np.float64),
+            upper=in_layout(self.upper, np.float64),
         )
 
 

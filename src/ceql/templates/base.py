@@ -13,8 +13,9 @@ copied, pickled and saved as such. `templates.assembly` makes a model of it once
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ class Parameter:
     value: float | None = None
 
     def __post_init__(self) -> None:
+        for name in ("low", "high", "about", "value"):
+            _check_number(getattr(self, name), name, optional=name in ("about", "value"))
         if self.value is not None:
             self._fix(self.value)
             return
@@ -91,7 +94,7 @@ class Unknown:
     constant: bool = True  # whether a constant may be part of its sums
 
     def __post_init__(self) -> None:
-        if isinstance(self.inputs, str) or isinstance(self.operators, str):
+        if any(isinstance(names, str) or not isinstance(names, Iterable) for names in (self.inputs, self.operators)):
             raise InputError("inputs and operators are lists of names, such as ['c'] and ['mul', 'sqrt'].")
         object.__setattr__(self, "inputs", tuple(map(str, self.inputs)))
         object.__setattr__(self, "operators", tuple(self.operators))
@@ -99,8 +102,9 @@ class Unknown:
             raise InputError("An unknown function needs at least one column as input, and each only once.")
         for name in self.operators:
             library.get(name)
-        if self.layers < 1:
-            raise InputError(f"An unknown function has at least one layer, not {self.layers}.")
+        if not isinstance(self.layers, int | np.integer) or self.layers < 1:
+            raise InputError(f"An unknown function has at least one layer, not {self.layers!r}.")
+        _check_number(self.about, "about")
         if not (np.isfinite(self.about) and self.about > 0):
             raise InputError(f"about is the size of a function's values, a positive number, not {self.about!r}.")
 
@@ -119,8 +123,13 @@ class Terms:
     also: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.most <= MOST_TERMS:
+        if not isinstance(self.formula, str):
+            raise InputError("The formula of a sum's terms is text, such as 'A/(x - p)'.")
+        if not isinstance(self.most, int | np.integer) or not 1 <= self.most <= MOST_TERMS:
             raise InputError(f"A sum has 1 to {MOST_TERMS} terms at most, not {self.most!r}.")
+        _check_parts("parameters", self.parameters, Parameter)
+        _check_parts("functions", self.functions, Unknown)
+        _check_parts("also", self.also, str)
         _check_names(self.parameters, self.functions)
 
 
@@ -140,7 +149,9 @@ class Template:
     def __post_init__(self) -> None:
         if not isinstance(self.formula, str):
             raise InputError("The formula of a template is text, such as 'a*x + f'.")
-        _check_kinds(self)
+        _check_parts("parameters", self.parameters, Parameter)
+        _check_parts("functions", self.functions, Unknown)
+        _check_parts("sums", self.sums, Terms)
         _check_names(self.parameters, self.functions, self.sums, *(terms.also for terms in self.sums.values()))
         for terms in self.sums.values():
             _check_names(self.parameters, self.functions, self.sums, terms.parameters, terms.functions, terms.also)
@@ -160,15 +171,30 @@ class Template:
             raise InputError(f"This is no template: {error}.") from error
 
 
-def _check_kinds(template: Template) -> None:
-    """A number or a text in place of a Parameter is an easy slip; it should not surface deep in a fit."""
-    groups = [(template.parameters, Parameter), (template.functions, Unknown), (template.sums, Terms)]
-    groups += [(t.parameters, Parameter) for t in template.sums.values() if isinstance(t, Terms)]
-    groups += [(t.functions, Unknown) for t in template.sums.values() if isinstance(t, Terms)]
-    for group, kind in groups:
-        for name, part in group.items():
-            if not isinstance(part, kind):
-                raise InputError(f"{name!r} in the template must be a {kind.__name__}(...), not {part!r}.")
+_EXAMPLES = {
+    "parameters": "{'k': Parameter()}",
+    "functions": "{'f': Unknown(['x'])}",
+    "sums": "{'S': Terms('A/(x - p)', parameters={...})}",
+    "also": "{'Q': 'B/(x - p)'}",
+}
+
+
+def _check_parts(group: str, parts: Any, kind: type) -> None:
+    """A list in place of a dict, or a number in place of a Parameter: easy slips that should not surface in a fit."""
+    if not isinstance(parts, Mapping):
+        raise InputError(
+            f"{group} of a template is a dict that gives each part its name, such as {_EXAMPLES[group]}, "
+            f"not a {type(parts).__name__}: {parts!r}."
+        )
+    for name, part in parts.items():
+        if not isinstance(part, kind):
+            wanted = "a text" if kind is str else f"a {kind.__name__}(...)"
+            raise InputError(f"{name!r} in the template must be {wanted}, not {part!r}.")
+
+
+def _check_number(value: Any, name: str, optional: bool = False) -> None:
+    if not (isinstance(value, Real) or (optional and value is None)):
+        raise InputError(f"{name} is a number, not {value!r}.")
 
 
 def _check_names(*groups: Mapping[str, Any]) -> None:

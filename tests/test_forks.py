@@ -1,0 +1,56 @@
+"""A process that is forked while another thread is at its first fit can fit too."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+
+# The child is forked in the middle of the import. It would wait for ever for a lock; the watchdog then ends it.
+DURING_THE_IMPORT = """
+import faulthandler, os, sys, threading
+import ceql
+thread = threading.Thread(target=lambda: ceql.CEQLRegressor)
+thread.start()
+while "ceql.estimator" not in sys.modules:
+    pass
+child = os.fork()
+if child == 0:
+    faulthandler.dump_traceback_later(60, exit=True)
+    ceql.CEQLRegressor
+    os._exit(0)
+thread.join()
+sys.exit(os.waitpid(child, 0)[1] != 0)
+"""
+
+IMPORTS_OF_A_FIT = """
+import sys
+from ceql import CEQLRegressor
+import numpy as np
+rng = np.random.default_rng(0)
+x = rng.uniform(1, 2, (60, 3))
+before = set(sys.modules)
+for noise, loss in ((0.0, "squared"), (0.01, "squared"), (0.01, "absolute")):
+    y = x[:, 0] / x[:, 1] + noise * rng.normal(size=60)
+    CEQLRegressor(time_limit=1.0, loss=loss).fit(x, y)
+print(sorted(set(sys.modules) - before))
+"""
+
+
+def output_of(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_fork_during_another_threads_import():
+    output_of(DURING_THE_IMPORT)
+
+
+def test_a_fit_imports_nothing():
+    """So that no thread holds the lock of a module when another one forks."""
+    assert output_of(IMPORTS_OF_A_FIT) == "[]"
