@@ -22,9 +22,9 @@ from ceql.expression.errors import FormulaError
 from ceql.expression.write import write_formula
 from ceql.formula import Formula
 from ceql.operators import functions, get, register
-from ceql.operators.domain import Domain
 from ceql.operators.functions import ElementaryFunction
-from ceql.operators.recording import penalise_outside
+from ceql.operators.intervals import Domain
+from ceql.operators.onto_tape import penalise_outside
 
 NAMES = functions.names()
 NEW = ("tan", "asin", "acos", "atan", "sinh", "cosh", "cbrt")

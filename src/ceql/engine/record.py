@@ -10,7 +10,7 @@ from ceql.engine.tape import Tape, TapeBuilder
 from ceql.network.network import OUTPUT, Network
 from ceql.network.structure import Searchable
 from ceql.operators import Argument
-from ceql.operators.recording import penalise_outside
+from ceql.operators.onto_tape import penalise_outside
 
 
 class DomainPenalty(Enum):

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 
 from ceql.engine.tape import TapeBuilder
-from ceql.operators.domain import REALS, Domain
+from ceql.operators.intervals import REALS, Domain
 
 
 class Argument(Enum):

@@ -12,7 +12,7 @@ from ceql.engine.tape import TapeBuilder
 from ceql.errors import InputError
 from ceql.operators import functions, library
 from ceql.operators.base import Argument, ArgumentSlots, Operator
-from ceql.operators.recording import unsupported, write_formula
+from ceql.operators.onto_tape import unsupported, write_formula
 
 _PROBES = np.array([-2.3, -1.1, -0.4, 0.3, 0.9, 1.7, 2.6])
 

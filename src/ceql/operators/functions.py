@@ -15,7 +15,7 @@ import numpy as np
 import sympy
 
 from ceql.operators.cube_root import cbrt
-from ceql.operators.domain import REALS, Domain
+from ceql.operators.intervals import REALS, Domain
 
 Array = np.ndarray
 # Prices in nats, from how often operators occur in textbook formulas: minus the logarithm of their share.

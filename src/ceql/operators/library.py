@@ -14,9 +14,9 @@ from ceql.engine.tape import TapeBuilder
 from ceql.errors import unknown_name
 from ceql.operators import functions
 from ceql.operators.base import Argument, ArgumentSlots, Operator, recorded
-from ceql.operators.domain import Domain
 from ceql.operators.functions import ElementaryFunction
-from ceql.operators.recording import write_function
+from ceql.operators.intervals import Domain
+from ceql.operators.onto_tape import write_function
 
 R, C, K = Argument.REAL, Argument.COMPLEX, Argument.CONSTANT
 

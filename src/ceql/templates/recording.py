@@ -16,7 +16,7 @@ from ceql.engine.tape import Tape, TapeBuilder
 from ceql.errors import InputError
 from ceql.operators import functions
 from ceql.operators.functions import ElementaryFunction
-from ceql.operators.recording import penalise_outside, write_function
+from ceql.operators.onto_tape import penalise_outside, write_function
 from ceql.templates.reading import symbol
 
 if TYPE_CHECKING:

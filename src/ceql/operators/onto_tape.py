@@ -10,8 +10,8 @@ import sympy
 from ceql.engine.tape import OPCODES, TapeBuilder
 from ceql.errors import InputError
 from ceql.operators import functions
-from ceql.operators.domain import Domain
 from ceql.operators.functions import ElementaryFunction
+from ceql.operators.intervals import Domain
 
 _PENALTIES = {(0.0, math.inf): "shortfall", (-1.0, 1.0): "excess"}  # per domain, how far a number is outside
 
