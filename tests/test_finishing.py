@@ -52,6 +52,8 @@ def test_a_deadline_is_over_once():
     assert Deadline.after(-1.0).over
     assert not Deadline.after(3600.0).over
     assert Deadline.after(3600.0).earlier(7200.0).over
+    assert (NEVER.of_a_fit, Deadline.after(float("inf")).of_a_fit) == (0.0, 0.0)  # none
+    assert Deadline.after(-5.0).of_a_fit > 0.0
 
 
 def test_a_stopwatch_with_a_head_start():

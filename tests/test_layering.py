@@ -16,6 +16,8 @@ HOMES = {
     "sklearn": ("estimator.py", "bench/"),
     "matplotlib": ("plots/",),
     "ceql._core": ("engine/",),
+    # A search reads the clock in one place. The others show the time, or space out what is written to disk.
+    "time": ("deadline.py", "keeper.py", "progress.py", "demo.py", "engine/gpu.py", "bench/"),
 }
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "sympify", "lambdify", "parse_expr", "literal_eval"}
 FORBIDDEN_MODULES = {"pickle", "dill", "cloudpickle", "marshal", "shelve"}

@@ -10,6 +10,8 @@ import math
 import time
 from dataclasses import dataclass, field
 
+_SHORTEST_FIT = 1e-3  # seconds
+
 
 @dataclass(frozen=True)
 class Deadline:
@@ -32,6 +34,11 @@ class Deadline:
     @property
     def over(self) -> bool:
         return self.left < 0.0
+
+    @property
+    def of_a_fit(self) -> float:
+        """What is left for a fit, as the engine reads it: 0 stands for no limit."""
+        return 0.0 if self.at == math.inf else max(self.left, _SHORTEST_FIT)
 
 
 NEVER = Deadline()

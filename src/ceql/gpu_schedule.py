@@ -13,7 +13,7 @@ import numpy as np
 from ceql.deadline import NEVER, Deadline
 from ceql.engine import fit, gpu
 from ceql.engine.record import network_tape
-from ceql.schedule import Chunk, finished, survivors, time_limit
+from ceql.schedule import Chunk, finished, survivors
 
 if TYPE_CHECKING:
     from ceql.dispatch import Work
@@ -43,7 +43,7 @@ def fit_chunks(chunks: Sequence[Work], deadline: Deadline = NEVER) -> list[Chunk
         return gpu.Stage(options, fit.Penalties(ridge=imaginary * on_imaginary, aux=schedule.argument))
 
     def run(batch: gpu.Batch, *stages: gpu.Stage) -> gpu.DeviceFits:
-        return batch.run(stages, time_limit=time_limit(deadline))
+        return batch.run(stages, time_limit=deadline.of_a_fit)
 
     masks = network.smoothing_mask(edges) if schedule.complex_weights else network.parameter_mask(edges, False)
     params = np.concatenate([chunk.params for chunk in chunks])

@@ -69,7 +69,7 @@ def fit_chunk(
     tape = network_tape(network)
 
     def run() -> dict:
-        return {"threads": threads, "time_limit": time_limit(deadline)}
+        return {"threads": threads, "time_limit": deadline.of_a_fit}
 
     masks = network.smoothing_mask(edges) if schedule.complex_weights else network.parameter_mask(edges, False)
     on_imaginary = network.is_imaginary.astype(float)
@@ -91,11 +91,6 @@ def fit_chunk(
     masks = network.parameter_mask(edges, imaginary=False)
     fits = least_squares(params, masks, schedule.finish, 0.0)
     return finished(edges, masks, fits.params, fits.objective, fits.misfit)
-
-
-def time_limit(deadline: Deadline) -> float:
-    """What is left, as the engine wants it: 0 stands for no limit."""
-    return 0.0 if deadline == NEVER else max(deadline.left, 1e-3)
 
 
 def survivors(edges: np.ndarray, objective: np.ndarray, n_samples: int, schedule: Schedule) -> np.ndarray:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ceql.deadline import Stopwatch
 from ceql.engine import fit
 from ceql.errors import InputError, unknown_name
 from ceql.templates.resonance import laws
@@ -45,7 +45,7 @@ def fit_resonances(
     with the k `names` that become symbols of the formula. No peak positions are needed. weighting="db" counts relative
     errors, so that small peaks matter as much as large ones. `progress` is told a stage and a fraction.
     """
-    begin = time.perf_counter()
+    watch = Stopwatch()
     names = tuple(names)
     data = _checked(frequency, curves, conditions, names, weighting)
     if form not in FORMS:
@@ -59,7 +59,7 @@ def fit_resonances(
     options = Options(
         _STARTS,
         seed,
-        time.monotonic() + _SHARE * time_limit,
+        watch.until(_SHARE * time_limit),
         complex_weights,
         threads or fit.default_threads(),
         max_parameters,
@@ -77,7 +77,7 @@ def fit_resonances(
         n_parameters=model.n_parameters(found.state),
         r2=r_squared(data.values, model.values(found.state, data.frequency, data.conditions)),
         poles_over_starts=found.centres_of_starts,
-        seconds=time.perf_counter() - begin,
+        seconds=watch.seconds,
         starts=found.n_starts,
         names=names,
         message=_message(data, found),

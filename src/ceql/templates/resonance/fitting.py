@@ -7,12 +7,12 @@ everything jointly. Stage 4 removes terms as long as an information criterion fa
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ceql.deadline import NEVER, Deadline
 from ceql.engine import fit
 from ceql.templates.resonance import laws, starts
 from ceql.templates.resonance.model import Mode, ResonanceModel, State
@@ -76,7 +76,7 @@ class Curves:
 class Options:
     n_starts: int = 40
     seed: int = 0
-    deadline: float = np.inf
+    deadline: Deadline = NEVER
     complex_weights: bool = True
     threads: int = 1
     max_parameters: int | None = None
@@ -87,8 +87,7 @@ class Options:
             self.progress(what, fraction)
 
     def run(self) -> dict:
-        left = self.deadline - time.monotonic()
-        return {"threads": self.threads, "time_limit": 0.0 if left == np.inf else max(left, 1e-2)}
+        return {"threads": self.threads, "time_limit": self.deadline.of_a_fit}
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +133,7 @@ def _explored(model: ResonanceModel, _: Curves, curves: Curves, judge: _Judge, o
         modes = model.modes(state)
         begun = np.array([mode.centre(judge.landscape.columns) for mode in modes]).T
         refined.append(_with_laws(model, curves, curves, modes, begun, model.background_of(state), options))
-        if time.monotonic() > options.deadline:
+        if options.deadline.over:
             break
     return refined, centres, len(states)
 
@@ -368,7 +367,7 @@ def _pruned(model: ResonanceModel, curves: Curves, state: State, judge: _Judge, 
         if not too_many and judge.score(candidates[0]) >= judge.score(state):
             break
         state = candidates[0]
-        if time.monotonic() > options.deadline:
+        if options.deadline.over:
             break
     return state
 
