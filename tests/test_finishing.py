@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql.deadline import NEVER, Deadline, Stopwatch
-from ceql.finishing import EVERYTHING, LEAST, finishing, in_haste, planned, reserve, sketches_within
+from ceql.finishing import EVERYTHING, LEAST, finishing, planned, reserve, sketches_within
 
 laws = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -38,12 +38,6 @@ def test_when_the_time_is_up_the_plan_is_that_of_the_reserve(time_limit):
     plan = finishing(time_limit, Deadline.after(-5.0), 200)
     assert plan == finishing(time_limit, Deadline.after(reserve(time_limit, 200) - 1e-3), 200)
     assert plan == planned(sketches_within(reserve(time_limit, 200), 200))
-
-
-def test_ctrl_c_leaves_the_front():
-    plan = in_haste(EVERYTHING)
-    assert (plan.drawn, plan.finished) == (EVERYTHING.drawn, EVERYTHING.finished)
-    assert (plan.asked, plan.sketched, plan.polished) == (LEAST.asked, LEAST.sketched, LEAST.polished)
 
 
 def test_a_deadline_is_over_once():
