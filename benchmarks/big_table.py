@@ -20,11 +20,11 @@ from dataclasses import replace
 
 from ceql.bench.definitions import Problem, Samples
 from ceql.bench.memory import Meter, in_own_process
-from ceql.bench.names import parse_seeds
 from ceql.bench.noise import noise_score
+from ceql.bench.points import sample, target
 from ceql.bench.problems import load_problem
-from ceql.bench.sampling import sample, target
-from ceql.data import Dataset, robust_size
+from ceql.bench.selections import parse_seeds
+from ceql.data.dataset import Dataset, robust_size
 from ceql.discovery import Discovery, Settings
 from ceql.pipeline import discover
 

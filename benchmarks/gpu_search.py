@@ -17,18 +17,18 @@ from pathlib import Path
 
 import numpy as np
 
+from ceql.bench.points import sample
 from ceql.bench.problems import load_problem
-from ceql.bench.sampling import sample
-from ceql.data import Dataset
+from ceql.data.dataset import Dataset
 from ceql.discovery import Settings
-from ceql.dispatch import Work
 from ceql.engine import fit, gpu
-from ceql.engine.record import network_tape
-from ceql.gpu_schedule import fit_chunks
-from ceql.libraries import search_network
+from ceql.engine.dispatch import Work
+from ceql.engine.gpu_stages import fit_chunks
+from ceql.engine.stages import Schedule, edge_price, fit_chunk
+from ceql.network.libraries import search_network
+from ceql.network.recording import network_tape
 from ceql.pipeline import discover
-from ceql.schedule import Schedule, edge_price, fit_chunk
-from ceql.search import SearchSettings, empty_archive, propose
+from ceql.search.proposals import SearchSettings, empty_archive, propose
 
 SAMPLES = 128
 SCHEDULE = replace(Schedule(), adam_steps=100)

@@ -33,7 +33,7 @@ import pandas as pd
 
 from ceql import CeqlError, CEQLRegressor, CeqlWarning, Constraints
 from ceql.bench.memory import Meter
-from ceql.losses import NAMES as LOSSES
+from ceql.search.losses import NAMES as LOSSES
 
 ROWS = [2, 3, 5, 8, 20, 60, 60, 200, 200, 1000, 1000, 5000, 30_000, 100_000]
 WIDTHS = [1, 1, 2, 2, 3, 3, 5, 5, 8, 12, 20, 50, 100, 300, 1000]

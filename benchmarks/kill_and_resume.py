@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 
 from ceql import Dataset, Settings, discover
-from ceql.checkpoint import Checkpoint, read_checkpoint
+from ceql.storage.checkpoint import Checkpoint, read_checkpoint
 
-COMMAND = [sys.executable, "-c", "from ceql.cli import main; main()", "fit", "data.csv", "--target", "y"]
+COMMAND = [sys.executable, "-c", "from ceql.__main__ import main; main()", "fit", "data.csv", "--target", "y"]
 OPTIONS = ["--operators", "mul,div,sqrt", "--time-limit", "3600", "--json", "-"]
 EVERY = 0.5  # seconds between two checkpoints, so that many kills fit into a short search
 LONGEST_LIFE = 0.8  # of the time of the whole search, until a kill

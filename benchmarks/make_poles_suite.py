@@ -17,8 +17,8 @@ import numpy as np
 from poles_families import FAMILIES, Draft, Make, Rng, names
 
 from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Intervals, Problem
+from ceql.bench.points import draw, formula, target, usable
 from ceql.bench.posed import complaints
-from ceql.bench.sampling import draw, formula, target, usable
 
 SEED = 2026
 TARGET = Path(__file__).parents[1] / "src" / "ceql" / "bench" / "suites" / "poles.toml"

@@ -23,9 +23,9 @@ from tqdm import tqdm
 
 from ceql import CEQLRegressor
 from ceql.bench.definitions import Problem
-from ceql.bench.names import parse_seeds, split_names
 from ceql.bench.noise import noise_score
 from ceql.bench.problems import load_suite, sample
+from ceql.bench.selections import parse_seeds, split_names
 
 
 def run(problem: Problem, seed: int, time_limit: float) -> dict:

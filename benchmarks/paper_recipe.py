@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from ceql.bench.problems import load_problem, sample
 from ceql.engine import fit
-from ceql.engine.record import network_tape
+from ceql.network.recording import network_tape
 from ceql.training import recipes, train
 
 AUTHORS = (10, 9, 10, 6, 3, 7, 5, 6, 2, 1)

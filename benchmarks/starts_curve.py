@@ -21,14 +21,14 @@ import numpy as np
 import pandas as pd
 
 from ceql.bench.judge import Judge
-from ceql.bench.names import parse_seeds
+from ceql.bench.points import sample
 from ceql.bench.problems import load_suite
-from ceql.bench.sampling import sample
-from ceql.data import Dataset
+from ceql.bench.selections import parse_seeds
+from ceql.data.dataset import Dataset
 from ceql.discovery import Settings
-from ceql.figures.style import BLUE, GREY
+from ceql.output.plots.canvas import new_figure
+from ceql.output.plots.style import BLUE, GREY
 from ceql.pipeline import discover
-from ceql.plots.canvas import new_figure
 
 FIRST = 12  # the power of two of the first look at every problem
 AT_LEAST = 10

@@ -23,10 +23,10 @@ import numpy as np
 
 from ceql import _core
 from ceql.engine import fit
-from ceql.engine.record import DomainPenalty, network_tape
+from ceql.engine.one_thread import one_thread
 from ceql.network import Network
+from ceql.network.recording import DomainPenalty, network_tape
 from ceql.network.sampling import draw
-from ceql.one_thread import one_thread
 from ceql.training import Loss, recipes
 from ceql.training.run import loss_weights
 

@@ -23,9 +23,9 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from ceql.frf.analysis import r_squared
+from ceql.frf.curve import ReadOptions, Recording
 from ceql.frf.modes import Flag, modes_of
 from ceql.frf.readers import read_file
-from ceql.frf.recording import ReadOptions, Recording
 
 LENGTHS_MM = (36, 72, 144)
 GIGA = 1e9

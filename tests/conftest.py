@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-import ceql.estimator
-import ceql.hunt
+import ceql.estimator.regressor
+import ceql.search.target_search
 from ceql import Settings
-from ceql.search import SearchSettings
+from ceql.search.proposals import SearchSettings
 
 # A failure must be the change's, so laws are tried on the same examples every time; CEQL_EXPLORE=1 draws new ones.
 hypothesis_settings.register_profile("same", derandomize=True)
@@ -23,4 +23,4 @@ def quick_search(monkeypatch):
     """Rounds of few starts and short fronts, for tests that need any formula rather than the right one."""
     few = SearchSettings(round_size=64, chunk_size=32)
     monkeypatch.setattr(ceql.estimator, "Settings", partial(Settings, search=few))
-    monkeypatch.setattr(ceql.hunt, "_DRAWN_ANYWAY", 2)
+    monkeypatch.setattr(ceql.search.target_search, "_DRAWN_ANYWAY", 2)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 SECONDS = 120
 WIDTH = 120
-_CEQL = "import sys; from ceql.cli import main; sys.argv[0] = 'ceql'; main()"
+_CEQL = "import sys; from ceql.__main__ import main; sys.argv[0] = 'ceql'; main()"
 _PROGRAMS = {"ceql": [sys.executable, "-c", _CEQL], "python": [sys.executable, "-W", "error"]}
 _CONSOLE = "```console"
 _TIMES = re.compile(r"\b\d+\.\d+ s\b")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ceql import operators
     from ceql.constraints import Constraints
-    from ceql.data import Dataset
+    from ceql.data.dataset import Dataset
     from ceql.discovery import Discovery, Settings
     from ceql.errors import CeqlError, CeqlWarning, InputError
-    from ceql.estimator import CEQLRegressor, load
+    from ceql.estimator.regressor import CEQLRegressor, load
     from ceql.expression import node_count
     from ceql.formula import Formula
     from ceql.network import Network

@@ -8,11 +8,11 @@ from enum import Enum
 from pathlib import Path
 
 from ceql.constraints import NONE, Constraints
-from ceql.data import Dataset
-from ceql.expression.poles import Pole, find_poles
+from ceql.data.dataset import Dataset
+from ceql.expression.evaluate.poles import Pole, find_poles
 from ceql.formula import Formula
-from ceql.losses import SQUARED
-from ceql.search import SearchSettings
+from ceql.search.losses import SQUARED
+from ceql.search.proposals import SearchSettings
 from ceql.templates import Template
 from ceql.training import Recipe
 

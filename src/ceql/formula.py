@@ -11,7 +11,8 @@ import numpy as np
 import sympy
 
 from ceql.constraints import NONE, Constraints
-from ceql.data import Dataset
+from ceql.data.dataset import Dataset
+from ceql.engine.one_thread import one_thread
 from ceql.expression import (
     BRIEF,
     THOROUGH,
@@ -25,13 +26,12 @@ from ceql.expression import (
     round_to_errors,
     snap,
 )
-from ceql.expression.absorbing import with_factors_absorbed
-from ceql.expression.bounded import refit_within
-from ceql.expression.exponents import with_simple_exponents
-from ceql.expression.held import held_numbers, smallest_holding
-from ceql.expression.phases import with_small_phases
-from ceql.expression.refit import refit_reweighted
-from ceql.one_thread import one_thread
+from ceql.expression.constants.absorbing import with_factors_absorbed
+from ceql.expression.constants.bounded import refit_within
+from ceql.expression.constants.exponents import with_simple_exponents
+from ceql.expression.constants.held import held_numbers, smallest_holding
+from ceql.expression.constants.phases import with_small_phases
+from ceql.expression.constants.refit import refit_reweighted
 
 _FITTED = 1e-9  # how well the engine's constants are known before they are refitted
 _CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original

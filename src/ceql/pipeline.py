@@ -8,27 +8,27 @@ from functools import partial
 
 import numpy as np
 
-from ceql.checkpoint import Checkpoint, CheckpointError, Ending
-from ceql.claims import check_losses
-from ceql.data import Dataset
-from ceql.deadline import Stopwatch
+from ceql.choice.selection import choose, pareto_front
+from ceql.data.dataset import Dataset
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, poles_of
-from ceql.dispatch import Workers
 from ceql.engine import fit
+from ceql.engine.deadline import Stopwatch
+from ceql.engine.dispatch import Workers
 from ceql.errors import InputError, unknown_name
-from ceql.expression.extract import extract, upright
-from ceql.fingerprint import fingerprint
-from ceql.finishing import sketches_within
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
-from ceql.guesses import starting_formulas
-from ceql.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
-from ceql.keeper import Keeper, kept_alone
-from ceql.losses import SQUARED, Loss, read_loss, typical_size
-from ceql.narrowing import narrowed, over_all
-from ceql.robust import Reweighting, is_exact
-from ceql.rounds import Found, Rounds
-from ceql.search import EXACT
-from ceql.selection import choose, pareto_front
+from ceql.network.extract import extract, upright
+from ceql.search.driver import Found, Rounds
+from ceql.search.finishing import sketches_within
+from ceql.search.guesses import starting_formulas
+from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
+from ceql.search.losses import SQUARED, Loss, read_loss, typical_size
+from ceql.search.narrowing import narrowed, over_all
+from ceql.search.proposals import EXACT
+from ceql.search.reweighting import Reweighting, is_exact
+from ceql.storage.checkpoint import Checkpoint, CheckpointError, Ending
+from ceql.storage.claims import check_losses
+from ceql.storage.fingerprint import fingerprint
+from ceql.storage.keeper import Keeper, kept_alone
 from ceql.training import Recipe, train
 from ceql.training.recipes import RECIPES
 

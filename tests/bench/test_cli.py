@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from ceql.bench.cli import bench
-from ceql.bench.record import read_records
+from ceql.bench.records import read_records
 
 
 def invoke(*arguments):

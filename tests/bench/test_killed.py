@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from ceql.bench.record import read_records
+from ceql.bench.records import read_records
 
 SUITE = """
 title = "kill"
@@ -26,7 +26,7 @@ def start(suite, out, *more):
     command = [
         sys.executable,
         "-c",
-        "from ceql.cli import main; main()",
+        "from ceql.__main__ import main; main()",
         "bench",
         str(suite),
         "--json",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ceql.bench.noise import independent_constants, noise_score, with_free_integers
+from ceql.bench.points import columns
 from ceql.bench.problems import load_problem, sample
-from ceql.bench.sampling import columns
 from ceql.expression import parse_formula, refit
 
 PROBLEM = replace(load_problem("E-7"), noise=0.01, n_interp=500, n_extrap=10)  # (0.53 - 2.94*x1)/(2.32*x1 + 1.80)

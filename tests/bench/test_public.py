@@ -10,11 +10,11 @@ from click.testing import CliRunner
 
 from ceql.bench.cli import bench, bench_report
 from ceql.bench.errors import BenchError, SuiteError
-from ceql.bench.names import parse_levels
 from ceql.bench.problems import load_suite, sample, select, with_noise
 from ceql.bench.published.rates import published_rates
-from ceql.bench.record import Record, read_records
-from ceql.bench.report import commands, has_sheets, results_page, sheets
+from ceql.bench.records import Record, read_records
+from ceql.bench.results_page import commands, has_sheets, results_page, sheets
+from ceql.bench.selections import parse_levels
 
 
 def test_the_suites_have_their_problems():

@@ -10,15 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ceql.bench.errors import RecordError
-from ceql.bench.record import (
-    Record,
-    append_record,
-    check_writable,
-    drop_torn_line,
-    from_json,
-    read_records,
-    to_json,
-)
+from ceql.bench.records import Record, append_record, check_writable, drop_torn_line, from_json, read_records, to_json
 
 FLOATS = st.none() | st.floats(allow_nan=False)
 RECORDS = st.builds(

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from ceql.bench.cli import bench_report
 from ceql.bench.problems import load_suite
 from ceql.bench.published import published
-from ceql.bench.record import Record, append_record
-from ceql.bench.report import as_latex_file, best_cells, commands, in_order, results_page, sheets
+from ceql.bench.records import Record, append_record
+from ceql.bench.results_page import as_latex_file, best_cells, commands, in_order, results_page, sheets
 from ceql.bench.scaling_tables import slope
 from ceql.bench.sheets import Cell, Sheet, as_latex, as_markdown, escaped, number
 

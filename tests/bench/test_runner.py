@@ -10,7 +10,7 @@ import pytest
 from ceql.bench.errors import MethodError, RecordError
 from ceql.bench.methods import Adapter, Found, find_method
 from ceql.bench.problems import load_suite
-from ceql.bench.record import read_records
+from ceql.bench.records import read_records
 from ceql.bench.runner import run_suite
 
 SUITE = replace(load_suite("paper"), problems=load_suite("paper").problems[:3])

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ceql.bench.record import Record
-from ceql.bench.tables import by_family, by_method, by_problem, failures, frame, markdown, mean_and_sd
+from ceql.bench.record_tables import by_family, by_method, by_problem, failures, frame, markdown, mean_and_sd
+from ceql.bench.records import Record
 
 
 def record(problem, method, seed, exact=True, error=None, **changes):

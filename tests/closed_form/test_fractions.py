@@ -114,9 +114,9 @@ def test_operators_that_cannot_make_a_fraction_are_respected():
 
 
 def test_a_long_fraction_is_kept_in_case_nothing_shorter_is_found(monkeypatch):
-    import ceql.rounds
+    import ceql.search.driver
 
-    monkeypatch.setattr(ceql.rounds, "_ROUNDS_WITH_SPARE", 0)
+    monkeypatch.setattr(ceql.search.driver, "_ROUNDS_WITH_SPARE", 0)
     x = points(3, rows=300)
     y = 1 / (x[:, 0] - 0.9) + 2 / (x[:, 1] + 1.2) - 1.5 / (x[:, 2] - 0.4) + x[:, 0]
     discovery = discover(Dataset.of(x, y), Settings(time_limit=60))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ceql.engine import fit
-from ceql.engine.record import network_tape
-from ceql.engine.tape import TapeBuilder
 from ceql.network import Network
+from ceql.network.recording import network_tape
+from ceql.operators.tape import TapeBuilder
 
 NETWORK = Network(2, (("mul", "square"), ("log", "div", "sqrt")), skip="all", bias=True)
 TAPE = network_tape(NETWORK)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ceql.engine import fit
-from ceql.engine.record import network_tape
 from ceql.network import Network
+from ceql.network.recording import network_tape
 from ceql.network.sampling import draw
 
 NETWORK = Network(2, ({"square": 1, "mul": 1, "div": 2, "log": 1, "sqrt": 1, "sin": 1},) * 2, skip="all", bias=True)
@@ -153,7 +153,7 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may inherit it ignored
 import numpy as np
 from ceql.engine import fit
-from ceql.engine.tape import TapeBuilder
+from ceql.operators.tape import TapeBuilder
 builder = TapeBuilder(1)
 tape = builder.finish(builder.linear([(0, builder.parameter(), 1.0)]))
 samples = fit.Samples.of(np.ones((100, 1)), np.zeros(100))

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ceql.engine import fit
-from ceql.engine.record import DomainPenalty, network_tape
-from ceql.engine.tape import OPCODES, Tape, TapeBuilder
 from ceql.network import Network
+from ceql.network.recording import DomainPenalty, network_tape
 from ceql.operators import functions
+from ceql.operators.tape import OPCODES, Tape, TapeBuilder
 
 # Each operator as an analytic formula of its slots, where the first is positive and the second not zero.
 ANALYTIC = {

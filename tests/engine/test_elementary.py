@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ceql.engine import fit
-from ceql.engine.tape import TapeBuilder
 from ceql.operators import functions
+from ceql.operators.tape import TapeBuilder
 
 PRECISIONS = {"float64": False, "float32": True}
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ceql.engine import fit, gpu
-from ceql.engine.record import DomainPenalty, network_tape
-from ceql.engine.tape import TapeBuilder
 from ceql.errors import CeqlError
-from ceql.libraries import search_network
 from ceql.network import Network
+from ceql.network.libraries import search_network
+from ceql.network.recording import DomainPenalty, network_tape
 from ceql.network.sampling import draw
+from ceql.operators.tape import TapeBuilder
 
 needs_gpu = pytest.mark.skipif(not gpu.is_available(), reason="no NVIDIA GPU, or CuPy is not installed")
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql.engine import fit
-from ceql.engine.record import DomainPenalty, network_tape
-from ceql.engine.tape import TapeBuilder
 from ceql.network import Network
+from ceql.network.recording import DomainPenalty, network_tape
 from ceql.network.sampling import draw
+from ceql.operators.tape import TapeBuilder
 
 laws = settings(derandomize=True, deadline=None, max_examples=15)
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql.engine import fit
-from ceql.engine.record import DomainPenalty, network_tape
-from ceql.engine.tape import TapeBuilder
 from ceql.network import Network
+from ceql.network.recording import DomainPenalty, network_tape
+from ceql.operators.tape import TapeBuilder
 
 laws = settings(derandomize=True, deadline=None, max_examples=20)
 NETWORK = Network(2, (("mul", "square"), ("log", "div", "sqrt")), skip="all", bias=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ceql import _core
 from ceql.engine import fit
-from ceql.engine.tape import OPCODES, Tape, TapeBuilder
+from ceql.operators.tape import OPCODES, Tape, TapeBuilder
 
 LINEAR, SQUARE, MUL, DIV, LOG = (OPCODES[name] for name in ("linear", "square", "mul", "div", "log"))
 
@@ -281,7 +281,7 @@ def test_a_parameter_that_only_a_penalty_reads_has_no_derivative():
 BARE_INPUT = """
 import numpy as np
 from ceql.engine import fit
-from ceql.engine.tape import TapeBuilder
+from ceql.operators.tape import TapeBuilder
 builder = TapeBuilder(1)
 builder.penalise(builder.operator("mul", 0, builder.linear([(0, builder.parameter(), 1.0)])))
 tape = builder.finish(0)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ceql import _core, operators
 from ceql.engine import fit
-from ceql.engine.record import DomainPenalty, network_tape
 from ceql.network import Network, clean_up
+from ceql.network.recording import DomainPenalty, network_tape
 from ceql.network.reference import forward
 
 BUILT_IN = ("id", "const", "mul", "div", "pow", *operators.functions.names())

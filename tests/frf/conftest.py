@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ceql.frf.beam import Beam, measure
-from ceql.frf.peaks import peak_in
+from ceql.frf.peak_tracks import peak_in
 
 
 @dataclass(frozen=True)

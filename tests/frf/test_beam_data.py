@@ -10,7 +10,7 @@ import pytest
 
 from ceql.frf.analysis import r_squared
 from ceql.frf.condition_table import read_condition_table
-from ceql.frf.peaks import find_windows, peak_in
+from ceql.frf.peak_tracks import find_windows, peak_in
 from ceql.frf.readers import Source, read
 from ceql.frf.splits import parse_split
 

@@ -10,8 +10,8 @@ import pytest
 
 from ceql.errors import InputError
 from ceql.frf.beam import Beam, measure
-from ceql.frf.peaks import Peak, find_windows, parse_windows, peak_in
-from ceql.frf.report import peak_lines
+from ceql.frf.peak_tracks import Peak, find_windows, parse_windows, peak_in
+from ceql.frf.summary import peak_lines
 
 
 def test_every_mode_in_the_band_has_its_window(measured):

@@ -9,11 +9,11 @@ import pytest
 from scipy import io
 
 from ceql.errors import InputError, MissingExtraError
-from ceql.frf.assembly import Grid, gaps
+from ceql.frf.curve import ReadOptions, Scale
+from ceql.frf.joining import Grid, gaps
 from ceql.frf.kinds import Kind
 from ceql.frf.labels import parse_words
 from ceql.frf.readers import Source, read
-from ceql.frf.recording import ReadOptions, Scale
 
 F = np.linspace(10.0, 100.0, 91)
 H = 5.0 / (1 - (F / 50) ** 2 + 0.02j * F / 50)

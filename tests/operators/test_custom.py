@@ -8,9 +8,9 @@ import sympy
 
 from ceql import operators
 from ceql.engine import fit
-from ceql.engine.record import network_tape
 from ceql.errors import CeqlError, InputError
 from ceql.network import Network
+from ceql.network.recording import network_tape
 from ceql.network.reference import forward
 
 x, y = sympy.symbols("x y")

@@ -14,17 +14,17 @@ import sympy
 
 from ceql import CEQLRegressor, load
 from ceql.engine import fit
-from ceql.engine.tape import OPCODES, TapeBuilder
-from ceql.export import write
 from ceql.expression import compile_numpy, parse_formula, smallest, value_and_jacobian
-from ceql.expression.domain import find_borders
-from ceql.expression.errors import FormulaError
-from ceql.expression.write import write_formula
+from ceql.expression.evaluate.domain import find_borders
+from ceql.expression.text.syntax_errors import FormulaError
+from ceql.expression.text.write import write_formula
 from ceql.formula import Formula
 from ceql.operators import functions, get, register
 from ceql.operators.functions import ElementaryFunction
 from ceql.operators.intervals import Domain
 from ceql.operators.onto_tape import penalise_outside
+from ceql.operators.tape import OPCODES, TapeBuilder
+from ceql.output.export import write
 
 NAMES = functions.names()
 NEW = ("tan", "asin", "acos", "atan", "sinh", "cosh", "cbrt")
@@ -276,8 +276,8 @@ MADE_UP = """
 import sys
 import numpy as np, sympy
 from ceql import CEQLRegressor, operators
-from ceql.engine.tape import OPCODES
-from ceql.export import LANGUAGES, write
+from ceql.operators.tape import OPCODES
+from ceql.output.export import LANGUAGES, write
 from ceql.expression import compile_numpy, parse_formula, value_and_jacobian
 from ceql.formula import Formula
 from ceql.operators import functions

@@ -8,9 +8,9 @@ import sympy
 
 from ceql import operators
 from ceql.engine import fit
-from ceql.engine.tape import TapeBuilder
 from ceql.errors import UnknownNameError
 from ceql.operators import Argument, Operator
+from ceql.operators.tape import TapeBuilder
 
 # Arguments inside the domain of each operator; the exponent of pow is one number.
 EVEN = np.linspace(-2.5, 2.5, 24)

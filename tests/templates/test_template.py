@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sympy
 
-from ceql.data import Scaling
+from ceql.data.dataset import Scaling
 from ceql.engine import fit
 from ceql.errors import InputError, UnknownNameError
 from ceql.expression import compile_numpy

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ceql.engine import fit
-from ceql.engine.record import network_tape
 from ceql.network import clean_up
+from ceql.network.recording import network_tape
 from ceql.training import Loss, Phase, Recipe, Trained, recipes, train
 from ceql.training.phase import ImpactPruning, Plateau
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ceql.bench.definitions import Suite
-from ceql.bench.record import Record
+from ceql.bench.records import Record
 from ceql.bench.sheets import Cell, Sheet
 
 Verdict = Callable[[Record], bool]

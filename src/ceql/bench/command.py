@@ -11,15 +11,15 @@ import click
 from ceql.bench.definitions import Suite
 from ceql.bench.errors import MethodError, RecordError, SuiteError
 from ceql.bench.methods import Method, find_method
-from ceql.bench.names import parse_levels, parse_seeds, split_names
 from ceql.bench.problems import load_suite, select, with_noise
 from ceql.bench.published import published
-from ceql.bench.record import Record, read_records
-from ceql.bench.report import as_latex_file, as_markdown_file, has_sheets, on_screen, results_page
+from ceql.bench.records import Record, read_records
 from ceql.bench.request import Request
+from ceql.bench.results_page import as_latex_file, as_markdown_file, has_sheets, on_screen, results_page
 from ceql.bench.runner import plan, run_suite
-from ceql.files import require_writable, write_atomically
-from ceql.files_out import deliver
+from ceql.bench.selections import parse_levels, parse_seeds, split_names
+from ceql.storage.destinations import deliver
+from ceql.storage.files import require_writable, write_atomically
 
 
 def run_bench(asked: Request) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ceql.bench.definitions import Intervals, Range, Spread
 from ceql.bench.errors import BenchError
-from ceql.bench.names import unknown
+from ceql.bench.selections import unknown
 
 
 def text(value: Any) -> str:

@@ -29,7 +29,7 @@ import sympy
 
 from ceql.bench.definitions import Problem, Samples
 from ceql.bench.noise import agrees, independent_constants, with_free_integers
-from ceql.bench.sampling import columns
+from ceql.bench.points import columns
 from ceql.bench.units import Units, units_of
 from ceql.expression import compile_numpy, is_exact, node_count, parse_formula, refit
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ceql.bench.definitions import Variant
 from ceql.bench.errors import MethodError
-from ceql.bench.names import unknown
+from ceql.bench.selections import unknown
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 import sympy
 
 from ceql.bench.definitions import Problem, Samples
-from ceql.bench.sampling import columns, noise_deviation, target
+from ceql.bench.points import columns, noise_deviation, target
 from ceql.expression import compile_numpy, parametrise, parse_formula, refit, value_and_jacobian
 
 _BARS = 2.0  # standard errors within which the truth should lie

@@ -9,9 +9,9 @@ from typing import Any
 
 from ceql.bench.definitions import Problem, Suite
 from ceql.bench.published import Column, published
-from ceql.bench.record import Record
+from ceql.bench.record_tables import by_problem
+from ceql.bench.records import Record
 from ceql.bench.sheets import Cell, Sheet, number
-from ceql.bench.tables import by_problem
 from ceql.expression import parse_formula
 
 METRICS = {"interp_mse": "Interpolation MSE", "extrap_mse": "Extrapolation MSE", "node_count": "Node count (NC)"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ceql.bench.definitions import Problem
-from ceql.bench.sampling import draw, formula, stream, target, usable
+from ceql.bench.points import draw, formula, stream, target, usable
 
 _DRAWS = 4096
 

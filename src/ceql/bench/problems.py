@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ceql.bench.definitions import Problem, Samples, Suite
 from ceql.bench.errors import SuiteError
-from ceql.bench.names import unknown
-from ceql.bench.sampling import sample
+from ceql.bench.points import sample
+from ceql.bench.selections import unknown
 from ceql.bench.suitefile import read_suite
 
 __all__ = ["Problem", "Samples", "Suite", "load_problem", "load_suite", "sample", "select", "suite_names", "with_noise"]

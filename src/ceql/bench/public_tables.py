@@ -9,7 +9,7 @@ import numpy as np
 from ceql.bench.definitions import Suite
 from ceql.bench.problems import load_suite
 from ceql.bench.published.rates import Rate, published_rates
-from ceql.bench.record import Record
+from ceql.bench.records import Record
 from ceql.bench.sheets import Cell, Sheet
 
 ACCURATE = 0.999

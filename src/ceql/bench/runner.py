@@ -15,8 +15,8 @@ from ceql.bench.environment import machine, versions
 from ceql.bench.errors import MethodError, RecordError
 from ceql.bench.memory import Meter, in_own_process
 from ceql.bench.methods import Method
-from ceql.bench.record import Key, Record, append_record, check_writable, drop_torn_line, read_records
-from ceql.bench.sampling import sample
+from ceql.bench.points import sample
+from ceql.bench.records import Key, Record, append_record, check_writable, drop_torn_line, read_records
 from ceql.bench.score import as_expression, score
 
 Progress = Callable[[Record], None]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ceql.bench.record import Record
+from ceql.bench.records import Record
 from ceql.bench.sheets import Cell, Sheet
 
 SAMPLE_SIZE = "sample size"  # the family of problems that differ in their rows alone

@@ -10,7 +10,7 @@ import numpy as np
 
 from ceql.bench.definitions import Problem, Samples
 from ceql.bench.judge import Judge
-from ceql.bench.sampling import columns
+from ceql.bench.points import columns
 from ceql.expression import compile_numpy, node_count, parse_formula
 
 EQUIVALENT_MSE = 1e-20

@@ -46,7 +46,7 @@ from typing import Any
 from ceql.bench import fields as checks
 from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Problem, Suite, System, Variant
 from ceql.bench.errors import BenchError, SuiteError
-from ceql.bench.names import parse_seeds, unknown
+from ceql.bench.selections import parse_seeds, unknown
 
 _METHODS = ("methods", "seeds", "time_limit", "memory", "settings", "variant")
 _TOP = {"title", *_METHODS, "system", "defaults", "problem", "include"}
@@ -229,7 +229,7 @@ def _system(
 
 def _check_formulas(place: _Place, variables: tuple[str, ...], formulas: Mapping[str, tuple[str, ...]]) -> None:
     # Imported here: a suite's fields can be read and reported on without the expression package at hand.
-    from ceql.bench.sampling import formula
+    from ceql.bench.points import formula
 
     for field, texts in formulas.items():
         for text in texts:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ceql.one_thread import one_thread
+from ceql.engine.one_thread import one_thread
 from ceql.operators import get
 
 Exponents = tuple[int, ...]

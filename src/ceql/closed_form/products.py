@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ceql.closed_form.selection import AT_ONCE, few_of
+from ceql.closed_form.sparse import AT_ONCE, few_of
 from ceql.closed_form.sums import monomials
-from ceql.correlations import explained
-from ceql.one_thread import one_thread
+from ceql.data.correlations import explained
+from ceql.engine.one_thread import one_thread
 from ceql.operators import get
 
 _ROWS = 400

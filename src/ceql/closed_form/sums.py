@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ceql.closed_form.selection import few_of
-from ceql.correlations import best_products
-from ceql.one_thread import one_thread
+from ceql.closed_form.sparse import few_of
+from ceql.data.correlations import best_products
+from ceql.engine.one_thread import one_thread
 from ceql.operators import get
 
 _ROWS = 400

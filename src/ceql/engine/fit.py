@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from ceql import _core
-from ceql.engine.tape import Tape, in_layout
+from ceql.operators.tape import Tape, in_layout
 
 StopFlag = _core.StopFlag
 

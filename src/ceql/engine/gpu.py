@@ -22,8 +22,8 @@ import numpy as np
 
 from ceql import _core
 from ceql.engine.fit import Adam, Fits, Levenberg, Penalties, Samples, Status, StopFlag, _batch
-from ceql.engine.tape import Tape
 from ceql.errors import InputError, missing_extra
+from ceql.operators.tape import Tape
 
 _SAMPLES_PER_THREAD = 4  # a tile of 128 samples; the fastest on an H200
 _WARP = 32

@@ -9,15 +9,15 @@ against a known truth.  No step ever changes what the formula computes beyond wh
 states, and none evaluates text.
 """
 
-from ceql.expression.compile import CompiledFormula, UnsupportedExpression, compile_numpy
+from ceql.expression.algebra.effort import BRIEF, JUDGEMENT, THOROUGH, Effort
+from ceql.expression.algebra.readable import readable
+from ceql.expression.algebra.simplify import forms, smallest
 from ceql.expression.complexity import node_count
 from ceql.expression.constants import Parametrised, Refit, parametrise, refit, round_to_errors, snap
-from ceql.expression.effort import BRIEF, JUDGEMENT, THOROUGH, Effort
 from ceql.expression.equivalence import Equivalence, equivalence, is_exact
-from ceql.expression.jacobian import CompiledJacobian, value_and_jacobian
-from ceql.expression.parse import FormulaError, parse_formula
-from ceql.expression.readable import readable
-from ceql.expression.simplify import forms, smallest
+from ceql.expression.evaluate.compile import CompiledFormula, UnsupportedExpression, compile_numpy
+from ceql.expression.evaluate.jacobian import CompiledJacobian, value_and_jacobian
+from ceql.expression.text.parse import FormulaError, parse_formula
 
 __all__ = [
     "BRIEF",

@@ -8,14 +8,14 @@ from enum import Enum
 import numpy as np
 from sympy import Float, Symbol
 
-from ceql.expression import polynomial as P
+from ceql.expression.algebra import polynomial as P
+from ceql.expression.algebra.effort import JUDGEMENT, Effort, OutOfSteps, allowing
+from ceql.expression.algebra.fraction_sums import Region
+from ceql.expression.algebra.polynomial import Poly
+from ceql.expression.algebra.simplify import ARITHMETIC_FAILURES
+from ceql.expression.algebra.workspace import Array, Workspace, typical_size, values_at
 from ceql.expression.complexity import node_count
-from ceql.expression.effort import JUDGEMENT, Effort, OutOfSteps, allowing
-from ceql.expression.fraction_sums import Region
-from ceql.expression.polynomial import Poly
-from ceql.expression.simplify import ARITHMETIC_FAILURES
 from ceql.expression.symbolic import Expr
-from ceql.expression.workspace import Array, Workspace, typical_size, values_at
 
 CONSTANT_TOLERANCE = 1e-6
 LEFTOVER = 1e-8

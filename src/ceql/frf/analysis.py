@@ -12,7 +12,7 @@ from ceql.errors import InputError
 from ceql.frf.kinds import Kind
 from ceql.frf.measurements import Measurements
 from ceql.frf.modes import Mode, modes_of
-from ceql.frf.peaks import Peak, Window, find_windows, peak_in, scatter
+from ceql.frf.peak_tracks import Peak, Window, find_windows, peak_in, scatter
 from ceql.frf.splits import Split
 
 FORMS = ("paper", "modal")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ceql.files_out import check_writable, deliver, write_text
-from ceql.json_out import as_text, is_standard_output, write_json
+from ceql.cli.json_output import as_text, is_standard_output, write_json
+from ceql.storage.destinations import check_writable, deliver, write_text
 
 if TYPE_CHECKING:
     from ceql.frf.analysis import Analysis, Settings
@@ -88,7 +88,7 @@ def frf(
 
 def _settings(options: dict[str, Any], demo: bool) -> Settings:
     from ceql.frf.analysis import Settings
-    from ceql.frf.peaks import parse_windows
+    from ceql.frf.peak_tracks import parse_windows
     from ceql.frf.splits import parse_split
 
     fits_complex = options["fit_complex"] or (demo and options["form"] != "paper")
@@ -109,12 +109,12 @@ def _settings(options: dict[str, Any], demo: bool) -> Settings:
 
 
 def _reading(paths: tuple[Path, ...], options: dict[str, Any]) -> Reading:
-    from ceql.frf.assembly import Grid
+    from ceql.frf.curve import ReadOptions, Scale
+    from ceql.frf.joining import Grid
     from ceql.frf.kinds import Kind
     from ceql.frf.labels import parse_words
     from ceql.frf.measurements import parse_band
     from ceql.frf.readers import Source, read
-    from ceql.frf.recording import ReadOptions, Scale
 
     source = Source(
         pattern=options["pattern"],
@@ -155,7 +155,7 @@ def _prepared(out: Path | None) -> Path | None:
     """The folder, made before the fit, so that no result is lost to a bad path or a missing package."""
     if out is None:
         return None
-    from ceql.plots.canvas import new_figure
+    from ceql.output.plots.canvas import new_figure
 
     new_figure(1, 1)
     out.mkdir(parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ def _outputs(
     analysis: Analysis, notes: tuple[str, ...], out: Path | None, json_out: Path | None, quiet: bool, demo: bool
 ) -> Iterator[Callable[[], None]]:
     """What is printed comes first, for a file may turn out to have no room."""
-    from ceql.frf.report import as_json
+    from ceql.frf.summary import as_json
 
     prints_json = json_out is not None and is_standard_output(json_out)
     if json_out is None or not prints_json:
@@ -185,10 +185,10 @@ def _made(path: Path, write: Callable[[], None], say: bool) -> None:
 
 
 def _files(analysis: Analysis, notes: tuple[str, ...], out: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
-    from ceql.csv_out import as_csv
-    from ceql.frf.figures import all_figures
-    from ceql.frf.report import as_json, in_words, modes_table, peaks_table
-    from ceql.plots.canvas import save_figure
+    from ceql.frf.pictures import all_figures
+    from ceql.frf.summary import as_json, in_words, modes_table, peaks_table
+    from ceql.output.plots.canvas import save_figure
+    from ceql.storage.csv_output import as_csv
 
     texts = {
         "report.txt": "\n".join([in_words(analysis), *notes]) + "\n",
@@ -204,7 +204,7 @@ def _files(analysis: Analysis, notes: tuple[str, ...], out: Path) -> Iterator[tu
 
 
 def _show(analysis: Analysis, notes: tuple[str, ...], quiet: bool, demo: bool) -> None:
-    from ceql.frf.report import in_words
+    from ceql.frf.summary import in_words
 
     if quiet:
         click.echo(str(analysis.fit.expression))

@@ -8,10 +8,10 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from ceql.data.tables import read_table
 from ceql.errors import InputError, missing_extra
 from ceql.frf.formats.delimited import REPETITION_NAMES, identifier
 from ceql.frf.labels import REPETITION, Label, check_names
-from ceql.tables import read_table
 
 _FILE, _FOLDER = "file", "folder"
 

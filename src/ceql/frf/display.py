@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ceql.progress import is_interactive
+from ceql.output.progress import is_interactive
 
 
 @contextmanager

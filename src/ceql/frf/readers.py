@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ceql.errors import InputError
-from ceql.frf.assembly import Grid, assemble
 from ceql.frf.condition_table import read_condition_table
+from ceql.frf.curve import ReadOptions, Recording
 from ceql.frf.formats import delimited, matlab, touchstone, uff
+from ceql.frf.joining import Grid, assemble
 from ceql.frf.labels import Label, by_name, by_pattern, natural_order, parse_words
 from ceql.frf.measurements import Measurements
-from ceql.frf.recording import ReadOptions, Recording
 
 _FORMATS: dict[str, Callable[[Path, ReadOptions], list[Recording]]] = {
     ending: module.read for module in (delimited, uff, touchstone, matlab) for ending in module.ENDINGS

@@ -10,9 +10,9 @@ import numpy as np
 from ceql.network.network import Network
 
 if TYPE_CHECKING:
-    from ceql.data import Scaling
-    from ceql.engine.tape import Tape
+    from ceql.data.dataset import Scaling
     from ceql.network.sampling import Prior
+    from ceql.operators.tape import Tape
 
 
 class Structure(Protocol):

@@ -9,8 +9,8 @@ from enum import Enum
 import numpy as np
 import sympy
 
-from ceql.engine.tape import TapeBuilder
 from ceql.operators.intervals import REALS, Domain
+from ceql.operators.tape import TapeBuilder
 
 
 class Argument(Enum):

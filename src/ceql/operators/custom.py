@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ceql.engine.tape import TapeBuilder
 from ceql.errors import InputError
 from ceql.operators import functions, library
 from ceql.operators.base import Argument, ArgumentSlots, Operator
 from ceql.operators.onto_tape import unsupported, write_formula
+from ceql.operators.tape import TapeBuilder
 
 _PROBES = np.array([-2.3, -1.1, -0.4, 0.3, 0.9, 1.7, 2.6])
 

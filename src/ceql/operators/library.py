@@ -10,13 +10,13 @@ from functools import cache
 import numpy as np
 import sympy
 
-from ceql.engine.tape import TapeBuilder
 from ceql.errors import unknown_name
 from ceql.operators import functions
 from ceql.operators.base import Argument, ArgumentSlots, Operator, recorded
 from ceql.operators.functions import ElementaryFunction
 from ceql.operators.intervals import Domain
 from ceql.operators.onto_tape import write_function
+from ceql.operators.tape import TapeBuilder
 
 R, C, K = Argument.REAL, Argument.COMPLEX, Argument.CONSTANT
 

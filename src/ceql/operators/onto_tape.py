@@ -7,11 +7,11 @@ from typing import Any
 
 import sympy
 
-from ceql.engine.tape import OPCODES, TapeBuilder
 from ceql.errors import InputError
 from ceql.operators import functions
 from ceql.operators.functions import ElementaryFunction
 from ceql.operators.intervals import Domain
+from ceql.operators.tape import OPCODES, TapeBuilder
 
 _PENALTIES = {(0.0, math.inf): "shortfall", (-1.0, 1.0): "excess"}  # per domain, how far a number is outside
 

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ceql.data import Scaling
-from ceql.engine.tape import Tape
+from ceql.data.dataset import Scaling
 from ceql.network import Network, clean_up
 from ceql.network.sampling import Prior
+from ceql.operators.tape import Tape
 from ceql.templates import drawing
-from ceql.templates.base import Parameter, Template, Unknown
 from ceql.templates.extraction import expression_of, uprighted
 from ceql.templates.reading import gate_of, read_frame, read_terms
 from ceql.templates.recording import record
+from ceql.templates.template import Parameter, Template, Unknown
 
 WHOLE = -1  # stands for the template itself where a term is asked for
 _TINY = 1e-6  # the root of the smallest value of a parameter with a sign, in units of its size

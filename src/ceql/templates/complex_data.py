@@ -16,10 +16,10 @@ import sympy
 
 from ceql.errors import InputError
 from ceql.expression import FormulaError, parse_formula
-from ceql.expression.tokens import tokenise
-from ceql.expression.write import write_formula
-from ceql.templates.base import Parameter, Template, Unknown
+from ceql.expression.text.tokens import tokenise
+from ceql.expression.text.write import write_formula
 from ceql.templates.reading import symbol
+from ceql.templates.template import Parameter, Template, Unknown
 
 PART = "part"  # the column that is 0 for real and 1 for imaginary parts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
-from ceql.expression.extract import extract, upright
+from ceql.network.extract import extract, upright
 from ceql.templates.reading import symbol
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import sympy
 
 from ceql.errors import InputError
 from ceql.expression import FormulaError, parse_formula
-from ceql.templates.base import Template, Terms, Unknown
+from ceql.templates.template import Template, Terms, Unknown
 
 
 def symbol(name: str) -> sympy.Symbol:

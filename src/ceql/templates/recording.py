@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from ceql.engine.record import embed
-from ceql.engine.tape import Tape, TapeBuilder
 from ceql.errors import InputError
+from ceql.network.recording import embed
 from ceql.operators import functions
 from ceql.operators.functions import ElementaryFunction
 from ceql.operators.onto_tape import penalise_outside, write_function
+from ceql.operators.tape import Tape, TapeBuilder
 from ceql.templates.reading import symbol
 
 if TYPE_CHECKING:

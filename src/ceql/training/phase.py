@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ceql.engine.record import DomainPenalty
 from ceql.network.network import Network
+from ceql.network.recording import DomainPenalty
 
 
 class Loss(Enum):

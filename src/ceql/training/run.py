@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ceql.engine import fit
-from ceql.engine.record import network_tape
+from ceql.engine.pruning import drop_least_important, drop_small
 from ceql.network import Network, clean_up
-from ceql.pruning import drop_least_important, drop_small
+from ceql.network.recording import network_tape
 from ceql.training.phase import Loss, Phase, Recipe
 
 Progress = Callable[[int, int, float], None]  # epochs done, edges alive, misfit

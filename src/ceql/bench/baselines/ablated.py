@@ -59,13 +59,13 @@ class DenseStarts(Adapter):
 
     def _fits(self, data: Any, symbols: Any, seed: int, time_limit: float) -> Iterator[tuple[int, float, Any]]:
         """The number of starts so far, the misfit and the formula of the best of each chunk; ends at an exact one."""
-        from ceql.deadline import Deadline
         from ceql.engine import fit
-        from ceql.expression.extract import extract, upright
+        from ceql.engine.deadline import Deadline
+        from ceql.engine.pruning import Reduced, eliminate
+        from ceql.engine.stages import Schedule, fit_chunk
         from ceql.network import clean_up
-        from ceql.pruning import Reduced, eliminate
-        from ceql.schedule import Schedule, fit_chunk
-        from ceql.search import EXACT
+        from ceql.network.extract import extract, upright
+        from ceql.search.proposals import EXACT
         from ceql.training import recipes
 
         deadline = Deadline.after(time_limit)
@@ -101,6 +101,6 @@ class DenseStarts(Adapter):
 def _dataset(X: np.ndarray, y: np.ndarray, names: tuple[str, ...]) -> Any:
     import pandas as pd
 
-    from ceql.data import Dataset
+    from ceql.data.dataset import Dataset
 
     return Dataset.of(pd.DataFrame(X, columns=list(names)), y)

@@ -22,9 +22,9 @@ import numpy as np
 from ceql.bench.errors import MethodError
 from ceql.bench.methods import Adapter, Found
 from ceql.engine import fit
-from ceql.engine.record import network_tape
-from ceql.engine.tape import OPCODES, Tape
 from ceql.network import Network
+from ceql.network.recording import network_tape
+from ceql.operators.tape import OPCODES, Tape
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class Model:
         """Numerator over denominator, both multiplied out."""
         import sympy
 
-        from ceql.bench.sampling import columns
-        from ceql.expression.extract import extract
+        from ceql.bench.points import columns
+        from ceql.network.extract import extract
 
         params = self._params(weights)
         top, bottom = sympy.fraction(extract(self.network, params[: self.network.n_edges] != 0, params, columns(names)))

@@ -81,8 +81,8 @@ class Paper(Adapter):
 
 def as_trained(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], recipe: Any, seed: int) -> Found:
     """The network as the schedule leaves it, put on the real axis and written out."""
-    from ceql.bench.sampling import columns
-    from ceql.expression.extract import extract, upright
+    from ceql.bench.points import columns
+    from ceql.network.extract import extract, upright
     from ceql.training import train
 
     start = time.perf_counter()

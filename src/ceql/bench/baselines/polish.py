@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ceql.bench.sampling import columns
+from ceql.bench.points import columns
 from ceql.bench.score import mse
 from ceql.expression import compile_numpy, parse_formula, refit
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ceql.errors import InputError
-from ceql.frf.recording import HERTZ, ReadOptions, Recording, Scale, checked
+from ceql.frf.curve import HERTZ, ReadOptions, Recording, Scale, checked
 
 ENDINGS = (".txt", ".csv", ".tsv", ".dat", ".asc")
 REPETITION_NAMES = ("repetition", "rep", "sample", "samples", "run")

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ceql.errors import InputError
+from ceql.frf.curve import ReadOptions, Recording, Scale, checked, from_complex
 from ceql.frf.formats.delimited import REPETITION_NAMES
-from ceql.frf.recording import ReadOptions, Recording, Scale, checked, from_complex
 
 ENDINGS = (".mat",)
 _FREQUENCY = ("frequency", "freq", "f", "freqs", "frequencies")

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ceql.errors import InputError, missing_extra
+from ceql.frf.curve import ReadOptions, Recording, from_complex
 from ceql.frf.kinds import Kind
-from ceql.frf.recording import ReadOptions, Recording, from_complex
 
 ENDINGS = tuple(f".s{ports}p" for ports in range(1, 10))
 _CHANNEL = re.compile(r"[sS]?(\d)(\d)")

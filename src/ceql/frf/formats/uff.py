@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ceql.errors import InputError, missing_extra
+from ceql.frf.curve import ReadOptions, Recording, from_complex
 from ceql.frf.kinds import Kind
-from ceql.frf.recording import ReadOptions, Recording, from_complex
 
 ENDINGS = (".uff", ".unv")
 # The numbers that the format gives to functions and to physical quantities.

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ceql.deadline import Stopwatch
 from ceql.engine import fit
+from ceql.engine.deadline import Stopwatch
 from ceql.errors import InputError, unknown_name
 from ceql.templates.resonance import laws
 from ceql.templates.resonance.fitting import Curves, Options, fit_model

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ceql.deadline import NEVER, Deadline
 from ceql.engine import fit
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.templates.resonance import laws, starts
 from ceql.templates.resonance.model import Mode, ResonanceModel, State
 from ceql.templates.resonance.peaks import Track, find_tracks

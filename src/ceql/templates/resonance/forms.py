@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ceql.errors import InputError, unknown_name
-from ceql.templates.base import Parameter, Template, Terms, Unknown
+from ceql.templates.template import Parameter, Template, Terms, Unknown
 
 FORMS = ("paper", "modal")
 _LAW_OPERATORS = ("square", "mul", "sqrt")

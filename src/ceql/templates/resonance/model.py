@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from ceql.data import Scaling
+from ceql.data.dataset import Scaling
 from ceql.engine import fit
 from ceql.templates.assembly import WHOLE, Assembly, Block, Number
-from ceql.templates.base import Unknown
 from ceql.templates.resonance.forms import form_template
 from ceql.templates.resonance.laws import Function
+from ceql.templates.template import Unknown
 
 _ROWS_AT_ONCE = 200_000  # a table of many curves and basis functions would fill the memory
 

@@ -1,0 +1,115 @@
+"""The command `ceql`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import click
+
+from ceql import __version__
+from ceql.bench.cli import bench, bench_report
+from ceql.bench.figures.cli import figures
+from ceql.cli.did_you_mean import SuggestingGroup
+from ceql.cli.fit_command import fit
+from ceql.cli.model_commands import export, predict, show
+from ceql.cli.report_command import report
+from ceql.errors import CeqlError, CeqlWarning, in_words
+from ceql.frf.cli import frf
+
+
+@click.group(cls=SuggestingGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ceql")
+def cli() -> None:
+    """Reads a formula out of data: symbolic regression that is at home at poles, logs and roots.
+
+    \b
+    Examples:
+      ceql demo
+      ceql fit data.csv --target y --save model.ceql
+      ceql predict model.ceql new.csv
+      ceql export model.ceql --to c
+      ceql bench paper --methods ceql --seeds 0-4
+    """
+
+
+for command in (fit, show, predict, export, report, bench, bench_report, figures, frf):
+    cli.add_command(command)
+
+
+@cli.command()
+@click.option("--seed", default=0, show_default=True, help="Another seed, another draw of data and starts.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("ceql-demo.png"), show_default=True)
+@click.option("--quiet", is_flag=True, help="No live display.")
+def demo(seed: int, out: Path, quiet: bool) -> None:
+    """Find a formula with a pole in two variables, from 128 points, and plot it."""
+    from ceql.bench.demo import run_demo
+
+    run_demo(seed, out, verbose=not quiet, say=click.echo)
+
+
+@cli.command("operators")
+def list_operators() -> None:
+    """List the operators a formula can be made of."""
+    from ceql import operators
+
+    for name in operators.names():
+        click.echo(f"{name:8} {operators.get(name)}")
+
+
+def main() -> None:
+    """Runs the command; every foreseen error is one sentence and exit code 1, Ctrl-C is 130."""
+    sys.exit(exit_code())
+
+
+def exit_code(arguments: list[str] | None = None) -> int:
+    """The same for arguments given as a list, without leaving the process."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", CeqlWarning)
+            warnings.showwarning = _warn
+            cli(arguments, prog_name="ceql", standalone_mode=False)
+        sys.stdout.flush()
+    except click.Abort:
+        click.echo("Interrupted.", err=True)
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except BrokenPipeError:
+        _discard_output()  # whoever reads our output, such as `head`, has seen enough; 1 is what click says, too
+        return 1
+    except UnicodeEncodeError as error:
+        _discard_output()
+        click.echo(f"Error: {_unprintable(error)}", err=True)
+        return 1
+    except (CeqlError, OSError) as error:
+        _discard_output()
+        click.echo(f"Error: {in_words(error)}", err=True)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _warn(message, category, filename, lineno, file=None, line=None) -> None:
+    """Our own warnings are for the user, without the place in our code; others keep it."""
+    place = "" if issubclass(category, CeqlWarning) else f" {filename}:{lineno}: {category.__name__}:"
+    click.echo(f"Warning:{place} {message}", err=True)
+
+
+def _unprintable(error: UnicodeEncodeError) -> str:
+    return (
+        f"The output holds {error.object[error.start]!a}, which standard output has no place for in {error.encoding}: "
+        "set PYTHONIOENCODING=utf-8, or have the result written to a file."
+    )
+
+
+def _discard_output() -> None:
+    """Python flushes once more when it ends; what could not be written then would be an error again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,167 @@
+"""The record of one run, and files of records.
+
+A file holds one JSON object per line, written as soon as its run ends, with these fields:
+
+    suite, problem, family, method   names
+    seed                             of the data and of the method
+    settings                         the method's settings and the time limit, as run
+    noise                            of the training targets, as a fraction of their size
+    train_mse, interp_mse, extrap_mse  mean squared errors; "inf" where the formula is undefined at a point, null where
+                                     there are no such points
+    r2                               coefficient of determination at the interpolation points
+    node_count                       nodes of the formula in SymPy's preorder traversal
+    exact                            same structure as the truth, constants within 1e-6
+    equivalent                       interp_mse and extrap_mse below 1e-20 (of the target's mean square in some suites)
+    symbolic_solution                the truth but for a factor or an added constant, with constants to three digits
+    front_solution                   the same of any formula that the method offers; null where that was not asked
+    seconds                          from data to formula, without compile_seconds
+    compile_seconds                  compilation that a later run of the same shape would not pay again
+    rows, columns                    size of the training data
+    peak_mb, grown_mb                most memory the process held, and how much of it came during the run; null unless
+                                     the suite asks for it, as each run then needs a process of its own
+    expression                       the formula as text
+    versions                         of Python and the libraries
+    machine                          system, processor, cores and memory
+    error                            null, or why there is no formula; the scores are then null
+
+JSON has no infinity and no NaN: such numbers are written as the strings "inf", "-inf" and "nan".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from ceql.bench.errors import RecordError
+from ceql.storage.files import place_of
+
+Key = tuple[str, str, str, int]
+_NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_NUMBERS = ("train_mse", "interp_mse", "extrap_mse", "r2", "seconds", "compile_seconds", "peak_mb", "grown_mb")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run of one method on one problem with one seed. The module's text describes the fields."""
+
+    suite: str
+    problem: str
+    family: str
+    method: str
+    seed: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    noise: float = 0.0
+    train_mse: float | None = None
+    interp_mse: float | None = None
+    extrap_mse: float | None = None
+    r2: float | None = None
+    node_count: int | None = None
+    exact: bool = False
+    equivalent: bool = False
+    symbolic_solution: bool = False
+    front_solution: bool | None = None
+    seconds: float | None = None
+    compile_seconds: float | None = None
+    rows: int | None = None
+    columns: int | None = None
+    peak_mb: float | None = None
+    grown_mb: float | None = None
+    expression: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: str = ""
+    error: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """What tells runs apart: a file holds each key once."""
+        return self.suite, self.problem, self.method, self.seed
+
+    @property
+    def plain_problem(self) -> str:
+        """The problem's name without the level of noise that `--noise` adds to it."""
+        return self.problem.removesuffix(f"[noise={self.noise:g}]")
+
+
+_FIELDS = {f.name for f in fields(Record)}
+
+
+def to_json(record: Record) -> str:
+    """One line of a file of records, without its end."""
+    return json.dumps(_finite(asdict(record)), allow_nan=False, sort_keys=False)
+
+
+def from_json(line: str) -> Record:
+    """Read one line of a file of records."""
+    data = json.loads(line)
+    if not isinstance(data, dict) or not {"suite", "problem", "family", "method", "seed"} <= set(data):
+        raise ValueError("not a record")
+    numbers: dict[str, Any] = {k: _NON_FINITE.get(data[k], data[k]) for k in _NUMBERS if isinstance(data.get(k), str)}
+    known: dict[str, Any] = {k: v for k, v in (data | numbers).items() if k in _FIELDS}
+    return Record(**known)
+
+
+def read_records(path: str | Path) -> list[Record]:
+    """Read a file of records. A last line cut short by a kill is left out; any other bad line is an error."""
+    try:
+        # Split at newlines alone: other line breaks of Unicode may stand inside a string.
+        lines = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read: {error}") from error
+    records = []
+    for number, line in enumerate(lines[:-1], start=1):
+        try:
+            records.append(from_json(line))
+        except (ValueError, TypeError) as error:
+            raise RecordError(f"{path}, line {number}: not a record of a benchmark run: {error}") from error
+    return records
+
+
+def append_record(path: str | Path, record: Record) -> None:
+    """Add a record to a file and see it onto the disk, so that a kill loses at most the run under way."""
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(to_json(record) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be written: {error}") from error
+
+
+def drop_torn_line(path: str | Path) -> None:
+    """Cut off what follows the last complete line, so that the next record starts on a line of its own."""
+    with Path(path).open("rb+") as file:
+        data = file.read()
+        file.truncate(data.rfind(b"\n") + 1)
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise now if records could not be appended to `path` later."""
+    path = Path(path)
+    existed = path.exists()
+    try:
+        place_of(path)  # a pipe without a reader would keep us waiting for good
+        with path.open("ab") as file:
+            # A full disk often shows only when bytes are really written.
+            file.write(b" " * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+            file.truncate(file.tell() - 4096)
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be written: {error.strerror or error}.") from error
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return value

@@ -1,0 +1,143 @@
+"""What is said about a suite's records: on the screen, as Markdown, as LaTeX, and as the page of all results."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from ceql.bench.ablation_tables import ablation_sheets
+from ceql.bench.definitions import Suite
+from ceql.bench.errors import SuiteError
+from ceql.bench.paper_tables import formula_sheet, result_sheets
+from ceql.bench.problems import load_suite
+from ceql.bench.public_tables import public_sheets
+from ceql.bench.published import published
+from ceql.bench.published.rates import published_rates
+from ceql.bench.record_tables import markdown, method_table, problem_table
+from ceql.bench.records import Record
+from ceql.bench.scaling_tables import scaling_sheets
+from ceql.bench.sheets import Sheet, as_latex, as_markdown
+
+
+def has_sheets(suite: Suite) -> bool:
+    """Whether a suite has tables of its own, besides those that every suite has."""
+    return bool(published(suite.name) or suite.variants or suite.memory) or published_rates(suite.name) is not None
+
+
+def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
+    """The tables that a suite is for; none for a suite that is a plain list of problems."""
+    if published_rates(suite.name) is not None:
+        return public_sheets(suite, records)
+    if published(suite.name):
+        methods = list(dict.fromkeys(r.method for r in records))
+        shown = "ceql" if "ceql" in methods else methods[0]
+        results = result_sheets(suite, records)
+        best, count = best_cells(results, shown)
+        verdict = f" {shown} is the best, or as good as the best, in {best} of its {count} cells of the three tables."
+        results[-1] = replace(results[-1], note=results[-1].note + verdict)
+        return [*results, formula_sheet(suite, records, shown)]
+    if suite.variants:
+        return ablation_sheets(suite, records)
+    return scaling_sheets(records) if suite.memory else []
+
+
+def best_cells(tables: Sequence[Sheet], method: str) -> tuple[int, int]:
+    """In how many cells of the tables a method is the best, and how many it has."""
+    columns = [(sheet, list(sheet.header).index(method)) for sheet in tables if method in sheet.header]
+    cells = [row[k] for sheet, k in columns for row in sheet.rows]
+    return sum(cell.best for cell in cells), len(cells)
+
+
+def on_screen(suite: Suite, records: Sequence[Record]) -> str:
+    """The suite's own tables, or means per problem; then rates per method."""
+    own = [as_markdown(sheet) for sheet in sheets(suite, records)]
+    return "\n\n".join([*(own or [problem_table(records)]), method_table(records)])
+
+
+def as_markdown_file(suite: Suite, records: Sequence[Record]) -> str:
+    own = [as_markdown(sheet) for sheet in sheets(suite, records)]
+    return "\n\n".join([f"# {suite.title}", *own, markdown(records)])
+
+
+def as_latex_file(suite: Suite, records: Sequence[Record]) -> str:
+    head = "% Needs the packages booktabs and graphicx."
+    return "\n\n".join([head, *map(as_latex, sheets(suite, records))]) + "\n"
+
+
+def results_page(records: Sequence[Record], title: str = "Results") -> str:
+    """Every suite in the records with its tables, and what they were made on and with."""
+    parts = [f"# {title}", "This page is made from the records of benchmark runs by `ceql bench-report`."]
+    for name in dict.fromkeys(record.suite for record in records):
+        own = [record for record in records if record.suite == name]
+        parts += _suite_part(name, own)
+    return "\n\n".join(parts) + "\n"
+
+
+def _suite_part(name: str, records: Sequence[Record]) -> list[str]:
+    try:
+        suite = load_suite(name)
+    except SuiteError:
+        # A user's own suite: its file may be elsewhere, the records are here.
+        suite = Suite(name, name, ())
+    records = in_order(suite, records)
+    own = {p.name for p in suite.problems}
+    ran = {record.problem if record.problem in own else record.plain_problem for record in records}
+    suite = replace(suite, problems=tuple(p for p in suite.problems if p.name in ran))
+    tables = [as_markdown(sheet, level=3) for sheet in sheets(suite, records)] or [problem_table(records)]
+    return [f"## {suite.title}", provenance(records, own), *tables, "### Methods", method_table(records)]
+
+
+def in_order(suite: Suite, records: Sequence[Record]) -> list[Record]:
+    """As the suite lists methods and problems, whoever was done first: several runs at a time end in any order."""
+    methods = _places((*suite.methods, *(record.method for record in records)))
+    problems = _places((*(problem.name for problem in suite.problems), *(record.problem for record in records)))
+    return sorted(records, key=lambda r: (methods[r.method], problems[r.problem], r.seed))
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+
+def provenance(records: Sequence[Record], own: Collection[str] = ()) -> str:
+    """Machine, versions, seeds and the commands, as a list. `own` are the names of the suite's problems."""
+    machines = sorted({record.machine for record in records if record.machine})
+    versions = {name: version for record in records for name, version in record.versions.items()}
+    lines = [f"- machine: {machine}" for machine in machines]
+    lines += [f"- versions: {', '.join(f'{name} {version}' for name, version in versions.items())}"]
+    lines += [f"- command: `{command}`" for command in commands(records, own)]
+    return "\n".join(lines)
+
+
+def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
+    """The commands that make these runs: methods with the same noise, seeds and time limit share one."""
+    problems = _problems_option(records, own)
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for method in dict.fromkeys(record.method for record in records):
+        runs = [record for record in records if record.method == method]
+        limit = runs[0].settings.get("time_limit")
+        options = (
+            _noise_option(runs, own),
+            f" --seeds {_range(sorted({record.seed for record in runs}))}",
+            f" --time-limit {limit:g}" if limit else "",
+        )
+        groups.setdefault(options, []).append(method)
+    return [
+        f"ceql bench {records[0].suite}{problems}{noise} --methods {','.join(methods)}{seeds}{limit}"
+        for (noise, seeds, limit), methods in groups.items()
+    ]
+
+
+def _problems_option(runs: Sequence[Record], own: Collection[str]) -> str:
+    names = dict.fromkeys(run.problem if run.problem in own else run.plain_problem for run in runs)
+    return "" if names.keys() >= set(own) else f" --problems {','.join(names)}"
+
+
+def _noise_option(runs: Sequence[Record], own: Collection[str]) -> str:
+    added = {run.noise for run in runs if run.problem not in own and run.plain_problem != run.problem}
+    plain = {0.0 for run in runs if not run.noise}
+    return f" --noise {','.join(f'{level:g}' for level in sorted(added | plain))}" if added else ""
+
+
+def _range(seeds: Sequence[int]) -> str:
+    whole = len(seeds) > 1 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
+    return f"{seeds[0]}-{seeds[-1]}" if whole else ",".join(map(str, seeds))

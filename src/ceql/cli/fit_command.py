@@ -1,0 +1,162 @@
+"""The command `ceql fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ceql.cli.did_you_mean import SuggestingChoice
+from ceql.cli.json_output import is_standard_output, write_json
+from ceql.cli.table_options import table_options
+from ceql.storage.destinations import check_writable, deliver
+from ceql.storage.files import beside
+
+if TYPE_CHECKING:
+    from ceql.estimator.regressor import CEQLRegressor
+    from ceql.estimator.results import Finding
+    from ceql.storage.checkpoint import Checkpoint
+
+
+@click.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--target", "targets", required=True, multiple=True, help="The column to explain; may be repeated.")
+@click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]")
+@click.option("--operators", default="", help="Operators, separated by commas (see `ceql operators`), or 'paper'.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
+@click.option("--max-complexity", type=click.IntRange(1))
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
+@click.option("--device", type=SuggestingChoice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
+@click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
+@click.option("--checkpoint", "named", type=click.Path(path_type=Path), help="Keep the search in this file.")
+@click.option("--checkpoint-every", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True)
+@click.option("--no-checkpoint", is_flag=True, help="Do not keep the search in a file.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
+@table_options
+@click.option("--save", "save_to", type=click.Path(path_type=Path), help="Save the model here, for show and predict.")
+@click.option(
+    "--report", "report_to", type=click.Path(path_type=Path), help="Write an HTML page about the formula here."
+)
+@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
+@click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
+def fit(
+    table: Path,
+    targets: tuple[str, ...],
+    features: str,
+    save_to: Path | None,
+    report_to: Path | None,
+    json_out: Path | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Fit a formula to the columns of TABLE, a file with a header: .csv, .tsv, .parquet, .xlsx or .npz.
+
+    \b
+    Examples:
+      ceql fit data.csv --target y
+      ceql fit data.csv --target y --save model.ceql --report page.html
+      ceql fit data.csv --target lift --target drag --features speed,angle
+      ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
+      ceql fit daten.csv --target kraft --separator ';' --decimal ','
+      ceql fit data.csv --target y --cluster dask://head-node:8786
+      ceql fit data.csv --target y --time-limit 3600 --resume
+
+    A search that was killed, interrupted or out of time goes on with --resume, as if nothing had happened: after a few
+    seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder, which goes when it is done.
+    """
+    if options["jobs"] and options["address"]:
+        raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
+    if any(path is not None and is_standard_output(path) for path in (save_to, report_to)):
+        raise click.UsageError("Models and reports are written to files; '-' is for --json.")
+    if options["no_checkpoint"] and (options["named"] or options["resume"]):
+        raise click.UsageError("--no-checkpoint goes neither with --checkpoint nor with --resume.")
+    from ceql.cli.resuming import checkpoint_for, how_to_go_on, how_to_write_again
+    from ceql.data.formats.file_layout import Layout
+    from ceql.data.tables import read_cells, split_targets
+    from ceql.engine.cluster import cluster
+
+    pages = _pages(report_to, targets)
+    check_writable(save_to, *pages.values(), json_out)
+    layout = Layout(options["separator"], options["decimal"], options["encoding"], options["sheet"])
+    x, y = split_targets(read_cells(table, layout), targets, _names(features))
+    say = _say(quiet)
+    kept_in = checkpoint_for(table, targets, {"features": features, **options}, say)
+    model = _regressor(options, kept_in, quiet)
+    with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
+        model.fit(x, y)
+    deliver(_outputs(model, save_to, pages, json_out, table.name, quiet), partial(how_to_write_again, kept_in, targets))
+    for found in model.discoveries_:
+        if found.leftover is not None:
+            found.leftover.unlink(missing_ok=True)
+    if kept_in is not None and (hint := how_to_go_on(kept_in, targets)):
+        say(hint)
+
+
+def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool) -> CEQLRegressor:
+    from ceql.estimator.regressor import CEQLRegressor
+    from ceql.network.libraries import LIBRARIES
+
+    operators = options["operators"]
+    return CEQLRegressor(
+        operators=operators if operators in LIBRARIES else _names(operators) or None,
+        time_limit=options["time_limit"],
+        max_complexity=options["max_complexity"],
+        random_state=options["seed"],
+        n_jobs=options["jobs"],
+        device=options["device"],
+        checkpoint=kept_in,
+        verbose=False if quiet else None,
+    )
+
+
+def _say(quiet: bool) -> Callable[[str], None]:
+    """What the user should know while standard output is for the result."""
+    return (lambda _: None) if quiet else partial(click.echo, err=True)
+
+
+def _pages(report_to: Path | None, targets: tuple[str, ...]) -> dict[str, Path]:
+    """The report of each target."""
+    if report_to is None:
+        return {}
+    return {name: report_to if len(targets) == 1 else beside(report_to, name) for name in targets}
+
+
+def _outputs(
+    model: CEQLRegressor, save_to: Path | None, pages: dict[str, Path], json_out: Path | None, table: str, quiet: bool
+) -> Iterator[Callable[[], None]]:
+    """What is printed comes first: a file may turn out to have no room, and the formula must not be lost with it."""
+    if json_out is None or not is_standard_output(json_out):
+        yield partial(_show, model, quiet)
+    if json_out is not None:
+        yield partial(_write_json, model, json_out)
+    if save_to is not None:
+        yield partial(model.save, save_to)
+    for name, path in pages.items():
+        yield partial(model.report, path, target=name, table=table)
+
+
+def _show(model: CEQLRegressor, quiet: bool) -> None:
+    from ceql.cli.summary import in_words
+
+    texts = [str(found.formula) if quiet else in_words(found) for found in _findings(model)]
+    click.echo(("\n" if quiet else "\n\n").join(texts))
+
+
+def _write_json(model: CEQLRegressor, path: Path) -> None:
+    from ceql.cli.summary import as_json
+    from ceql.estimator.results import one_or_all
+
+    write_json(path, one_or_all([as_json(found) for found in _findings(model)]))
+
+
+def _findings(model: CEQLRegressor) -> list[Finding]:
+    return [model._finding(target=name) for name in model.target_names_]
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,118 @@
+"""The commands that use a saved model: `ceql show`, `ceql predict` and `ceql export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ceql.cli.did_you_mean import SuggestingChoice
+from ceql.cli.json_output import write_json
+from ceql.cli.table_options import table_options
+from ceql.storage.destinations import check_writable, write_text
+
+if TYPE_CHECKING:
+    from ceql.estimator.regressor import CEQLRegressor
+
+STANDARD_OUTPUT = Path("-")
+# As in ceql.output.export, which takes a second to import: too long for `ceql --help`. A test holds the two together.
+LANGUAGES = ("python", "numpy", "jax", "torch", "c", "fortran", "julia", "excel", "latex")
+
+_model = click.argument("model", type=click.Path(path_type=Path))
+_row = click.option("--row", type=int, help="Another row of the front than the chosen one; see `ceql show`.")
+_target = click.option("--target", help="Which target is meant, where the model has several.")
+_out = click.option(
+    "--out", type=click.Path(path_type=Path), default=STANDARD_OUTPUT, help="Write to this file. [default: stdout]"
+)
+
+
+@click.command()
+@_model
+@_row
+@_target
+@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write it here as JSON ('-' = stdout).")
+def show(model: Path, row: int | None, target: str | None, json_out: Path | None) -> None:
+    """Show the formula in MODEL, the front it was chosen from, its constants and poles, and how it was found.
+
+    \b
+    Examples:
+      ceql show model.ceql
+      ceql show model.ceql --row 2
+      ceql show model.ceql --json - | jq .front
+    """
+    from ceql.cli.summary import as_json, how_found, in_words
+    from ceql.estimator.results import one_or_all
+
+    fitted = _loaded(model)
+    names = [target] if target or len(fitted.target_names_) == 1 else fitted.target_names_
+    findings = [fitted._finding(row, name) for name in names]
+    if json_out is not None:
+        write_json(json_out, one_or_all([as_json(found) for found in findings]))
+    else:
+        click.echo("\n\n".join(f"{in_words(found)}\n{how_found(fitted, found)}" for found in findings))
+
+
+@click.command()
+@_model
+@click.argument("table", type=click.Path(path_type=Path))
+@_out
+@_row
+@click.option("--with-inputs", is_flag=True, help="Repeat the columns of TABLE in front of the predictions.")
+@table_options
+def predict(
+    model: Path,
+    table: Path,
+    out: Path,
+    row: int | None,
+    with_inputs: bool,
+    separator: str,
+    decimal: str,
+    encoding: str,
+    sheet: str,
+) -> None:
+    """Predict the rows of TABLE with MODEL and write them as CSV; `nan` where the formula is undefined.
+
+    Columns are found by their names, in any order, and others may stand beside them.
+
+    \b
+    Examples:
+      ceql predict model.ceql new.csv
+      ceql predict model.ceql new.xlsx --sheet March --with-inputs --out predicted.csv
+    """
+    from ceql.cli.predictions import predicted
+    from ceql.data.formats.file_layout import Layout
+    from ceql.data.tables import read_cells
+    from ceql.storage.csv_output import as_csv
+
+    check_writable(out)
+    cells = read_cells(table, Layout(separator, decimal, encoding, sheet))
+    made = predicted(_loaded(model), cells, row, with_inputs)
+    write_text(out, as_csv(made.table, missing="nan"))
+    for sentence in made.warnings:
+        click.echo(f"Warning: {sentence}", err=True)
+
+
+@click.command()
+@_model
+@click.option("--to", required=True, type=SuggestingChoice(LANGUAGES), help="The language.")
+@_out
+@_row
+@_target
+def export(model: Path, to: str, out: Path, row: int | None, target: str | None) -> None:
+    """Write the formula in MODEL as source text of another language.
+
+    \b
+    Examples:
+      ceql export model.ceql --to c --out drag.c
+      ceql export model.ceql --to excel
+      ceql export model.ceql --to latex --row 1
+    """
+    check_writable(out)
+    write_text(out, _loaded(model).export(to, row, target=target))
+
+
+def _loaded(path: Path) -> CEQLRegressor:
+    from ceql.estimator.regressor import load
+
+    return load(path)

@@ -1,0 +1,55 @@
+"""Predictions for the rows of a file, and what should be known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ceql.data.tables import Table
+from ceql.estimator.regressor import CEQLRegressor
+from ceql.estimator.results import Finding
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    table: pd.DataFrame
+    warnings: tuple[str, ...]
+
+
+def predicted(model: CEQLRegressor, table: Table, row: int | None = None, with_inputs: bool = False) -> Predicted:
+    """A column of predictions for each target, behind the columns of the table if these are wanted."""
+    findings = [model._finding(row, name) for name in model.target_names_]
+    x = table.numbers(findings[0].data.names).to_numpy()
+    taken = table.names if with_inputs else []
+    made = pd.DataFrame({_free_name(found.name, taken): found.formula(x) for found in findings})
+    sentences = [sentence for found in findings for sentence in _warnings(found, x, len(findings) > 1)]
+    if with_inputs:
+        made = pd.concat([table.cells.reset_index(drop=True), made], axis=1)
+    return Predicted(made, tuple(sentences))
+
+
+def _warnings(found: Finding, x: np.ndarray, several: bool) -> Iterator[str]:
+    rows = f"of {len(x)} {'row' if len(x) == 1 else 'rows'}"
+    undefined = int((~np.isfinite(found.formula(x))).sum())
+    outside = int(_is_outside(found, x).sum())
+    if undefined:
+        yield f"the formula{f' for {found.name}' if several else ''} is undefined in {undefined} {rows}."
+    if outside:
+        whose = f" of {found.name}" if several else ""
+        yield f"{outside} {rows} lie outside the range of the training data{whose}."
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name = f"predicted {name}"
+    return name
+
+
+def _is_outside(found: Finding, x: np.ndarray) -> np.ndarray:
+    """Rows in which a column that the formula uses is below or above all that it was fitted to."""
+    used = [k for k, symbol in enumerate(found.formula.symbols) if symbol in found.formula.expression.free_symbols]
+    low, high = found.data.x[:, used].min(axis=0), found.data.x[:, used].max(axis=0)
+    return ((x[:, used] < low) | (x[:, used] > high)).any(axis=1)

@@ -1,0 +1,89 @@
+"""Where `ceql fit` keeps a search: in the file that was named, or in one of its own beside what the user is doing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint
+
+SUFFIX = ".ceql-checkpoint"
+# Options without a say in the course of a search; with others it is another search, in another file.
+_FREE = {"time_limit", "jobs", "address", "named", "checkpoint_every", "no_checkpoint", "resume"}
+
+
+def checkpoint_for(
+    table: Path, targets: Sequence[str], options: Mapping[str, Any], say: Callable[[str], None]
+) -> Checkpoint | None:
+    """The checkpoint for this run. What is in a file already is never lost without a word.
+
+    Where no file is named it is one of its own, for emergencies only: without --resume a search of a few seconds writes
+    none, and one that ends by itself leaves none.
+    """
+    if options["no_checkpoint"]:
+        return None
+    named, every = options["named"], options["checkpoint_every"]
+    path = own_path(table, targets, options) if named is None else named
+    there = _there(Checkpoint(path), targets)
+    if options["resume"]:
+        if not there:
+            say(f"There is no checkpoint {path}{_others(path) if named is None else ''}: starting from the beginning.")
+        return Checkpoint(path, every)
+    if not there:
+        return Checkpoint(path, every, transient=named is None)
+    files = ", ".join(map(str, there))
+    if named is not None:
+        raise CheckpointError(
+            f"{files} exists already. Add --resume to go on from it, or delete it, or name another file."
+        )
+    say(f"{files} holds this search from an earlier run. To go on from there, stop this one and add --resume.")
+    return Checkpoint(path, every, resume=False, transient=True)
+
+
+def how_to_go_on(checkpoint: Checkpoint, targets: Sequence[str]) -> str:
+    """What to tell the user where the search could go on from what it left; nothing where it is done."""
+    files = ", ".join(str(path) for path in _there(checkpoint, targets) if _may_go_on(path))
+    if not files:
+        return ""
+    return f"The search is kept in {files}: --resume goes on with it, after the time limit with a higher --time-limit."
+
+
+def how_to_write_again(checkpoint: Checkpoint | None, targets: Sequence[str]) -> str:
+    """What to tell the user where the search has ended and its result could not be written."""
+    if checkpoint is None:
+        return ""
+    files = ", ".join(map(str, _there(checkpoint, targets)))
+    return f"The search is kept in {files}: the same command with --resume writes its result again." if files else ""
+
+
+def own_path(table: Path, targets: Sequence[str], options: Mapping[str, Any]) -> Path:
+    """In the current folder; another one for other options, so that runs side by side stay apart."""
+    course = {name: value for name, value in options.items() if name not in _FREE}
+    content = json.dumps([str(table.resolve()), *targets, course], sort_keys=True)
+    stem = re.sub(r"[^\w.-]", "_", f"{table.stem}.{'.'.join(targets)}")[:100]
+    return Path(f"{stem}.{hashlib.sha256(content.encode()).hexdigest()[:8]}{SUFFIX}")
+
+
+def _there(checkpoint: Checkpoint, targets: Sequence[str]) -> list[Path]:
+    return [path for own in checkpoint.of_each(targets) if (path := Path(own.path)).exists()]
+
+
+def _may_go_on(path: Path) -> bool:
+    try:
+        ending = read_checkpoint(path)[0].ending
+    except CheckpointError:  # somebody else's file, which was left alone
+        return False
+    return ending is None or ending.stands_until < math.inf
+
+
+def _others(own: Path) -> str:
+    """The checkpoints of the same table and targets with other options."""
+    stem = re.escape(own.name.removesuffix(SUFFIX).rpartition(".")[0])
+    pattern = re.compile(rf"{stem}\.[0-9a-f]{{8}}(-.*)?{re.escape(SUFFIX)}")
+    others = sorted(path.name for path in Path().iterdir() if pattern.fullmatch(path.name))
+    return f" (with other options there is {', '.join(others)}; --checkpoint names one)" if others else ""

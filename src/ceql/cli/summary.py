@@ -1,0 +1,82 @@
+"""A formula and its search in words and as JSON: what `ceql fit` and `ceql show` say about it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ceql.discovery import poles_of
+from ceql.estimator.regressor import CEQLRegressor
+from ceql.estimator.results import Finding, equations_table
+from ceql.expression.evaluate.poles import count_overlooked
+from ceql.formula import in_readable_form
+
+
+def in_words(found: Finding) -> str:
+    """The formula, the front, the poles, the uncertain constants, and how the search ended."""
+    formula, discovery = found.formula, found.discovery
+    front = equations_table(discovery)[["complexity", "loss", "equation"]].to_string()
+    lines = [f"{found.name} = {formula}", "", front, *_poles_and_constants(found)]
+    searched, rows = discovery.rows_searched, len(found.data.y)
+    if searched < rows:
+        lines += ["", f"The search looked at {searched:,} of {rows:,} rows; the constants are fitted to all of them."]
+    searched, columns = discovery.columns_searched, len(found.data.names)
+    if 0 < searched < columns:
+        lines += ["", f"The search looked at {searched:,} of {columns:,} columns, those that seem to say most."]
+    return "\n".join([*lines, "", discovery.outcome.value])
+
+
+def how_found(model: CEQLRegressor, found: Finding) -> str:
+    """The settings and the effort behind a formula."""
+    discovery, data = found.discovery, found.data
+    operators = model.operators if isinstance(model.operators, str | None) else ", ".join(model.operators)
+    what = "a template" if model.template is not None else f"operators: {operators or 'default'}"
+    columns = "; ".join(
+        f"{name} from {low:g} to {high:g}"
+        for name, low, high in zip(data.names, data.x.min(axis=0), data.x.max(axis=0), strict=True)
+    )
+    return "\n".join(
+        [
+            f"Found in {discovery.seconds:.1f} s after {discovery.starts:,} starts; recipe {model.recipe}, {what}, "
+            f"seed {model.random_state}.",
+            f"Training data: {len(data.y):,} rows; {columns}.",
+            f"Row {discovery.chosen} of the front is the chosen one.",
+        ]
+    )
+
+
+def as_json(found: Finding) -> dict[str, Any]:
+    formula, discovery = found.formula, found.discovery
+    return {
+        "target": found.name,
+        "features": list(found.data.names),
+        "expression": str(formula),
+        "readable": str(in_readable_form(formula, found.data)),
+        "latex": formula.latex(),
+        "loss": formula.loss,
+        "complexity": formula.complexity,
+        "outcome": discovery.outcome.name.lower(),
+        "seconds": discovery.seconds,
+        "starts": discovery.starts,
+        "poles": [str(pole) for pole in _poles(found)],
+        "constants": [{"value": v, "standard_error": _finite(e)} for v, e in formula.constants],
+        "front": [{"complexity": f.complexity, "loss": f.loss, "expression": str(f)} for f in discovery.front],
+        "chosen": discovery.chosen,
+    }
+
+
+def _poles(found: Finding) -> Any:
+    return found.discovery.poles if found.formula is found.discovery.best else poles_of(found.formula, found.data)
+
+
+def _poles_and_constants(found: Finding) -> list[str]:
+    poles = [f"{pole.kind}: {pole}" for pole in _poles(found)]
+    overlooked = count_overlooked(found.formula.expression)
+    if overlooked:
+        poles.append(f"{overlooked} more places where it may be singular were not looked at: the formula is too long.")
+    return poles + [f"constant: {value:.15g} ± {error:.2g}" for value, error in found.formula.uncertain_constants]
+
+
+def _finite(number: float) -> float | None:
+    """JSON has no infinity: an error without a bound is null."""
+    return number if math.isfinite(number) else None

@@ -1,0 +1,200 @@
+"""Formulas for noisy data that need no search: the power law, the sums and the fractions of few terms that fit best.
+
+With noise nothing vanishes, so these are proposals: each is fitted to y and judged like any other formula. A power law
+comes from a linear fit of logarithms, its exponents taken as whole or half where the noise allows. The terms of a sum
+are taken one by one, each time the one that leaves the least, as long as an information criterion gains. A fraction is
+such a sum too: y = P/(1 + Q) means y = P - y·Q. Every row counts as far as noise leaves it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ceql.closed_form.sums import candidates
+from ceql.data.correlations import explained
+from ceql.engine.one_thread import one_thread
+
+_ROWS, _FEWEST_ROWS = 1000, 5
+_MOST_TERMS = 5
+_MOST_CANDIDATES = 300
+_MOST_IN_FRACTION = 130  # candidates above the line, and as many below
+_MOST_FACTORS = 20  # of a power law
+_LEAST_BELOW = 0.05  # of its denominator's typical size: nearer to a pole a row counts no more
+_SPECK, _NOTHING_NEW = 1e-12, 1e-8  # on the diagonal, and what others leave of a column that brings nothing
+_MOST_WEIGHT = 1e3  # of a row, in those of a typical one
+_DOUBT = 4.0  # standard errors within which an exponent may be a simple number
+_KEPT, _SWEEPS = 3, 6
+_RESTARTS, _LIKELY = 6, 60  # choices to begin with, from so many columns that are most like y
+_PRICE = 12.0  # of a term beside its constant: it was chosen among hundreds
+
+
+@one_thread
+def proposals(
+    x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str], spread: np.ndarray | float = 1.0
+) -> list[Any]:
+    """Expressions over these symbols that may be the formula behind noisy y, none of them checked.
+
+    `spread` is the size of the noise in each row, up to a common factor.
+    """
+    spread = np.broadcast_to(spread, len(y))
+    usable = np.flatnonzero(np.isfinite(spread) & (spread > 0))
+    rows = np.sort(np.random.default_rng(0).permutation(usable)[:_ROWS])
+    if len(rows) < _FEWEST_ROWS:
+        return []
+    x, y, spread = x[rows], y[rows], spread[rows]
+    with np.errstate(all="ignore"):
+        weight = np.minimum(1.0 / spread, _MOST_WEIGHT * np.median(1.0 / spread))
+        sums = _sums(x, y, weight, symbols, functions)
+        found = [_power_law(x, y, weight, symbols), *sums, *_fractions(x, y, weight, symbols)]
+    return [expression for expression in found if getattr(expression, "free_symbols", None)]  # a constant is no news
+
+
+def _power_law(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any]) -> Any:
+    used = np.flatnonzero((x > 0).all(axis=0) | (x < 0).all(axis=0))
+    if not len(used) or not ((y > 0).mean() > 0.9 or (y < 0).mean() > 0.9):
+        return None
+    size = np.maximum(np.abs(y), 1e-300)
+    used = _few_factors(np.log(np.abs(x[:, used])), np.log(size), used)
+    # The same noise moves the logarithm of a small value more.
+    weight = weight * size
+    weight = weight / np.sqrt(np.mean(weight**2))
+    design = np.column_stack([np.ones(len(y)), np.log(np.abs(x[:, used]))]) * weight[:, None]
+    goal = np.log(size) * weight
+    exponents, *_ = np.linalg.lstsq(design, goal, rcond=None)
+    left = goal - design @ exponents
+    variance = float(left @ left) / max(len(y) - design.shape[1], 1)
+    covariance = np.linalg.pinv(design.T @ design) * variance
+    law: Any = float(np.sign(np.median(y)) * np.exp(exponents[0]))
+    for k, exponent, spread in zip(used.tolist(), exponents[1:], np.sqrt(np.diag(covariance))[1:], strict=True):
+        base = symbols[k] if x[0, k] > 0 else -symbols[k]
+        law = law * base ** _simple(float(exponent), _DOUBT * float(spread))
+    return law
+
+
+def _few_factors(logs: np.ndarray, goal: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Of many columns those whose logarithms say most: a law of dozens of factors is no formula."""
+    if len(used) <= _MOST_FACTORS:
+        return used
+    best = np.argsort(-explained(logs, goal[:, None]), kind="stable")[:_MOST_FACTORS]
+    return used[np.sort(best)]
+
+
+def _simple(exponent: float, doubt: float) -> Any:
+    """The whole number next to it, or the half, if that is within doubt."""
+    for parts in (1, 2):
+        near = round(exponent * parts) / parts
+        if abs(exponent - near) <= max(doubt, 1e-9):
+            return int(near) if near.is_integer() else near
+    return exponent
+
+
+def _sums(
+    x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]
+) -> list[Any]:
+    terms = candidates(x, symbols, functions, _MOST_CANDIDATES, y, weight)
+    columns = np.stack([values for values, _ in terms], axis=1)
+    chosen = _few_terms(columns, y, weight)
+    return [sum(factor * terms[k][1]() for k, factor in found) for found in chosen]
+
+
+def _fractions(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any]) -> list[Any]:
+    """With one term beside the 1 in the denominator: of more, some combination nearly cancels the 1, and y with it.
+
+    They are chosen twice: once the denominator is known, it is known how far noise moves a row.
+    """
+    above = candidates(x, symbols, (), _MOST_IN_FRACTION, y, weight)
+    below = [(values, written) for values, written in above if np.ptp(values) > 0]
+    columns = np.stack([*(values for values, _ in above), *(-y * values for values, _ in below)], axis=1)
+    is_below = np.arange(columns.shape[1]) >= len(above)
+    denominators = {k: factor for k, factor in _few_terms(columns, y, weight, is_below)[0] if is_below[k]}
+    if not denominators:
+        return []  # a sum, which has its own turn
+    [(k, factor)] = denominators.items()
+    size = np.abs(1.0 + factor * below[k - len(above)][0])
+    again = weight / np.maximum(size, _LEAST_BELOW * np.median(size))
+    fractions = []
+    for terms in _few_terms(columns, y, again, is_below):
+        numerator = sum(factor * above[k][1]() for k, factor in terms if not is_below[k])
+        denominator = 1 + sum(factor * below[k - len(above)][1]() for k, factor in terms if is_below[k])
+        if numerator != 0 and getattr(denominator, "free_symbols", None):
+            fractions.append(numerator / denominator)
+    return fractions
+
+
+def _few_terms(
+    columns: np.ndarray, y: np.ndarray, weight: np.ndarray, scarce: np.ndarray | None = None
+) -> list[list[tuple[int, float]]]:
+    """Sums of few columns that come close to y, the likeliest first: numbers of the columns with their factors.
+
+    At most one of the `scarce` columns is part of a sum.
+    """
+    columns, y = columns * weight[:, None], y * weight
+    size = np.linalg.norm(columns, axis=0)
+    usable = np.flatnonzero(np.isfinite(size) & (size > 0))
+    choice = _Choice(columns[:, usable] / size[usable], y, None if scarce is None else scarce[usable])
+    found = []
+    for terms in choice.best():
+        factors = np.linalg.lstsq(choice.columns[:, terms], y, rcond=None)[0] / size[usable[terms]]
+        found.append([(int(usable[k]), float(factor)) for k, factor in zip(terms, factors, strict=True)])
+    return found
+
+
+class _Choice:
+    """Which few of many columns of length one explain y best. All their products are worked out once."""
+
+    def __init__(self, columns: np.ndarray, y: np.ndarray, scarce: np.ndarray | None) -> None:
+        self.columns, self._rows, self._scarce = columns, len(y), scarce
+        self._gram, self._against, self._total = columns.T @ columns, columns.T @ y, float(y @ y)
+
+    def best(self) -> list[list[int]]:
+        rng = np.random.default_rng(0)
+        chosen: list[int] = []
+        scores: dict[tuple[int, ...], float] = {}
+        likely = np.argsort(-np.abs(self._against), kind="stable")[:_LIKELY]
+        for count in range(1, min(_MOST_TERMS, len(self._against)) + 1):
+            starts = [[*chosen, self._best_beside(chosen)]]
+            if count > 1:
+                starts += [self._allowed(rng.permutation(likely)[:count].tolist()) for _ in range(_RESTARTS)]
+            chosen = min((self._exchanged(start) for start in starts), key=self._score)
+            # The right terms may only have been found together with one too many.
+            fewer = [chosen[:k] + chosen[k + 1 :] for k in range(len(chosen)) if len(chosen) > 1]
+            scores |= {tuple(sorted(terms)): self._score(terms) for terms in (chosen, *fewer)}
+        return [list(terms) for terms in sorted(scores, key=lambda terms: scores[terms])[:_KEPT]]
+
+    def _score(self, terms: Sequence[int]) -> float:
+        left = max(self._total - float(self._against[terms] @ self._solved(terms, self._against[terms])), 1e-300)
+        return float(self._rows * np.log(left) + len(terms) * (np.log(self._rows) + _PRICE))
+
+    def _solved(self, chosen: Sequence[int], right: np.ndarray) -> np.ndarray:
+        """A speck on the diagonal keeps columns apart that are twins."""
+        return np.linalg.solve(self._gram[np.ix_(chosen, chosen)] + _SPECK * np.eye(len(chosen)), right)
+
+    def _allowed(self, terms: list[int]) -> list[int]:
+        if self._scarce is None:
+            return terms
+        scarce = [k for k in terms if self._scarce[k]]
+        return [k for k in terms if k not in scarce[1:]]
+
+    def _best_beside(self, others: list[int]) -> int:
+        """The column that leaves the least of y together with the others."""
+        solved = self._solved(others, self._gram[others])
+        size = np.diag(self._gram) - np.sum(self._gram[others] * solved, axis=0)
+        gain = (self._against - self._against[others] @ solved) ** 2
+        fresh = size > _NOTHING_NEW
+        if self._scarce is not None and self._scarce[others].any():
+            fresh &= ~self._scarce
+        return int(np.argmax(np.where(fresh, gain / np.maximum(size, 1e-300), 0.0)))
+
+    def _exchanged(self, chosen: list[int]) -> list[int]:
+        """Each term is replaced by a better one, if there is one: the first were chosen knowing little."""
+        for _ in range(_SWEEPS):
+            before = list(chosen)
+            for place in range(len(chosen)):
+                others = chosen[:place] + chosen[place + 1 :]
+                chosen = [*chosen[:place], self._best_beside(others), *chosen[place + 1 :]]
+            if chosen == before:
+                break
+        return chosen

@@ -1,0 +1,195 @@
+"""Who fits the chunks of a round: threads of this process, other processes or a cluster, through joblib's backends.
+
+A chunk travels with everything its fit depends on. So the result does not depend on who fitted it, and a chunk whose
+worker died is simply fitted again by another. On GPUs a worker takes several chunks at once, and each worker has the
+GPU of its number on its machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import joblib
+import numpy as np
+from joblib.parallel import BACKENDS, get_active_backend
+
+from ceql.engine import fit, gpu
+from ceql.engine.deadline import NEVER, Deadline
+from ceql.engine.gpu_stages import fit_chunks, fit_group, starts_in_flight
+from ceql.engine.stages import Chunk, Schedule, fit_chunk
+from ceql.errors import CeqlError, InputError, WorkersLostError
+from ceql.network import Searchable
+
+_ATTEMPTS = 4  # a round is sent so many times before its workers count as lost
+_GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A chunk of starts and all that is needed to fit it, anywhere."""
+
+    network: Searchable
+    samples: fit.Samples
+    schedule: Schedule
+    edges: np.ndarray
+    params: np.ndarray
+
+
+def fit_work(work: Work, threads: int, seconds: float) -> Chunk:
+    """Fits a chunk. The time comes as seconds left, because clocks of different machines do not agree."""
+    deadline = Deadline.after(seconds)
+    return fit_chunk(work.network, work.samples, work.edges, work.params, work.schedule, threads, deadline)
+
+
+@dataclass(frozen=True)
+class Workforce:
+    """How many joblib workers fit the chunks, and with how many threads of the core each. No workers: this process."""
+
+    workers: int
+    threads: int
+
+
+def workforce(n_jobs: int | None, threads: int | None) -> Workforce:
+    """Reads `n_jobs` and an active `joblib.parallel_config`.
+
+    All cores are in use by threads anyway, so other processes come in only when they are asked for: by more than one
+    job, or by a backend that somebody else provides, such as Dask's or Ray's.
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise InputError(f"n_jobs must be None, -1 or another integer that is not 0, not {n_jobs!r}.")
+    if threads is not None and (not isinstance(threads, int | np.integer) or threads < 1):
+        raise InputError(f"threads must be a positive integer or None, not {threads!r}.")
+    backend, jobs_of_context = get_active_backend()
+    own_backends = {BACKENDS[name] for name in ("loky", "multiprocessing", "threading", "sequential")}
+    if type(backend) not in own_backends:
+        everybody = jobs_of_context is None and n_jobs is None
+        return Workforce(_effective(-1 if everybody else n_jobs), threads or 1)
+    wanted = jobs_of_context if n_jobs is None else n_jobs
+    workers = 1 if wanted == -1 and jobs_of_context is None else _effective(n_jobs)
+    if workers == 1:
+        return Workforce(0, threads or fit.default_threads())
+    return Workforce(workers, threads or max(1, fit.default_threads() // workers))
+
+
+def _effective(n_jobs: Any) -> int:
+    try:
+        return int(joblib.effective_n_jobs(n_jobs))
+    except TimeoutError as error:
+        raise WorkersLostError("The cluster has no workers. Start some, or wait until they have joined it.") from error
+
+
+DEVICES = ("auto", "cpu", "gpu")
+
+
+def resolve_device(device: str, force: Workforce) -> str:
+    """ "cpu" or "gpu". "auto" is for this process alone; what other workers have shows when they are asked to fit."""
+    if device not in DEVICES:
+        raise InputError(f"device must be one of {', '.join(DEVICES)}, not {device!r}.")
+    if device == "gpu" and not force.workers:
+        gpu.require()
+    if device == "auto":
+        return "gpu" if not force.workers and gpu.is_available() else "cpu"
+    return device
+
+
+def shared_out(chunks: Sequence[Work], workers: int) -> list[list[Work]]:
+    """The chunks in order, in as many equal groups as there are workers; fewer groups where there are fewer chunks."""
+    groups = min(workers, len(chunks))
+    ends = [len(chunks) * (k + 1) // groups for k in range(groups)]
+    return [list(chunks[first:last]) for first, last in zip([0, *ends], ends, strict=False)]
+
+
+class Workers:
+    """Fits chunks for the length of a `with` block, so that processes are started once and not every round."""
+
+    def __init__(
+        self,
+        n_jobs: int | None = None,
+        threads: int | None = None,
+        time_limit: float = np.inf,
+        device: str = "cpu",
+    ) -> None:
+        self.force = workforce(n_jobs, threads)
+        self.device = resolve_device(device, self.force)
+        self._fills_gpus = device == "gpu"  # "auto" takes the same course with and without one
+        # What a process does between the rounds is done here, with the threads that the rounds leave idle.
+        self.threads_here = threads or fit.default_threads()
+        self._patience = None if time_limit == np.inf else time_limit + _GRACE
+        self._pool: Any = None
+
+    def __enter__(self) -> Workers:
+        self._open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def fit(self, chunks: list[Work], deadline: Deadline = NEVER) -> list[Chunk]:
+        """The fitted chunks, in the order given."""
+        if self._pool is None and self.device == "gpu":
+            return fit_chunks(chunks, deadline)
+        if self._pool is None:
+            return [fit_work(work, self.force.threads, deadline.left) for work in chunks]
+
+        def seconds() -> float:
+            return max(deadline.left, 0.0)
+
+        if self.device == "gpu":
+            groups = shared_out(chunks, self.force.workers)
+            fitted = self._send(lambda: [joblib.delayed(fit_group)(g, k, seconds()) for k, g in enumerate(groups)])
+            return [chunk for group in fitted for chunk in group]
+        threads = self.force.threads
+        return self._send(lambda: [joblib.delayed(fit_work)(work, threads, seconds()) for work in chunks])
+
+    @cached_property
+    def least_round(self) -> int:
+        """GPUs work on so many starts at a time; smaller rounds would leave part of them idle."""
+        if not self._fills_gpus:
+            return 0
+        if self._pool is None:
+            return starts_in_flight()
+        return self.force.workers * self._send(lambda: [joblib.delayed(starts_in_flight)()])[0]
+
+    def _send(self, tasks: Callable[[], Iterable[Any]]) -> list[Any]:
+        """What the tasks return, in their order. They are made anew for every attempt, since time goes by."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._pool(tasks())
+            except Exception as error:
+                if not _is_loss(error):
+                    raise
+                if attempt == _ATTEMPTS - 1:
+                    raise WorkersLostError(
+                        f"Workers died or fell silent {_ATTEMPTS} times in a row ({type(error).__name__}). Look into "
+                        "their logs: they may run out of memory or lack this version of ceql. Without n_jobs and "
+                        "without a cluster the search runs in this process."
+                    ) from error
+            self._close()
+            self._open()
+        raise AssertionError("the last attempt returns or raises")
+
+    def _open(self) -> None:
+        if self.force.workers:
+            # One chunk at a time to whoever is free. Chunks are small, so no files are mapped into memory for them.
+            options = {"batch_size": 1, "pre_dispatch": "all", "max_nbytes": None, "timeout": self._patience}
+            self._pool = joblib.Parallel(n_jobs=self.force.workers, **options).__enter__()
+
+    def _close(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.__exit__(None, None, None)
+
+
+def _is_loss(error: Exception) -> bool:
+    """Whether the worker was lost, rather than the chunk at fault. Dask and Ray have errors of their own for it.
+
+    What ceql says on purpose on a worker, such as that it has no GPU, another attempt would not change.
+    """
+    if isinstance(error, CeqlError):
+        return False
+    lost = isinstance(error, BrokenExecutor | ConnectionError | TimeoutError)
+    return lost or type(error).__module__.partition(".")[0] in ("distributed", "ray")

@@ -1,0 +1,127 @@
+"""Which edges can go: by size, by the loss they carry, or by refitting without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ceql.engine import fit
+from ceql.network import Network, Searchable, clean_up
+from ceql.network.nesting import permitted
+from ceql.network.recording import network_tape
+
+
+def drop_small(network: Searchable, edges: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
+    """Removes edges whose complex weight is smaller than `threshold`, unless nothing would be left."""
+    kept = clean_up(network, edges & (np.abs(weights) >= threshold))
+    return kept if kept.any() else edges
+
+
+def drop_least_important(
+    network: Searchable,
+    edges: np.ndarray,
+    loss_without: Callable[[np.ndarray], np.ndarray],
+    fraction: float,
+    minimum_edges: int,
+) -> np.ndarray:
+    """Removes the `fraction` of live edges whose removal raises the loss least, but never below `minimum_edges`.
+
+    Each removal is judged anew after the one before: of two edges that can stand in for each other only one may go.
+
+    `loss_without` takes masks, one per candidate removal and each already cleaned up, and gives their losses.
+    """
+    goal = max(minimum_edges, int(edges.sum()) - max(1, int(fraction * edges.sum())))
+    while edges.sum() > goal:
+        candidates = removals(network, edges)
+        candidates = candidates[candidates.sum(axis=1) >= minimum_edges]
+        losses = loss_without(candidates)
+        if not np.isfinite(losses).any():
+            break
+        edges = candidates[np.argmin(losses)]
+    return edges
+
+
+Needed = Sequence[Sequence[int]]  # groups of inputs, of each of which one must stay in use
+
+
+def removals(network: Searchable, edges: np.ndarray, needed: Needed = ()) -> np.ndarray:
+    """Every mask that one removal and its clean-up lead to, (candidates, n_edges); equal ones are given once."""
+    return removals_of_each(network, [edges], needed)[0]
+
+
+def removals_of_each(network: Searchable, masks: Sequence[np.ndarray], needed: Needed = ()) -> list[np.ndarray]:
+    """The removals of several masks; one clean-up of all of them costs hardly more than that of one."""
+    counts = [int(edges.sum()) for edges in masks]
+    candidates = np.repeat(np.array(masks), counts, axis=0)
+    candidates[np.arange(sum(counts)), np.concatenate([np.flatnonzero(edges) for edges in masks])] = False
+    parts = np.split(clean_up(network, candidates), np.cumsum(counts)[:-1])
+    return [_keeping(network, _distinct(part), needed) for part in parts]
+
+
+def _keeping(network: Searchable, masks: np.ndarray, needed: Needed) -> np.ndarray:
+    if not needed or not isinstance(network, Network):
+        return masks
+    return masks[permitted(network, masks, needed=needed)]
+
+
+def _distinct(masks: np.ndarray) -> np.ndarray:
+    first = {row.tobytes(): k for k, row in reversed(list(enumerate(masks)))}
+    return masks[[k for k in sorted(first.values()) if masks[k].any()]]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A sub-network on the real axis with its fit."""
+
+    edges: np.ndarray
+    params: np.ndarray
+    misfit: float
+
+
+def eliminate(
+    network: Searchable,
+    samples: fit.Samples,
+    start: Reduced,
+    tolerance: float,
+    threads: int = 1,
+    exact: float | None = None,
+    needed: Needed = (),
+) -> list[Reduced]:
+    """Drops one edge after the other, refitting each time, until no more can go.
+
+    While a removal keeps the misfit below `tolerance` the one that takes most with it goes first; after that the one
+    that costs least. The path from large to small is returned, `start` first. Once a fit is below `exact` the tolerance
+    is that: what is exact must stay so.
+    """
+    exact = tolerance if exact is None else exact
+    tape = network_tape(network)
+    path = [start]
+    while path[-1].edges.sum() > 1:
+        now = path[-1]
+        if now.misfit <= exact:
+            tolerance = exact
+        candidates = removals(network, now.edges, needed)
+        if not len(candidates):
+            break
+        masks = network.parameter_mask(candidates, imaginary=False)
+        params = np.repeat(now.params[None], len(candidates), axis=0)
+        fits = fit.levenberg(
+            tape,
+            samples,
+            params,
+            masks,
+            fit.Levenberg(60, target=1e-2 * exact),
+            fit.Penalties(aux=1e-2),
+            threads=threads,
+        )
+        misfit = np.where(np.isfinite(fits.objective), fits.objective, np.inf)
+        if not np.isfinite(misfit).any():
+            break
+        held = misfit <= tolerance
+        sizes = candidates.sum(axis=1)
+        order = np.lexsort((misfit, np.where(held, sizes, 0), ~held))
+        best = order[0]
+        path.append(Reduced(candidates[best], np.where(masks[best], fits.params[best], 0.0), float(misfit[best])))
+    return path

@@ -1,0 +1,114 @@
+"""How a fitted model shows itself: plots, a report, a card in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ceql.discovery import Discovery
+    from ceql.estimator.results import Finding
+    from ceql.output.report.subject import Subject
+
+
+class Presented:
+    """What CEQLRegressor inherits: its picture methods.
+
+    `row` is a row of ``equations_``, by default the chosen one. With several targets `target` names the one to show; a
+    single one can be given another name by it.
+    """
+
+    if TYPE_CHECKING:
+        discoveries_: list[Discovery]
+        target_names_: list[str]
+
+        def _finding(self, row: int | None = None, target: str | None = None) -> Finding: ...
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    def plot_fit(
+        self, ax: Any = None, *, row: int | None = None, against: str | None = None, target: str | None = None
+    ) -> Any:
+        """The formula beside the data; returns matplotlib Axes.
+
+        With one input: data and curve, dashed beyond the data, with its poles. With several: predicted against
+        measured, or both against the column named by `against`, over the residuals. `target` names the y axis;
+        by default it is the name of the fitted y.
+        """
+        from ceql.output.plots.fit_plot import plot_fit
+
+        found = self._finding(row, target)
+        return plot_fit(found.formula, found.data, found.name, against, ax)
+
+    def plot_pareto(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
+        """Complexity against loss with the chosen row (or `row`) marked; returns matplotlib Axes."""
+        from ceql.output.plots.front_plot import plot_pareto
+
+        found = self._finding(row, target)
+        return plot_pareto(found.discovery.front, found.discovery.front.index(found.formula), ax)
+
+    def plot_poles(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
+        """Where the formula is singular or undefined, in and around the data; returns matplotlib Axes."""
+        from ceql.output.plots.pole_plot import plot_poles
+
+        found = self._finding(row, target)
+        return plot_poles(found.formula, found.data, ax)
+
+    def plot_network(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
+        """The operators of the formula in layers with the weights between them; returns matplotlib Axes."""
+        from ceql.output.plots.network_plot import plot_network
+
+        found = self._finding(row, target)
+        return plot_network(found.formula, found.name, ax)
+
+    def report(
+        self, path: str | Path, *, row: int | None = None, target: str | None = None, table: str = "data.csv"
+    ) -> None:
+        """Writes one self-contained HTML page about the model.
+
+        `target` is what the page calls y, and `table` the file that the data came from, for the lines that find the
+        formula again.
+        """
+        from ceql.output.report.page import report_page
+        from ceql.storage.files import write_atomically
+
+        write_atomically(path, report_page(self._subject(row, target, table)))
+
+    def _subject(self, row: int | None, target: str | None, table: str) -> Subject:
+        from ceql.output.report.subject import Subject
+
+        found = self._finding(row, target)
+        return Subject(
+            found.formula,
+            found.discovery,
+            found.data,
+            self.get_params(deep=False),
+            type(self)().get_params(deep=False),
+            hasattr(self, "feature_names_in_"),
+            found.name,
+            str(table),
+        )
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The card of a fitted model, scikit-learn's diagram of any other; neither where that is set to text."""
+        usual = super()._repr_html_  # pyright: ignore[reportAttributeAccessIssue]
+        return self._card if hasattr(self, "discoveries_") else usual
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+        if hasattr(self, "discoveries_") and "text/html" in bundle:
+            bundle["text/html"] = self._card()
+        return bundle
+
+    def _card(self) -> str:
+        from ceql.output.report.card import card
+
+        several = len(self.discoveries_) > 1
+        cards = [card(found) for found in self.discoveries_]
+        if not several:
+            return cards[0]
+        return "".join(f"<h4>{escape(n)}</h4>{c}" for n, c in zip(self.target_names_, cards, strict=True))

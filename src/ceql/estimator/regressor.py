@@ -1,0 +1,369 @@
+"""The scikit-learn face of ceql: validate, discover, expose what was found."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ceql.constraints import NONE, Constraints
+from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix
+from ceql.data.targets import Targets, discover_each
+from ceql.discovery import SEARCHES, Discovery, Settings
+from ceql.errors import CeqlWarning, InputError
+from ceql.estimator.parameters import is_number, named_operators, seed_of
+from ceql.estimator.presentation import Presented
+from ceql.estimator.results import Finding, constants_table, equations_table, finding, formula_in_row, one_or_all
+from ceql.expression.text.write import write_formula
+from ceql.formula import Formula, in_readable_form
+from ceql.output.export import write
+from ceql.output.progress import live_display
+from ceql.pipeline import resolve_recipe
+from ceql.search.losses import SQUARED
+from ceql.storage.checkpoint import Checkpoint
+from ceql.storage.destinations import write_text
+from ceql.storage.model_file import ModelFileError, read_model, write_model
+from ceql.templates import Template
+
+
+class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
+    """Finds a short formula for y in terms of the columns of X, or one for each column of y.
+
+    Parameters
+    ----------
+    recipe : "search", "real", "paper" or a Recipe
+        "search" fits thousands of small sub-networks and is right for almost everything. "real" is the same with real
+        weights, to see what the complex domain is good for. "paper" trains the one dense network of the Complex
+        Equation Learner paper, for comparison.
+    operators : list of str, "default" or "paper", optional
+        What formulas are made of, for example ["mul", "div", "sqrt"]; sums and constants are always there. Name fewer
+        to search faster, or others (see ``ceql.operators.names()``) when you know that they occur. "paper" is the
+        library of the paper: two layers, without exponentials and sines.
+    time_limit : float
+        Seconds after which the best formula so far is returned. Easy problems end long before. Raise it when
+        ``discovery_.outcome`` says so. It holds for the whole fit: several targets share it, and what an easy one
+        leaves over goes to those after it.
+    max_complexity : int, optional
+        The most nodes a formula may have. Set it when you want something to read rather than the best fit.
+    model_selection : "best", "accuracy" or "score"
+        Which row of ``equations_`` is used for prediction: the noise-aware choice, the lowest loss, or the steepest
+        gain in accuracy per node. Change it when the chosen row is too long or too short for you; every other row
+        can be used without a new fit.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None
+        The same number gives the same formula, whatever the number of workers, unless the clock ends the search. Try
+        another one when a search fails. None takes a different seed each time.
+    n_jobs : int, optional
+        Processes that fit the starts. By default it is this one, with all cores as threads, which is the fastest on one
+        machine. A number above 1 starts as many processes through joblib. Inside ``joblib.parallel_config`` the backend
+        named there is used, such as a Dask or Ray cluster. The result is the same in each case. With ``device="gpu"``
+        each process has a GPU of its own, if there are as many, and rounds grow with their number, so that the search
+        takes another course.
+    threads : int, optional
+        Threads of each process; by default they share all cores. Set it to 1 where something else, such as a grid
+        search, already uses all of them.
+    device : "cpu", "gpu" or "auto"
+        Where starts are fitted. The default gives the same formula on every machine. "auto" takes an NVIDIA GPU if
+        there is one and CuPy is installed (``ceql[gpu]``), unless ``n_jobs`` or a cluster is in use. "gpu" insists on
+        it and also fits more starts a round, as many as it holds. ``n_jobs=4`` uses four GPUs of this machine.
+    template : Template, optional
+        What is known of the formula, with the parameters, functions and sums to be found in it. The search then
+        fills in these alone, and `operators` is not used: each unknown function has its own.
+    loss : str
+        What a residual costs: "squared", or one that gross outliers cannot rule: "absolute", "huber", "cauchy",
+        "log-cosh". Or a formula of your own in ``residual``, ``y`` and ``prediction``, such as
+        ``"log(1 + residual**2)"``. ``equations_`` shows the mean of it as `loss`.
+    guesses : list of str, optional
+        Formulas that you suspect, as text over the columns: ``"a*sin(b*x1)/x2"``. Other names are constants to be
+        found, numbers are starting values. They compete with what is found and the search builds on them.
+    constraints : Constraints, optional
+        What every formula of the front keeps to: operators that are not nested, columns that must occur, bounds of
+        constants, costs of operators.
+    warm_start : bool
+        True lets a second ``fit`` go on from the formulas of the first: fitted to the new data, they compete with what
+        it finds, and if one of them is exact there is no search. Set it when more rows of the same kind come in.
+    checkpoint : str or path, optional
+        A file in which the search keeps its state, so that it can go on after a kill: ``fit`` with the same data and
+        parameters goes on from the file if it is there, and gives the result at once if the search had ended. A higher
+        `time_limit` goes on as well. Several targets have a file each, with their names. A
+        ``ceql.storage.checkpoint.Checkpoint`` also says how often it is written.
+    verbose : bool, optional
+        Show a live display. By default it is shown in a terminal or notebook and not when output is piped.
+
+    Attributes
+    ----------
+    equations_ : DataFrame
+        The front: for every size the best formula, with ``chosen`` at the one that ``predict`` uses.
+    constants_ : DataFrame
+        The decimal constants of the chosen formula with their standard errors.
+    poles_ : list
+        Where the chosen formula blows up within the range of the data.
+    discovery_ : Discovery
+        How the search went and ended. Of a long table it looks at some rows only: ``discovery_.rows_searched``.
+        Of more than 64 columns it looks at 40 that promise most: ``discovery_.columns_searched``.
+    discoveries_ : list of Discovery
+        The same for each target. With several of them there is no ``discovery_``, and ``equations_``, ``constants_``
+        and ``poles_`` are lists.
+    target_names_ : list of str
+        The columns of y; "y" where it has no name.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn; the names are there if X was a table.
+    """
+
+    def __init__(
+        self,
+        recipe: Any = "search",
+        operators: Any = None,
+        time_limit: float = 60.0,
+        max_complexity: int | None = None,
+        model_selection: str = "best",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        threads: int | None = None,
+        device: str = "cpu",
+        template: Template | None = None,
+        loss: str = SQUARED,
+        guesses: Any = None,
+        constraints: Constraints | None = None,
+        warm_start: bool = False,
+        checkpoint: str | Path | Checkpoint | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.recipe = recipe
+        self.operators = operators
+        self.time_limit = time_limit
+        self.max_complexity = max_complexity
+        self.model_selection = model_selection
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.threads = threads
+        self.device = device
+        self.template = template
+        self.loss = loss
+        self.guesses = guesses
+        self.constraints = constraints
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CEQLRegressor:
+        """Searches for a formula for y, or for each column of y. Ctrl-C stops the search and keeps the best so far."""
+        targets = Targets.of(X, y, sample_weight)
+        settings = self._settings()
+        with live_display(self.verbose) as display:
+            earlier = self._earlier_formulas(targets)
+            discoveries = discover_each(targets, settings, earlier, display, self._checkpoint())
+        self._take(discoveries, targets, is_table(X))
+        self._advise()
+        return self
+
+    def _take(self, discoveries: Sequence[Discovery], targets: Targets, from_frame: bool) -> None:
+        self.n_features_in_ = len(targets.inputs)
+        if from_frame:
+            self.feature_names_in_ = np.array(targets.inputs, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.discoveries_ = list(discoveries)
+        self.target_names_ = list(targets.names)
+        self.equations_ = one_or_all([equations_table(discovery) for discovery in discoveries])
+        self.constants_ = one_or_all([constants_table(discovery.best) for discovery in discoveries])
+        self.poles_ = one_or_all([list(discovery.poles) for discovery in discoveries])
+        self._targets = targets
+
+    @property
+    def discovery_(self) -> Discovery:
+        """How the search went. With several targets there is one in ``discoveries_`` for each."""
+        check_is_fitted(self)
+        if len(self.discoveries_) > 1:
+            raise AttributeError(
+                f"This model has {len(self.discoveries_)} targets ({', '.join(self.target_names_)}): see discoveries_."
+            )
+        return self.discoveries_[0]
+
+    def _earlier_formulas(self, targets: Targets) -> list[tuple[str, ...]]:
+        """What an earlier fit found for each target, as text, for a warm start."""
+        if not self.warm_start or not hasattr(self, "discoveries_"):
+            return []
+        if (targets.inputs, len(targets.names)) != (self._targets.inputs, len(self._targets.names)):
+            raise InputError(
+                f"warm_start goes on from formulas for {len(self._targets.names)} target(s) in "
+                f"{', '.join(self._targets.inputs)}, but the data now have {len(targets.names)} target(s) and the "
+                f"columns {', '.join(targets.inputs)}. Set warm_start=False to start afresh."
+            )
+        return [tuple(write_formula(f.expression) for f in (found.best, *found.front)) for found in self.discoveries_]
+
+    def save(self, path: str | Path) -> None:
+        """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
+        check_is_fitted(self)
+        write_model(path, self._parameters(), self.discoveries_, self._targets, hasattr(self, "feature_names_in_"))
+
+    def _parameters(self) -> dict[str, Any]:
+        template = None if self.template is None else self.template.as_dict()
+        constraints = None if self.constraints is None else self.constraints.as_dict()
+        return {**self.get_params(), "template": template, "constraints": constraints, "checkpoint": None}
+
+    def predict(self, X: Any, row: Any = None) -> np.ndarray:
+        """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.
+
+        With several targets the values have one column for each, and `row` may be a list with a row for each.
+        """
+        formulas = self._formulas(row)
+        x = self._checked(X)
+        values = [formula(x) for formula in formulas]
+        return values[0] if len(values) == 1 else np.column_stack(values)
+
+    def sympy(self, row: Any = None, form: str = "smallest") -> Any:
+        """The formula in SymPy: the form with the fewest nodes, or form="readable" for the shortest constants.
+
+        With several targets it is a list of them.
+        """
+        return one_or_all([formula.expression for formula in self._in_form(row, form)])
+
+    def latex(self, row: Any = None, form: str = "smallest") -> Any:
+        """The formula in LaTeX; with several targets a list of them."""
+        return one_or_all([formula.latex() for formula in self._in_form(row, form)])
+
+    def export(
+        self, to: str = "python", row: int | None = None, path: str | Path | None = None, target: str | None = None
+    ) -> str:
+        """The formula as source text: "python", "numpy", "jax", "torch", "c", "fortran", "julia", "excel" or "latex".
+
+        The text computes what `predict` computes. With `path` it is written to that file as well. With several targets
+        `target` names the one that is meant.
+        """
+        found = self._finding(row, target)
+        text = write(found.formula, found.data.names, to, found.name)
+        if path is not None:
+            write_text(Path(path), text)
+        return text
+
+    def _in_form(self, row: Any, form: str) -> list[Formula]:
+        formulas = self._formulas(row)
+        if form not in ("smallest", "readable"):
+            raise InputError(f"form must be 'smallest' or 'readable', not {form!r}.")
+        if form == "smallest":
+            return formulas
+        allowed = self.constraints or NONE
+        return [in_readable_form(f, data, allowed) for f, data in zip(formulas, self._targets.datasets, strict=True)]
+
+    def _formulas(self, row: Any = None) -> list[Formula]:
+        """The chosen formula of each target, or the one in that row."""
+        check_is_fitted(self)
+        count = len(self.discoveries_)
+        rows = list(row) if isinstance(row, list | tuple | np.ndarray) else [row] * count
+        if len(rows) != count:
+            raise InputError(f"row has {len(rows)} entries, but there are {count} target(s): give one for each.")
+        return [formula_in_row(found, wanted) for found, wanted in zip(self.discoveries_, rows, strict=True)]
+
+    def _finding(self, row: int | None = None, target: str | None = None) -> Finding:
+        """One target's formula and all that goes with it, for whatever shows one formula at a time."""
+        check_is_fitted(self)
+        return finding(self.discoveries_, self._targets, row, target)
+
+    def _checked(self, X: Any) -> np.ndarray:
+        names = column_names(X)
+        known = getattr(self, "feature_names_in_", None)
+        if is_table(X) and known is not None:
+            missing = [name for name in known if name not in names]
+            if missing:
+                listed = "".join(f"\n- {name}" for name in missing)
+                raise InputError(
+                    "The feature names should match those that were passed during fit.\n"
+                    f"Feature names seen at fit time, yet now missing:{listed}\n"
+                )
+            X = columns_named(X, known)
+            names = tuple(known)
+        x = numeric_matrix(X, names)
+        if len(x) == 0:
+            raise InputError("Found array with 0 sample(s): X is empty.")
+        if x.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {x.shape[1]} features, but CEQLRegressor is expecting {self.n_features_in_} features as input."
+            )
+        return x
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _settings(self) -> Settings:
+        if self.recipe not in SEARCHES:
+            resolve_recipe(self.recipe)
+        if not is_number(self.time_limit) or not self.time_limit > 0:
+            raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}.")
+        limit = self.max_complexity
+        if limit is not None and (not isinstance(limit, int | np.integer) or limit < 1):
+            raise InputError(f"max_complexity must be a whole number of at least 1, or None, not {limit!r}.")
+        if self.template is not None and not isinstance(self.template, Template):
+            raise InputError(f"template must be a ceql.templates.Template, not {type(self.template).__name__}.")
+        if self.template is not None and self.recipe not in SEARCHES:
+            raise InputError("A template needs recipe='search': the other recipes train one dense network.")
+        if not isinstance(self.constraints, Constraints | None):
+            raise InputError(f"constraints must be ceql.Constraints(...), not {type(self.constraints).__name__}.")
+        if self.loss != SQUARED and self.recipe not in SEARCHES:
+            raise InputError("Another loss than 'squared' needs recipe='search': the other recipes minimise squares.")
+        return Settings(
+            recipe=self.recipe,
+            operators=named_operators(self.operators),
+            time_limit=float(self.time_limit),
+            max_complexity=None if limit is None else int(limit),
+            model_selection=self.model_selection,
+            seed=seed_of(self.random_state),
+            n_jobs=self.n_jobs,
+            threads=self.threads,
+            device=self.device,
+            template=self.template,
+            constraints=self.constraints or NONE,
+            loss=self.loss,
+            guesses=_texts(self.guesses),
+        )
+
+    def _checkpoint(self) -> Checkpoint | None:
+        if self.checkpoint is None or isinstance(self.checkpoint, Checkpoint):
+            checkpoint = self.checkpoint
+        elif isinstance(self.checkpoint, str | Path) and str(self.checkpoint):
+            checkpoint = Checkpoint(self.checkpoint)
+        else:
+            raise InputError(f"checkpoint must be the path of a file, not {self.checkpoint!r}.")
+        if checkpoint is not None and not isinstance(self.random_state, int | np.integer):
+            raise InputError("A checkpoint needs a number as random_state: another seed would be another search.")
+        return checkpoint
+
+    def _advise(self) -> None:
+        for name, found, data in zip(self.target_names_, self.discoveries_, self._targets.datasets, strict=True):
+            constants = len(found.best.constants)
+            if 2 * constants >= len(data.y):
+                whose = "The formula" if len(self.discoveries_) == 1 else f"The formula for {name}"
+                warnings.warn(
+                    f"{whose} has {constants} constants and there are only {len(data.y)} rows: that proves little. "
+                    "Give more rows.",
+                    CeqlWarning,
+                    stacklevel=3,
+                )
+
+
+def load(path: str | Path) -> CEQLRegressor:
+    """A model as it was saved. Nothing in the file is run as code, so it may come from a stranger."""
+    parameters, discoveries, targets, from_frame = read_model(path)
+    known = CEQLRegressor().get_params()
+    readers: dict[str, Callable[[Any], Any]] = {"template": Template.from_dict, "constraints": Constraints.from_dict}
+    try:
+        restored: dict[str, Any] = {
+            n: readers[n](v) if n in readers and v is not None else v for n, v in parameters.items()
+        }
+    except InputError as error:
+        raise ModelFileError(f"{path} is damaged: {error}") from error
+    model = CEQLRegressor(**{name: value for name, value in restored.items() if name in known})
+    model._take(discoveries, targets, from_frame)
+    return model
+
+
+def _texts(guesses: Any) -> tuple[str, ...]:
+    if isinstance(guesses, str) or not all(isinstance(text, str) for text in guesses or ()):
+        raise InputError(f"guesses is a list of formulas as text, such as ['a*sin(b*x1)'], not {guesses!r}.")
+    return tuple(guesses or ())

@@ -1,0 +1,1 @@
+"""Formulas as polynomials and fractions over building blocks: the rewrites that look for a shorter form."""

@@ -1,0 +1,244 @@
+"""Finds the shortest among the equal forms of a formula.
+
+A formula is read as sums of fractions over its building blocks (symbols, logs, roots, ...), whose
+arguments are shortened first.  From that reading come nested, factored, divided, continued and
+partial-fraction forms; constants then move in or out of logs, roots and exponentials.  Every form
+is compared with the original at sample points, so a faulty rewrite costs time but never the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import numpy as np
+from sympy import Float, I, Symbol, nan, oo, zoo
+
+from ceql.expression.algebra import polynomial as P
+from ceql.expression.algebra.decimals import constants_length
+from ceql.expression.algebra.drafts import written
+from ceql.expression.algebra.effort import THOROUGH, Effort, OutOfSteps, allowing, charge
+from ceql.expression.algebra.folding import variants, worth_folding
+from ceql.expression.algebra.fraction_sums import Denominator, Region, Undefined
+from ceql.expression.algebra.generators import is_rational_step
+from ceql.expression.algebra.polynomial import Poly, TooLarge
+from ceql.expression.algebra.precision import REFINED, constants_known_to
+from ceql.expression.algebra.rational_forms import RationalWriter
+from ceql.expression.algebra.workspace import Workspace, agrees, number, values_at
+from ceql.expression.complexity import node_count
+from ceql.expression.symbolic import Expr, factors_of
+
+Array = np.ndarray
+ARITHMETIC_FAILURES = (TooLarge, Undefined, OverflowError, ZeroDivisionError, ValueError, TypeError)
+FORMS_WRITTEN = 8
+FOLDED_FORMS = 3
+SCALES_TRIED = 6
+READ, WRITTEN = 20, 80  # steps to look at a formula of SymPy's, and to make one, for each of its nodes
+VARIANT = 300  # steps to make a variant of a formula, most of which is there already
+
+
+class Simplifier:
+    """Searches equal forms of formulas over one workspace, keeping what it finds as it goes."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._settled: dict[Expr, Expr] = {}
+        self._ranked: dict[Expr, list[Expr]] = {}
+        self._readings: dict[Expr, tuple[RationalWriter, Poly, Denominator] | None] = {}
+        self.found: list[Expr] = []
+
+    def shortest_form(self, expr: Expr) -> Expr:
+        """The shortest form found that has the value of ``expr`` at the sample points."""
+        if not expr.args:
+            return number(float(expr)) if isinstance(expr, Float) else expr
+        known = self._settled.get(expr)
+        if known is None:
+            known = self._settled[expr] = self._first_valid(expr)
+        return known
+
+    def ranked(self, expr: Expr) -> list[Expr]:
+        """Equal forms, the shortest first, remembered."""
+        if expr not in self._ranked:
+            self._ranked[expr] = sorted(dict.fromkeys(self.candidates(expr)), key=self._rank)
+        return self._ranked[expr]
+
+    def _first_valid(self, expr: Expr) -> Expr:
+        reference = self._workspace.values(expr)
+        for candidate in self.ranked(expr):
+            if candidate == expr or agrees(self._workspace.values(candidate), reference):
+                return candidate
+        return expr
+
+    def _rank(self, expr: Expr) -> tuple[int, int]:
+        return self._workspace.count(expr), constants_length(expr)
+
+    def candidates(self, expr: Expr) -> list[Expr]:
+        """Equal forms of ``expr``, not yet checked."""
+        charge(READ * self._workspace.count(expr))
+        if is_monomial(expr):
+            return [expr, with_plain_units(expr)]
+        forms = [expr]
+        if is_rational_step(expr):
+            # First as a whole: if the steps run out, these are the forms worth having.
+            forms += self._rational(expr.xreplace(self._settled_blocks(expr)))
+        forms.append(expr.func(*[self.shortest_form(argument) for argument in expr.args]))
+        if worth_folding(expr):
+            ranked = sorted(dict.fromkeys(forms), key=self._rank)
+            for form in ranked[:FOLDED_FORMS]:
+                forms += self._folded(form)
+        return forms
+
+    def _settled_blocks(self, expr: Expr) -> dict[Expr, Expr]:
+        """The building blocks of a formula with the shortened ones that replace them."""
+        if expr.is_Atom:
+            return {}
+        if is_rational_step(expr):
+            merged: dict[Expr, Expr] = {}
+            for argument in expr.args:
+                merged.update(self._settled_blocks(argument))
+            return merged
+        return {expr: self.shortest_form(expr)}
+
+    def _rational(self, expr: Expr) -> list[Expr]:
+        try:
+            region = Region(self._workspace, [expr])
+            groups = region.read(expr)
+            writer = RationalWriter(self._workspace, region)
+            drafts = writer.forms(*region.together(groups))
+            if len(groups) > 1:
+                drafts += writer.sums(groups)
+        except ARITHMETIC_FAILURES:
+            return []
+        drafts.sort(key=lambda draft: draft.count)
+        charge(WRITTEN * sum(draft.count for draft in drafts[:FORMS_WRITTEN]))
+        forms = [written(draft) for draft in drafts[:FORMS_WRITTEN]]
+        self.found += forms
+        return forms
+
+    def _folded(self, expr: Expr) -> list[Expr]:
+        """Fold the inner nodes first, then this one, while it gets shorter."""
+        if expr.is_Atom:
+            return [expr]
+        best = expr
+        if is_rational_step(expr):
+            best = expr.func(*[self._workspace.shortest(self._folded(part)) for part in expr.args])
+        forms = [best]
+        for _ in range(3):
+            proposals = self._proposals(best)
+            forms += proposals
+            better = self._workspace.shortest([best, *proposals])
+            if self._workspace.count(better) >= self._workspace.count(best):
+                break
+            best = better
+        return forms
+
+    def _proposals(self, expr: Expr) -> list[Expr]:
+        charge(READ * self._workspace.count(expr))
+        if not worth_folding(expr):
+            return []
+        try:
+            found = list(variants(expr, self))
+        except (OverflowError, ZeroDivisionError, ValueError):
+            return []
+        charge(VARIANT * len(found))
+        return found
+
+    def _reading(self, expr: Expr) -> tuple[RationalWriter, Poly, Denominator] | None:
+        if expr not in self._readings:
+            try:
+                region = Region(self._workspace, [expr])
+                numerator, key = region.together(region.read(expr))
+                self._readings[expr] = (RationalWriter(self._workspace, region), numerator, key)
+            except ARITHMETIC_FAILURES:
+                self._readings[expr] = None
+        return self._readings[expr]
+
+    def scales(self, argument: Expr) -> list[float]:
+        reading = self._reading(argument)
+        if reading is None:
+            return []
+        sizes = [1.0 / abs(value) for value in list(reading[1].values())[:SCALES_TRIED]]
+        return list(dict.fromkeys(sizes))
+
+    def scaled(self, argument: Expr, factor: float) -> Expr:
+        reading = self._reading(argument)
+        if reading is None:
+            return number(factor) * argument
+        writer, numerator, key = reading
+        draft = writer.best(P.scale(numerator, factor), key)
+        charge(WRITTEN * draft.count)
+        return written(draft)
+
+
+def is_monomial(expr: Expr) -> bool:
+    """A number times integer powers of symbols: nothing to search."""
+    return all(
+        factor.is_Number or factor.is_Symbol or (factor.is_Pow and factor.base.is_Symbol and factor.exp.is_Integer)
+        for factor in factors_of(expr)
+    )
+
+
+def is_real_formula(expr: Expr) -> bool:
+    """Infinite or imaginary constants have no real value to preserve."""
+    return not expr.has(I, zoo, nan, oo)
+
+
+def with_plain_units(expr: Expr) -> Expr:
+    """1.0*x becomes x."""
+    coefficient, rest = expr.as_coeff_Mul()
+    return number(float(coefficient)) * rest if isinstance(coefficient, Float) else expr
+
+
+@np.errstate(all="ignore")
+def forms(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    effort: Effort = THOROUGH,
+    x: Array | None = None,
+    accuracy: float = REFINED,
+) -> list[Expr]:
+    """Distinct forms equal to ``expr``, the shortest first; ``expr`` itself is always among them.
+
+    ``accuracy`` says how well the constants are known.  Forms keep the value to 1e-9; with constants
+    known less well than 1e-11, to a hundred times their accuracy, and should be refitted afterwards.
+    """
+    with constants_known_to(accuracy):
+        return list(_verified(expr, symbols, effort, x))
+
+
+def _verified(expr: Expr, symbols: Sequence[Symbol], effort: Effort, x: Array | None) -> Iterator[Expr]:
+    """The forms that keep the value, the shortest first; each is checked only when it is asked for."""
+    if not is_real_formula(expr) or node_count(expr) > effort.most_nodes:
+        yield expr
+        return
+    workspace = Workspace(symbols, x)
+    candidates = dict.fromkeys(_searched(expr, workspace, effort))
+    reference = values_at(expr, workspace.symbols, workspace.checks)
+    for form in sorted(candidates, key=lambda form: (workspace.count(form), constants_length(form))):
+        if form == expr or agrees(values_at(form, workspace.symbols, workspace.checks), reference):
+            yield form
+
+
+def _searched(expr: Expr, workspace: Workspace, effort: Effort) -> list[Expr]:
+    simplifier = Simplifier(workspace)
+    candidates = [expr]
+    # Rewrites of extreme formulas may overflow or meet a shape they do not know: what was found before that stays.
+    with (
+        suppress(OutOfSteps, RecursionError, ArithmeticError, LookupError, ValueError, TypeError),
+        allowing(effort.steps),
+    ):
+        candidates += simplifier.candidates(expr)
+    return candidates + simplifier.found
+
+
+@np.errstate(all="ignore")
+def smallest(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: Array | None = None,
+    effort: Effort = THOROUGH,
+    accuracy: float = REFINED,
+) -> Expr:
+    """The equal form with the fewest nodes; of those, the one with the shortest constants."""
+    with constants_known_to(accuracy):
+        return next(_verified(expr, symbols, effort, x))

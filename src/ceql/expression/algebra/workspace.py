@@ -1,0 +1,105 @@
+"""What every rewrite shares: the sample points and the memory of earlier results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sympy import Float, Integer, S, Symbol
+
+from ceql.expression.algebra.effort import charge
+from ceql.expression.algebra.precision import accuracy
+from ceql.expression.evaluate.compile import UnsupportedExpression, compile_numpy
+from ceql.expression.symbolic import Expr
+
+Array = np.ndarray
+SAMPLES = 48
+MOST_ROWS = 1500
+VALUE_TOLERANCE = 1e-9
+VALUES = 20  # steps for the values of a formula, for each of its nodes
+
+
+class Workspace:
+    """Sample points in the box of the data plus the data, and memory keyed by expression."""
+
+    def __init__(self, symbols: Sequence[Symbol], x: Array | None) -> None:
+        self.symbols = tuple(symbols)
+        self.points = sample_points(len(self.symbols), x)
+        self.checks = self.points if x is None else np.vstack([self.points, thinned(x)])
+        self._values: dict[Expr, Array] = {}
+        self._counts: dict[Expr, int] = {}
+
+    def values(self, expr: Expr) -> Array:
+        """Values at the sample points; all NaN for what cannot be computed."""
+        known = self._values.get(expr)
+        if known is None:
+            charge(VALUES * self.count(expr))
+            known = self._values[expr] = values_at(expr, self.symbols, self.points)
+        return known
+
+    def count(self, expr: Expr) -> int:
+        """``node_count``, remembered for every subexpression."""
+        known = self._counts.get(expr)
+        if known is None:
+            known = self._counts[expr] = 1 + sum(self.count(argument) for argument in expr.args)
+        return known
+
+    def shortest(self, candidates: Sequence[Expr]) -> Expr:
+        return min(candidates, key=self.count)
+
+
+def values_at(expr: Expr, symbols: Sequence[Symbol], points: Array) -> Array:
+    try:
+        return compile_numpy(expr, symbols)(points)
+    except UnsupportedExpression:
+        return np.full(len(points), np.nan)
+
+
+def thinned(x: Array) -> Array:
+    """At most MOST_ROWS rows: enough to catch a wrong rewrite, cheap enough to try many."""
+    matrix = np.asarray(x, dtype=np.float64)
+    step = max(1, -(-len(matrix) // MOST_ROWS))
+    return matrix[::step]
+
+
+def sample_points(columns: int, x: Array | None) -> Array:
+    generator = np.random.default_rng(7)
+    if x is None or len(x) == 0:
+        half = SAMPLES // 2
+        # Without data: positive points first, where logs and roots tend to be defined.
+        return np.vstack([generator.uniform(0.2, 3.0, (half, columns)), generator.uniform(-3.0, 3.0, (half, columns))])
+    matrix = np.asarray(x, dtype=np.float64)
+    low, high = np.min(matrix, axis=0), np.max(matrix, axis=0)
+    inside = generator.uniform(low, high, (SAMPLES // 2, columns))
+    rows = matrix[generator.integers(0, len(matrix), SAMPLES // 2)]
+    return np.vstack([inside, rows])
+
+
+def number(value: float) -> Expr:
+    """A coefficient as SymPy number: units and whole numbers exact, so that 1*x is x."""
+    if abs(value - 1.0) < accuracy():
+        return S.One
+    if abs(value + 1.0) < accuracy():
+        return S.NegativeOne
+    if abs(value) < 1e6 and value == int(value):
+        return Integer(int(value))
+    return Float(value)
+
+
+def agrees(candidate: Array, reference: Array, tolerance: float | None = None) -> bool:
+    """Equal wherever the reference is finite; the candidate may be defined in more places."""
+    if tolerance is None:
+        tolerance = max(VALUE_TOLERANCE, accuracy(100.0))
+    finite = np.isfinite(reference)
+    if not np.any(finite):
+        return bool(np.array_equal(np.isfinite(candidate), finite))
+    wanted, found = reference[finite], candidate[finite]
+    if not np.all(np.isfinite(found)):
+        return False
+    floor = 1e-3 * typical_size(wanted)
+    return bool(np.all(np.abs(found - wanted) <= tolerance * (np.abs(wanted) + floor)))
+
+
+def typical_size(values: Array) -> float:
+    """The middle of the sizes; np.median would import numpy.ma, which takes longer than a search."""
+    return float(np.sort(np.abs(values))[len(values) // 2])

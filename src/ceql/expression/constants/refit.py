@@ -1,0 +1,191 @@
+"""Least-squares refinement of the constants of a formula, down to rounding level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sympy import Float, Symbol
+
+from ceql.expression.constants.parametrise import parametrise
+from ceql.expression.evaluate.jacobian import value_and_jacobian
+from ceql.expression.evaluate.residual_problem import Array, Problem, make_problem
+from ceql.expression.symbolic import Expr
+
+RANK_TOLERANCE = 1e-13
+LARGEST_DAMPING = 1e12
+SMALLEST_DAMPING = 1e-14
+FIRST_STEPS, STARTS_AHEAD = 8, 5  # of many starts
+STANDS_STILL = 1e-9  # relative change of a constant
+
+
+@dataclass(frozen=True)
+class Refit:
+    """A formula with refined constants.
+
+    ``values``, ``standard_errors`` and ``covariance`` follow the order of ``parametrise(expr)``;
+    ``misfit`` is the weighted sum of squared residuals.
+    """
+
+    expr: Expr
+    values: Array
+    standard_errors: Array
+    misfit: float
+    covariance: Array
+
+
+def damped_steps(jacobian: Array, residuals: Array) -> Callable[[float], Array]:
+    """Per damping, the step that minimises |J step + r|^2 + damping |scaled step|^2 by SVD.
+
+    Directions without support stay put. What takes long is done once for all dampings.
+    """
+    scale = np.linalg.norm(jacobian, axis=0)
+    scale[scale == 0.0] = 1.0
+    if not np.all(np.isfinite(scale)):
+        return lambda damping: np.zeros(jacobian.shape[1])  # no direction can be trusted here
+    # A decomposition of the small triangle costs next to nothing, one of the long matrix several times its QR.
+    q, triangle = np.linalg.qr(jacobian / scale)
+    u, sigma, vt = np.linalg.svd(triangle, full_matrices=False)
+    supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
+    projected = u.T @ (q.T @ residuals)
+
+    def step(damping: float) -> Array:
+        gains = np.where(supported, sigma / np.where(supported, sigma**2 + damping, 1.0), 0.0)
+        return -(vt.T @ (gains * projected)) / scale
+
+    return step
+
+
+def minimise(problem: Problem, start: Array, max_iterations: int) -> tuple[Array, float]:
+    """Levenberg-Marquardt; returns constants whose misfit is never above the starting one."""
+    values, best = np.array(start, dtype=np.float64), problem.misfit(start)
+    if values.size == 0 or not np.isfinite(best):
+        return values, best
+    damping, stalls = 1e-3, 0
+    for _ in range(max_iterations):
+        residuals, jacobian = problem.linearise(values)
+        if best == 0.0 or not np.all(np.isfinite(jacobian)):
+            break
+        values, improved, damping = _improve(problem, values, best, residuals, jacobian, damping)
+        # At rounding level improvements are luck: two tiny ones in a row mean the bottom is reached.
+        stalls = stalls + 1 if improved > best * (1.0 - 1e-6) else 0
+        exhausted = improved >= best
+        best = improved
+        if exhausted or stalls >= 2:
+            break
+    return values, best
+
+
+def _improve(
+    problem: Problem, values: Array, best: float, residuals: Array, jacobian: Array, damping: float
+) -> tuple[Array, float, float]:
+    """One accepted step: the full Gauss-Newton step when it helps, else a damped one."""
+    step = damped_steps(jacobian, residuals)
+    candidates = [values + step(trial) for trial in (0.0, damping)]
+    scores = [problem.misfit(candidate) for candidate in candidates]
+    winner = int(np.argmin(scores))
+    if scores[winner] < best:
+        return candidates[winner], scores[winner], max(damping * 0.1, SMALLEST_DAMPING)
+    while damping < LARGEST_DAMPING:
+        damping *= 10.0
+        candidate = values + step(damping)
+        score = problem.misfit(candidate)
+        if score < best:
+            return candidate, score, damping
+    return values, best, damping
+
+
+def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
+    """Covariance from the residual variance with N - p degrees of freedom; infinite if unsupported."""
+    count = len(values)
+    if count == 0:
+        return np.zeros((0, 0))
+    _, jacobian = problem.linearise(values)
+    freedom = problem.rows - count
+    scale = np.linalg.norm(jacobian, axis=0)
+    if freedom <= 0 or not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(scale)):
+        return np.full((count, count), np.inf)
+    dead = scale == 0.0
+    scale[dead] = 1.0
+    _, sigma, vt = np.linalg.svd(jacobian / scale, full_matrices=False)
+    supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
+    if not np.all(supported):
+        # A direction without support leaves its constants undetermined; say so for those alone.
+        loose = np.any(np.abs(vt[~supported]) > 1e-6, axis=0)
+        inverse = np.where(supported, 1.0 / np.where(supported, sigma, 1.0), 0.0)
+        covariance = (vt.T * inverse**2) @ vt / np.outer(scale, scale) * (misfit / freedom)
+        covariance[loose, loose] = np.inf
+        return covariance
+    return (vt.T / sigma**2) @ vt / np.outer(scale, scale) * (misfit / freedom)
+
+
+@np.errstate(all="ignore")
+def refit_reweighted(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weigh: Callable[[Array], Array],
+    rounds: int,
+    steps: int = 10,
+) -> Expr:
+    """Refine every decimal constant with weights that ``weigh`` gives for the fitted values, until they stand still."""
+    form = parametrise(expr)
+    problem = make_problem(form, symbols, x, y, None)
+    values = np.array(form.values)
+    if not len(values) or len(problem.y) < len(y):
+        return expr
+    for _ in range(rounds):
+        root_weights = np.sqrt(weigh(problem.program.value(problem.x, values)))
+        before = values
+        values, _ = minimise(replace(problem, root_weights=root_weights), values, steps)
+        if np.all(np.abs(values - before) <= STANDS_STILL * np.abs(before)):
+            break
+    return form.substitute(values)
+
+
+@np.errstate(all="ignore")
+def best_of_starts(
+    expr: Expr,
+    unknown: Sequence[Symbol],
+    starts: Array,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weights: Array | None = None,
+    max_iterations: int = 50,
+) -> tuple[Expr, float]:
+    """Fit the decimals of ``expr`` and the ``unknown`` symbols in it, these from every row of ``starts``.
+
+    All starts make a few steps, the best of them go on.
+    Returns the best fit and its misfit, which is infinite where no start has a value on every row.
+    """
+    decimals = parametrise(expr)
+    names = (*decimals.symbols, *unknown)
+    program = value_and_jacobian(decimals.expr, symbols, names)
+    root_weights = np.ones(len(y)) if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
+    problem = Problem(program, np.asarray(x, np.float64), np.asarray(y, np.float64), root_weights)
+    fits = [minimise(problem, np.concatenate([decimals.values, start]), FIRST_STEPS) for start in starts]
+    ahead = sorted(fits, key=lambda pair: pair[1])[:STARTS_AHEAD]
+    values, misfit = min((minimise(problem, pair[0], max_iterations) for pair in ahead), key=lambda pair: pair[1])
+    return decimals.expr.xreplace({s: Float(float(v)) for s, v in zip(names, values, strict=True)}), misfit
+
+
+@np.errstate(all="ignore")
+def refit(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weights: Array | None = None,
+    max_iterations: int = 50,
+) -> Refit:
+    """Refine every decimal constant of ``expr``; the misfit on the data never gets worse."""
+    form = parametrise(expr)
+    problem = make_problem(form, symbols, x, y, weights)
+    values, misfit = minimise(problem, form.values, max_iterations)
+    covariance = covariance_of(problem, values, misfit)
+    errors = np.sqrt(np.abs(np.diag(covariance)))
+    refined = form.substitute(values) if len(values) else expr
+    return Refit(refined, values, errors, misfit, covariance)

@@ -1,0 +1,92 @@
+"""Shows no more digits of a constant than the noise leaves meaning in.
+
+A constant known to 0.0021 says nothing beyond its fourth decimal.  Rounding each constant for itself would still spoil
+the fit: near a pole two constants may be far better known together than one by one.  So the constants are rounded one
+after another, and each time those that are left move along as their correlation with the rounded one demands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from sympy import Symbol
+
+from ceql.expression.constants.parametrise import parametrise
+from ceql.expression.constants.snapping import EXACT_DATA
+from ceql.expression.evaluate.residual_problem import Array, Problem, make_problem
+from ceql.expression.symbolic import Expr
+
+DIGITS_OF_THE_ERROR = 2  # so a constant moves by at most a twentieth of its standard error
+MOST_EXTRA_DIGITS = 6
+HARMLESS = 0.05  # rise of chi-squared for each constant that rounding may cost
+
+
+@np.errstate(all="ignore")
+def round_to_errors(expr: Expr, symbols: Sequence[Symbol], x: Array, y: Array, weights: Array | None = None) -> Expr:
+    """Every decimal constant with two digits of its standard error; exact fits and constants stay as they are.
+
+    The sum of squares rises by no more than a twentieth of the residual variance per constant, so what is shown
+    can be typed in anywhere and predicts the same.
+    """
+    form = parametrise(expr)
+    if not form.symbols:
+        return expr
+    problem = make_problem(form, symbols, x, y, weights)
+    misfit = problem.misfit(form.values)
+    freedom = problem.rows - len(form.values)
+    if freedom <= 0 or not EXACT_DATA * problem.power < misfit < math.inf:
+        return expr
+    covariance = bounded_covariance(problem, form.values, misfit / freedom)
+    if covariance is None:
+        return expr
+    limit = misfit + HARMLESS * len(form.values) * misfit / freedom
+    for extra in range(MOST_EXTRA_DIGITS + 1):
+        values = rounded_together(form.values, covariance, DIGITS_OF_THE_ERROR + extra)
+        if problem.misfit(values) <= limit:
+            return form.substitute(values)
+    return expr
+
+
+def bounded_covariance(problem: Problem, values: Array, variance: float) -> Array | None:
+    """As of least squares, but no constant is less known than its own size: then its first digits are kept at least."""
+    _, jacobian = problem.linearise(values)
+    size = np.where(values == 0.0, 1.0, np.abs(values))
+    scaled = jacobian * size / math.sqrt(variance)
+    with np.errstate(over="ignore", invalid="ignore"):
+        information = scaled.T @ scaled + np.eye(len(values))
+    if not np.all(np.isfinite(information)):
+        return None
+    try:
+        return np.linalg.inv(information) * np.outer(size, size)
+    except np.linalg.LinAlgError:  # the constants' sizes differ by more digits than there are
+        return None
+
+
+def rounded_together(values: Array, covariance: Array, digits: int) -> Array:
+    """Rounds one constant after the other to so many digits of its error given those before it."""
+    values, covariance = values.copy(), covariance.copy()
+    left = set(range(len(values)))
+    while left:
+        errors = {k: math.sqrt(max(covariance[k, k], 0.0)) for k in left}
+        shifts = {k: to_digits_of_error(float(values[k]), errors[k], digits) - values[k] for k in left}
+        # Numbers that are short already stay; then the least known go first, the best known make up for them.
+        k = min(left, key=lambda k: (shifts[k] != 0.0, -errors[k] / max(abs(values[k]), 1e-300), k))
+        left.remove(k)
+        new = values[k] + shifts[k]
+        if covariance[k, k] > 0.0:
+            pull = covariance[:, k] / covariance[k, k]
+            others = sorted(left)
+            values[others] += pull[others] * shifts[k]
+            covariance = covariance - np.outer(pull, covariance[k])
+        values[k] = float(f"{new:.15g}")
+    return values
+
+
+def to_digits_of_error(value: float, error: float, digits: int) -> float:
+    """1.23456 with the error 0.012 and two digits becomes 1.235."""
+    if not (math.isfinite(error) and error > 0.0 and math.isfinite(value)):
+        return value
+    decimals = digits - 1 - math.floor(math.log10(error))
+    return round(value, decimals)

@@ -1,0 +1,79 @@
+"""Plainer relatives of a formula in noisy data: simple exponents, one number for two that are equal, no idle factor.
+
+Noise moves every fitted number a little. 1.505 in the place of 3/2, or two numbers that differ by less than their
+errors, then fit a bit better than the law itself. So the law is put beside them, and a criterion decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from sympy import Float, Integer, Mul, Pow, Rational, Symbol, expand_power_base, factor_terms
+
+from ceql.expression.constants.parametrise import Parametrised, parametrise
+from ceql.expression.symbolic import Expr
+
+NEAR = 0.1  # exponents this near to a multiple of a half
+ERRORS, NOTABLE = 2.0, 0.1  # standard errors within which two numbers may be one, a small part of them
+MOST_NUMBERS = 8  # of a formula that is looked at
+
+Constants = Sequence[tuple[float, float]]  # value and standard error of each, in the order of `parametrise`
+
+
+def relatives(expr: Expr, constants: Constants, has_too_many: bool = False) -> list[Expr]:
+    """Expressions with simpler numbers, those that are left as they were: to be fitted, and judged.
+
+    Where it has too many numbers for so few rows, a factor that may be 1 is the first to go.
+    """
+    simple = with_halves(expr)
+    found = [] if simple == expr else [simple]
+    if not 1 <= len(constants) <= MOST_NUMBERS:
+        return found
+    form = parametrise(expr)
+    found += _tied(form, constants)
+    if has_too_many:
+        found += _without_factors(form, constants)
+    return found
+
+
+def with_halves(expr: Expr) -> Expr:
+    """With multiples of a half in the place of decimal exponents near them."""
+
+    def is_near(part: Expr) -> bool:
+        if not (isinstance(part, Pow) and isinstance(part.exp, Float)):
+            return False
+        nearest = round(2.0 * float(part.exp))
+        return nearest != 0 and abs(float(part.exp) - nearest / 2) <= NEAR
+
+    return expr.replace(is_near, lambda power: power.base ** Rational(round(2.0 * float(power.exp)), 2))
+
+
+def _tied(form: Parametrised, constants: Constants) -> Iterator[Expr]:
+    numbers = list(zip(form.symbols, constants, strict=True))
+    for (one, (first, error)), (other, (second, other_error)) in combinations(numbers, 2):
+        doubt = ERRORS * (error + other_error)
+        for sign in (1, -1):
+            if abs(first - sign * second) <= doubt <= NOTABLE * min(abs(first), abs(second)):
+                expr = _with_one_number(form, one, other, sign)
+                if len(parametrise(expr).symbols) < len(form.symbols):
+                    yield expr
+
+
+def _with_one_number(form: Parametrised, one: Symbol, other: Symbol, sign: int) -> Expr:
+    """With the second number as the first: only where they can be factored out is that a number less."""
+    factored = factor_terms(form.expr.xreplace({other: sign * one}))
+    # 1/(c*(1 - x)) becomes (1/c)/(1 - x): SymPy would multiply c*(1 - x) out.
+    return expand_power_base(factored, force=True).xreplace(_values(form))
+
+
+def _without_factors(form: Parametrised, constants: Constants) -> Iterator[Expr]:
+    factors = {part for product in form.expr.atoms(Mul) for part in product.args}
+    for symbol, (value, error) in zip(form.symbols, constants, strict=True):
+        for one in (1, -1) if symbol in factors else ():
+            if abs(value - one) <= ERRORS * error < abs(value):
+                yield form.expr.xreplace({**_values(form), symbol: Integer(one)})
+
+
+def _values(form: Parametrised) -> dict[Symbol, Float]:
+    return {symbol: Float(float(value)) for symbol, value in zip(form.symbols, form.values, strict=True)}

@@ -1,0 +1,321 @@
+"""Rounds fitted constants to the numbers they stand for, as far as the data allow.
+
+Exact data pin a constant to many digits, so 1.5600000003 can only be 1.56.  Noisy data leave an
+error bar; then a round number is taken only if it lies well inside the bar and round numbers are so
+sparse at that length that hitting one by chance is unlikely.  The information criterion agrees: a
+constant less is worth more to it than the rise of chi-squared by at most 1.5 squared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+from sympy import Float, Integer, Rational, S, Symbol, nan, oo, pi, zoo
+
+from ceql.expression.algebra.decimals import rounded, significant_digits
+from ceql.expression.constants.parametrise import Parametrised, parametrise
+from ceql.expression.constants.refit import covariance_of, minimise
+from ceql.expression.evaluate.residual_problem import Array, Problem, make_problem
+from ceql.expression.symbolic import Expr
+
+EXACT_DATA = 1e-18
+EXACT_DEVIATION = 1e-7
+ROUNDING_FLOOR = 1e-26
+ERROR_BARS = 1.5
+# Whole numbers are so much likelier that two standard errors are no objection, if that is a small part of the way to
+# the next.
+WHOLE, WHOLE_CHANCE = 1.4, 0.05
+CHANCE = 0.15
+SHARE = 0.2  # many denominators are tried, with and without pi: each may only have its share of the chance
+MOST_DIGITS = 6
+LARGEST_DENOMINATOR = 12
+FIRST_STEPS, REFIT_STEPS = 50, 8
+KNOWN_POWERS = (1, -1, 2, -2)
+KNOWN_MULTIPLES = ((1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3), (1, 4), (2, 3), (3, 2), (3, 4), (4, 3))
+KNOWN_SPACING = 0.3  # of the constant itself: with this, its error must be below about two percent
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A round number: ``spacing`` is the distance between its kind near the value."""
+
+    number: Expr
+    value: float
+    cost: float
+    spacing: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the data allow: a deviation for each constant and a limit on the misfit."""
+
+    deviations: Array
+    misfit: float
+    floor: float
+    growth: float  # misfit allowed per snapped constant, in units of the residual variance
+    exact: bool
+    chance: float = CHANCE
+    by_errors: bool = False  # whether the deviations are standard errors
+
+    def limit(self, snapped: int) -> float:
+        if self.exact:
+            return max(4.0 * self.misfit, self.floor)
+        # True values raise chi-squared by one per constant on average; this admits 95 % of them.
+        return max(self.misfit + self.growth * (snapped + 2.0 * math.sqrt(2.0 * snapped)), self.floor)
+
+
+def candidates(value: float, deviation: float) -> Iterator[Candidate]:
+    """Round numbers within the deviation, not yet in order."""
+    for digits in range(1, MOST_DIGITS + 1):
+        short = rounded(value, digits)
+        if abs(short - value) <= deviation:
+            yield _decimal(short)
+            break
+    if value and abs(value) < 1e3:
+        yield from _fractions(value, deviation)
+        yield from _multiples_of_pi(value, deviation)
+
+
+def whole(value: float, deviation: float) -> Iterator[Candidate]:
+    """The whole number next to it, zero excepted."""
+    near = round(value) if abs(value) < 1e3 and 2.0 * deviation <= WHOLE_CHANCE else 0
+    if near and abs(near - value) <= deviation:
+        yield _decimal(float(near))
+
+
+def _decimal(value: float) -> Candidate:
+    digits = significant_digits(value)
+    exponent = math.floor(math.log10(abs(value))) if value else 0
+    spacing = 10.0 ** (exponent - digits + 1)
+    if value == int(value) and abs(value) < 1e6:
+        return Candidate(Integer(int(value)), value, digits - 0.5, max(spacing, 1.0) if digits > 1 else 1.0)
+    return Candidate(Float(value), value, digits, spacing)
+
+
+def _fractions(value: float, deviation: float) -> Iterator[Candidate]:
+    for denominator in range(2, LARGEST_DENOMINATOR + 1):
+        top = round(value * denominator)
+        if top and math.gcd(top, denominator) == 1 and abs(top / denominator - value) <= deviation:
+            cost = len(str(abs(top))) + len(str(denominator)) + 2.0
+            yield Candidate(Rational(top, denominator), top / denominator, cost, SHARE / denominator**2)
+
+
+def _multiples_of_pi(value: float, deviation: float) -> Iterator[Candidate]:
+    for denominator in range(1, LARGEST_DENOMINATOR + 1):
+        top = round(value * denominator / math.pi)
+        exact_value = top * math.pi / denominator
+        simple = 0 < abs(top) <= LARGEST_DENOMINATOR and math.gcd(top, denominator) == 1
+        if simple and abs(exact_value - value) <= deviation:
+            cost = 1.5 + len(str(abs(top))) + len(str(denominator))
+            spacing = SHARE * math.pi / (denominator * LARGEST_DENOMINATOR)
+            yield Candidate(pi * Rational(top, denominator), exact_value, cost, spacing)
+
+
+def multiples_of_known(value: float, deviation: float, known: Sequence[float]) -> Iterator[Candidate]:
+    """Simple multiples and powers of constants that the user knows; as fractions, so that no later step moves them."""
+    for constant in known:
+        exact = Rational(repr(constant))
+        for power in KNOWN_POWERS:
+            for above, below in KNOWN_MULTIPLES:
+                number = exact**power * Rational(above, below)
+                number = number if value > 0 else -number
+                if abs(float(number) - value) <= deviation:
+                    yield Candidate(
+                        number, float(number), -5.0 + above + below + abs(power), KNOWN_SPACING * abs(value)
+                    )
+
+
+def best_candidate(
+    value: float, deviation: float, zero: bool, chance: float = CHANCE, known: Sequence[float] = ()
+) -> Candidate | None:
+    """The cheapest round number that is no coincidence. What the user knows comes before what is round."""
+    if zero:
+        return Candidate(S.Zero, 0.0, 0.0, math.inf)
+    if not math.isfinite(deviation):
+        return None
+    round_ones = chain(candidates(value, deviation), whole(value, WHOLE * deviation))
+    offered = chain(multiples_of_known(value, deviation, known), round_ones)
+    notable = [candidate for candidate in offered if 2.0 * deviation <= chance * candidate.spacing]
+    return min(notable, key=lambda candidate: candidate.cost, default=None)
+
+
+def gather_evidence(problem: Problem, values: Array, misfit: float, tolerance: float | None) -> Evidence:
+    power = problem.power
+    exact = misfit <= EXACT_DATA * power
+    floor = power * max(ROUNDING_FLOOR if exact else 0.0, (tolerance or 0.0) ** 2)
+    freedom = max(problem.rows - len(values), 1)
+    if exact:
+        deviations = EXACT_DEVIATION * np.abs(values)
+    else:
+        errors = np.sqrt(np.diag(covariance_of(problem, values, misfit)))
+        deviations = ERROR_BARS * errors
+    if tolerance:
+        reach = tolerance * math.sqrt(power) / np.maximum(influence(problem, values), 1e-300)
+        deviations = np.maximum(deviations, np.minimum(reach, np.abs(values)))
+    # A stated tolerance is a wish for short numbers, whether or not they are significant.
+    chance = math.inf if tolerance else CHANCE
+    by_errors = not exact and not tolerance
+    return Evidence(deviations, misfit, floor, misfit / freedom, exact and not tolerance, chance, by_errors)
+
+
+def influence(problem: Problem, values: Array) -> Array:
+    """How far the fitted values move per unit of each constant."""
+    _, jacobian = problem.linearise(values)
+    if problem.is_long and not np.all(np.isfinite(jacobian)):
+        return np.full(len(values), np.inf)  # nothing is known to be without influence
+    return np.linalg.norm(np.nan_to_num(jacobian), axis=0)
+
+
+class _Snapper:
+    """Fixes constants one after another and refits those that are still free."""
+
+    def __init__(
+        self, form: Parametrised, problem: Problem, values: Array, evidence: Evidence, known: Sequence[float] = ()
+    ) -> None:
+        self._known = known
+        self._form = form
+        self._problem = problem
+        self._evidence = evidence
+        self._deviations = evidence.deviations
+        self.values = values
+        self.numbers: dict[int, Expr] = {}
+
+    def proposals(self) -> dict[int, Candidate]:
+        power = float(np.linalg.norm(self._problem.y * self._problem.root_weights))
+        reach = influence(self._problem, self.values)
+        self._sharpen()
+        found: dict[int, Candidate] = {}
+        for index, value in enumerate(self.values):
+            if index in self.numbers:
+                continue
+            deviation = float(self._deviations[index])
+            zero = abs(value) * reach[index] <= EXACT_DEVIATION * power
+            if not self._evidence.exact:
+                zero = zero or abs(value) <= 0.5 * deviation
+            candidate = best_candidate(float(value), deviation, zero, self._evidence.chance, self._known)
+            if candidate is not None:
+                found[index] = candidate
+        return found
+
+    def _sharpen(self) -> None:
+        """Once some constants are fixed, noise leaves less room to the others."""
+        free = [index for index in range(len(self.values)) if index not in self.numbers]
+        if not self._evidence.by_errors or not self.numbers or not free:
+            return
+        part = replace(self._problem, program=_Partial(self._problem.program, self.values, free))
+        covariance = covariance_of(part, self.values[free], self._evidence.misfit)
+        self._deviations = self._evidence.deviations.copy()
+        self._deviations[free] = ERROR_BARS * np.sqrt(np.diag(covariance))
+
+    def try_fixing(self, fixed: dict[int, Candidate]) -> bool:
+        """Accept these numbers if the rest can be refitted within the limit."""
+        values = self.values.copy()
+        for index, candidate in fixed.items():
+            values[index] = candidate.value
+        held = set(self.numbers) | set(fixed)
+        refitted, misfit = minimise_free(self._problem, values, held)
+        if not misfit <= self._evidence.limit(len(held)):
+            return False
+        self.values = refitted
+        self.numbers.update({index: candidate.number for index, candidate in fixed.items()})
+        return True
+
+    def holds_on(self, problem: Problem) -> bool:
+        """Fits what is free to the whole of a long table; whether that keeps the limit there."""
+        self.values, misfit = minimise_free(problem, self.values, set(self.numbers))
+        return misfit <= self._evidence.limit(len(self.numbers))
+
+    def run(self) -> None:
+        together = self.proposals()
+        if together and self.try_fixing(together) and not self._evidence.by_errors:
+            return
+        refused: set[int] = set()
+        while True:
+            open_now = {i: c for i, c in self.proposals().items() if i not in refused}
+            if not open_now:
+                return
+            index = min(open_now, key=lambda i: self._support(i, open_now[i]))
+            if not self.try_fixing({index: open_now[index]}):
+                refused.add(index)
+
+    def _support(self, index: int, candidate: Candidate) -> tuple[float, float]:
+        deviation = float(self._deviations[index]) or 1.0
+        return candidate.cost, abs(candidate.value - float(self.values[index])) / deviation
+
+    def result(self) -> Expr:
+        numbers = [self.numbers.get(index, Float(float(v))) for index, v in enumerate(self.values)]
+        return self._form.substitute(numbers)
+
+
+def minimise_free(problem: Problem, values: Array, held: set[int]) -> tuple[Array, float]:
+    """Refit the constants that are not held."""
+    free = [index for index in range(len(values)) if index not in held]
+    if not free:
+        return values, problem.misfit(values)
+    part = replace(problem, program=_Partial(problem.program, values, free))
+    fitted, misfit = minimise(part, values[free], REFIT_STEPS)
+    complete = values.copy()
+    complete[free] = fitted
+    return complete, misfit
+
+
+class _Partial:
+    """A compiled formula some of whose constants are held."""
+
+    def __init__(self, program, values: Array, free: list[int]) -> None:
+        self._program = program
+        self._values = values
+        self._free = free
+
+    def _complete(self, part: Array) -> Array:
+        complete = self._values.copy()
+        complete[self._free] = part
+        return complete
+
+    def value(self, x: Array, part: Array) -> Array:
+        return self._program.value(x, self._complete(part))
+
+    def __call__(self, x: Array, part: Array) -> tuple[Array, Array]:
+        values, jacobian = self._program(x, self._complete(part))
+        return values, jacobian[:, self._free]
+
+
+@np.errstate(all="ignore")
+def snap(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weights: Array | None = None,
+    tolerance: float | None = None,
+    known: Sequence[float] = (),
+) -> Expr:
+    """Replace constants by short decimals, integers, fractions or multiples of pi where the data allow.
+
+    ``tolerance`` accepts any fit whose root-mean-square residual stays below that fraction of the
+    root mean square of ``y``; without it the limit follows from the data themselves. ``known`` are
+    constants of which simple multiples and powers are preferred to all others.
+    """
+    form = parametrise(expr)
+    if not form.symbols:
+        return expr
+    problem = make_problem(form, symbols, x, y, weights)
+    if len(problem.y) == 0:
+        return expr
+    values, misfit = minimise(problem, form.values, REFIT_STEPS if problem.is_long else FIRST_STEPS)
+    if not math.isfinite(misfit):
+        return expr
+    evidence = gather_evidence(problem, values, misfit, tolerance)
+    snapper = _Snapper(form, problem.near(values), values, evidence, known)
+    snapper.run()
+    if problem.is_long and not snapper.holds_on(problem):
+        if not evidence.exact:
+            return form.substitute(values)  # constants so loose that the tangent misleads are left as they are
+        snapper = _Snapper(form, problem, values, evidence, known)
+        snapper.run()
+    snapped = snapper.result()
+    return expr if snapped.has(zoo, nan, oo) else snapped

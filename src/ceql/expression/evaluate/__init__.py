@@ -1,0 +1,1 @@
+"""Formulas as numbers: values, derivatives by the constants, domains and poles."""

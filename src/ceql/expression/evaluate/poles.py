@@ -1,0 +1,132 @@
+"""Where a formula blows up inside a box: the zeros of its denominators and of what goes into its logarithms."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import sympy
+from scipy.optimize import brentq
+
+from ceql.expression.complexity import node_count
+from ceql.expression.evaluate.compile import compile_numpy
+from ceql.operators import functions
+
+Factor = tuple[str, sympy.Expr]  # what kind of singularity it is where the expression vanishes, and the expression
+
+_GRID = 4001
+_SPREAD = 4096
+# A formula from a stranger's file may have thousands of factors, each with thousands of zeros. What is spent on them:
+_MOST_NODES = 2000  # of all factors that are looked at, together; the smallest come first
+_MOST_STEPS = 10_000  # zeros that are located, each times the nodes of its factor and what a call costs beside them
+_CALL = 10  # nodes that take as long as a call
+
+
+@dataclass(frozen=True)
+class Pole:
+    """A set where `vanishes` is zero. With one variable `location` is the point; with more it is None.
+
+    It is also None where there are too many points to locate: then the equation stands for all of them.
+    """
+
+    kind: str  # "pole", "log singularity" or "edge of the domain"
+    vanishes: sympy.Expr
+    location: float | None
+
+    def __str__(self) -> str:
+        return f"{self.vanishes} = 0" if self.location is None else f"{self._name} = {self.location:.6g}"
+
+    @property
+    def _name(self) -> str:
+        return str(next(iter(self.vanishes.free_symbols)))
+
+
+def find_poles(
+    expression: sympy.Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray
+) -> list[Pole]:
+    """The poles inside the box from `lower` to `upper`."""
+    return zero_sets(_singular_factors(expression), symbols, lower, upper)
+
+
+def zero_sets(
+    factors: Iterable[Factor], symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray
+) -> list[Pole]:
+    """Where these factors, each with its kind, vanish inside the box from `lower` to `upper`."""
+    found: dict[Factor, list[Pole]] = {}
+    left = _MOST_STEPS
+    for kind, factor in _looked_at(factors)[0]:
+        used = [k for k, symbol in enumerate(symbols) if symbol in factor.free_symbols]
+        if len(used) == 1:
+            k = used[0]
+            price = node_count(factor) + _CALL
+            roots = _roots(factor, symbols[k], float(lower[k]), float(upper[k]), left // price)
+            found[kind, factor] = [Pole(kind, factor, root) for root in roots]
+            left -= price * sum(root is not None for root in roots)
+        elif used and _changes_sign(factor, symbols, lower, upper):
+            found[kind, factor] = [Pole(kind, factor, None)]
+    return [pole for factor in sorted(found, key=str) for pole in found[factor]]
+
+
+def count_overlooked(expression: sympy.Expr) -> int:
+    """How many places where it may be singular are not looked at, because the formula has too many of them."""
+    return len(_looked_at(_singular_factors(expression))[1])
+
+
+def _looked_at(factors: Iterable[Factor]) -> tuple[list[Factor], list[Factor]]:
+    """The smallest factors, which are looked at, and those that are too much."""
+    ordered = sorted(set(factors), key=lambda factor: (node_count(factor[1]), str(factor)))
+    nodes = list(accumulate(node_count(factor) for _, factor in ordered))
+    within = max(1, bisect_right(nodes, _MOST_NODES))
+    return ordered[:within], ordered[within:]
+
+
+def _singular_factors(expression: sympy.Expr) -> Iterator[Factor]:
+    for part in expression.atoms(*functions.kinds()):
+        function = functions.of_kind(part.func)
+        if function is not None and function.singular is not None and part.args[0].free_symbols:
+            kind, vanishing = function.singular
+            yield kind, vanishing(part.args[0])
+    for part in expression.atoms(sympy.Pow):
+        base, exponent = part.as_base_exp()
+        if exponent.is_number and exponent.is_negative:
+            for factor in sympy.Mul.make_args(base):
+                inner = factor.as_base_exp()[0]
+                if inner.free_symbols:
+                    yield "pole", inner
+
+
+@np.errstate(all="ignore")
+def _roots(factor: sympy.Expr, symbol: sympy.Symbol, lower: float, upper: float, most: int) -> list[float] | list[None]:
+    """The zeros in order; a single None where there may be more than `most`."""
+    function = compile_numpy(factor, [symbol])
+
+    def at(point: float) -> float:
+        return float(np.ravel(function(np.array([[point]])))[0])
+
+    grid = np.linspace(lower, upper, _GRID)
+    values = np.broadcast_to(function(grid[:, None]), grid.shape)
+    if np.isnan(values).all():
+        return []
+    changes = np.flatnonzero(values[:-1] * values[1:] < 0)
+    if len(changes) + np.count_nonzero(values == 0) > most:
+        return [None]
+    roots = [float(x) for x in grid[values == 0]]
+    for k in changes:
+        root = float(brentq(at, grid[k], grid[k + 1]))  # pyright: ignore[reportArgumentType]
+        # A sign change through infinity is a pole of the factor, not a zero.
+        if abs(at(root)) <= min(abs(values[k]), abs(values[k + 1])):
+            roots.append(root)
+    # A double zero touches without crossing.
+    size = np.abs(values)
+    dips = np.flatnonzero((size[1:-1] < size[:-2]) & (size[1:-1] < size[2:]) & (size[1:-1] < 1e-7 * np.nanmedian(size)))
+    roots.extend(float(grid[k + 1]) for k in dips if not any(abs(grid[k + 1] - r) < grid[1] - grid[0] for r in roots))
+    return sorted(set(roots))
+
+
+def _changes_sign(factor: sympy.Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray) -> bool:
+    points = np.random.default_rng(0).uniform(lower, upper, (_SPREAD, len(symbols)))
+    values = np.broadcast_to(compile_numpy(factor, list(symbols))(points), (_SPREAD,))
+    return bool((values > 0).any() and (values < 0).any())

@@ -1,0 +1,1 @@
+"""Formulas as text: reading what people write, writing what can be read back."""

@@ -1,0 +1,155 @@
+"""Reads formulas written by people and data files, without ever running them.
+
+The reader is a small precedence parser of its own rather than Python's: column names such as
+``lambda`` are ordinary names here, every error knows its position, and each power is checked before
+it is computed, so that a hostile text cannot make SymPy work for hours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from sympy import Symbol
+from sympy.core.parameters import distribute
+
+from ceql.expression.symbolic import Expr
+from ceql.expression.text.formula_values import NAMED_CONSTANTS, Value, apply, combine, negated, raise_to, read_number
+from ceql.expression.text.syntax_errors import FormulaError
+from ceql.expression.text.tokens import Token, tokenise
+from ceql.operators import functions
+
+LONGEST_TEXT = 20_000
+DEEPEST_NESTING = 60
+MOST_TOKENS = 4_000
+BINDING = {"+": 1, "-": 1, "*": 2, "/": 2}
+
+__all__ = ["FormulaError", "parse_formula"]
+
+
+class _Parser:
+    def __init__(self, text: str, names: Sequence[str]) -> None:
+        self._tokens = tokenise(text)
+        if len(self._tokens) > MOST_TOKENS:
+            raise FormulaError(f"the formula has more than {MOST_TOKENS} parts", 0)
+        self._index = 0
+        self._depth = 0
+        self._symbols = {name: Symbol(name, real=True) for name in names}
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._index]
+
+    def _advance(self) -> Token:
+        token = self._token
+        self._index += 1
+        return token
+
+    def _sees(self, operator: str) -> bool:
+        return self._token.kind == "operator" and self._token.text == operator
+
+    def parse(self) -> Expr:
+        if self._token.kind == "end":
+            raise FormulaError("the formula is empty", 0)
+        value = self._sum()
+        if self._token.kind != "end":
+            raise FormulaError(self._misplaced(self._token), self._token.position)
+        return value.expr
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST_NESTING:
+            raise FormulaError(f"nested more than {DEEPEST_NESTING} levels deep", self._token.position)
+
+    def _sum(self, binding: int = 1) -> Value:
+        self._enter()
+        left = self._signed()
+        while self._token.kind == "operator" and BINDING.get(self._token.text, 0) >= binding:
+            operator = self._advance()
+            right = self._sum(BINDING[operator.text] + 1)
+            left = combine(left, operator, right)
+        self._depth -= 1
+        return left
+
+    def _signed(self) -> Value:
+        negative = False
+        while self._sees("-") or self._sees("+"):
+            negative ^= self._advance().text == "-"
+        value = self._power()
+        return Value(-value.expr, negated(value.constant)) if negative else value
+
+    def _power(self) -> Value:
+        base = self._atom()
+        if not self._sees("**"):
+            return base
+        operator = self._advance()
+        self._enter()
+        exponent = self._signed()  # right to left, and tighter than the minus sign before the base
+        self._depth -= 1
+        return raise_to(base, exponent, operator.position)
+
+    def _atom(self) -> Value:
+        token = self._advance()
+        if token.kind == "number":
+            return read_number(token)
+        if token.kind in ("name", "quoted"):
+            return self._named(token)
+        if token.kind == "operator" and token.text == "(":
+            value = self._sum()
+            self._close(token)
+            return value
+        raise FormulaError(self._misplaced(token), token.position)
+
+    def _close(self, opening: Token) -> None:
+        if not self._sees(")"):
+            if self._token.kind == "end":
+                raise FormulaError("this parenthesis is never closed; add )", opening.position)
+            raise FormulaError(self._misplaced(self._token), self._token.position)
+        self._advance()
+
+    def _named(self, token: Token) -> Value:
+        called = token.kind == "name" and self._sees("(") and token.text in functions.spellings()
+        if called:
+            return self._call(token)
+        if token.text in self._symbols:
+            return Value(self._symbols[token.text], None)
+        if token.kind == "name" and token.text in NAMED_CONSTANTS:
+            return Value(*NAMED_CONSTANTS[token.text])
+        raise FormulaError(self._unknown(token), token.position)
+
+    def _call(self, token: Token) -> Value:
+        opening = self._advance()
+        argument = self._sum()
+        self._close(opening)
+        return apply(functions.spellings()[token.text], argument, token)
+
+    def _unknown(self, token: Token) -> str:
+        if token.kind == "name" and token.text in functions.spellings():
+            return f"the function {token.text!r} needs an argument in parentheses"
+        known = [*self._symbols, *(functions.spellings() if self._sees("(") else ()), "pi"]
+        nearest = get_close_matches(token.text, known, n=1, cutoff=0.4)
+        remedy = f"did you mean {nearest[0]!r}?" if nearest else f"known names: {', '.join(known[:12])}"
+        return f"unknown name {token.text!r}; {remedy}"
+
+    @staticmethod
+    def _misplaced(token: Token) -> str:
+        if token.kind == "end":
+            return "the formula ends where a value is expected"
+        if token.text == ")":
+            return "this closing parenthesis has no partner; remove it"
+        if token.kind == "operator":
+            return f"{token.text!r} stands where it cannot; a value is missing beside it"
+        return f"an operator such as * is missing before {token.text!r}"
+
+
+def parse_formula(text: str, names: Sequence[str], as_written: bool = False) -> Expr:
+    """Read ``text`` with the given column names; backticks quote names such as `` `x y` ``.
+
+    Column names always win over ``pi`` and ``e``; a name followed by a parenthesis is a function.
+    Decimals become Float, whole numbers Integer. SymPy multiplies a number into a sum that follows it, which changes
+    the last digits; not so if the formula is to stay ``as_written``.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise FormulaError(f"the formula is longer than {LONGEST_TEXT} characters", LONGEST_TEXT)
+    with distribute(not as_written):
+        return _Parser(text, names).parse()

@@ -1,0 +1,30 @@
+"""Formulas as text that `parse_formula` reads back to the last digit."""
+
+from __future__ import annotations
+
+import sympy
+from sympy.printing.str import StrPrinter
+
+from ceql.expression.text.tokens import written_name
+
+
+class _Exact(StrPrinter):
+    def _print_Float(self, expr: sympy.Float) -> str:
+        return repr(float(expr))
+
+    def _print_Symbol(self, expr: sympy.Symbol) -> str:
+        return written_name(expr.name)
+
+    def _print_Abs(self, expr: sympy.Abs) -> str:
+        return f"abs({self._print(expr.args[0])})"
+
+    def _print_Exp1(self, expr):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return "exp(1)"  # a column may be called e
+
+    def _print_Pi(self, expr):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return "acos(-1)"  # or pi
+
+
+def write_formula(expression: sympy.Expr) -> str:
+    """All digits of every constant; names that are no plain words in backticks."""
+    return _Exact({"full_prec": True}).doprint(expression)

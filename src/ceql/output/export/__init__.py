@@ -1,0 +1,40 @@
+"""A fitted formula as source text of another language: the program that `predict` runs, written out.
+
+Every code language is a translation of the same list of instructions (``expression.compile``), so that what is exported
+computes what the model predicts, operation by operation. A language is a `Dialect` (numbers, functions, powers) and
+a frame (a function with its arguments and comments); LaTeX alone is made from the SymPy expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ceql.errors import InputError, unknown_name
+from ceql.expression import UnsupportedExpression
+from ceql.formula import Formula
+from ceql.output.export import arrays, c, excel, fortran, julia, latex, python
+
+__all__ = ["LANGUAGES", "write"]
+
+_WRITERS: Mapping[str, Callable[[Formula, Sequence[str], str | None], str]] = {
+    "python": python.write,
+    "numpy": arrays.write_numpy,
+    "jax": arrays.write_jax,
+    "torch": arrays.write_torch,
+    "c": c.write,
+    "fortran": fortran.write,
+    "julia": julia.write,
+    "excel": excel.write,
+    "latex": latex.write,
+}
+LANGUAGES = tuple(_WRITERS)
+
+
+def write(formula: Formula, names: Sequence[str], to: str, target_name: str | None = None) -> str:
+    """The formula as text in the language `to`; `names` are its columns, `target_name` is what it computes."""
+    if to not in _WRITERS:
+        raise unknown_name("language to export to", to, LANGUAGES)
+    try:
+        return _WRITERS[to](formula, names, target_name)
+    except UnsupportedExpression as error:
+        raise InputError(f"The formula cannot be exported: {error}.") from error

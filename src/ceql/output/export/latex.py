@@ -1,0 +1,57 @@
+"""LaTeX with all digits of the constants, for a document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import sympy
+from sympy.core.alphabets import greeks
+from sympy.printing.latex import LatexPrinter
+
+from ceql.formula import Formula
+from ceql.output.export.source import header
+
+_ESCAPES = {
+    "\\": r"\backslash ",
+    "{": r"\{",
+    "}": r"\}",
+    "_": r"\_",
+    "%": r"\%",
+    "&": r"\&",
+    "#": r"\#",
+    "$": r"\$",
+    "^": r"\hat{}",
+    "~": r"\sim ",
+    " ": r"\ ",
+}
+# What SymPy sets well: a letter or a Greek name, with a number or a word as its index. Other words become upright text.
+_PLAIN = re.compile(rf"([A-Za-z]|{'|'.join(greeks)})(_?\d+|_[A-Za-z]+)?")
+
+
+class _Exact(LatexPrinter):
+    def _print_Float(self, expr: sympy.Float) -> str:
+        mantissa, _, exponent = repr(float(expr)).partition("e")
+        mantissa = mantissa.removesuffix(".0")
+        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
+    written = _symbol_names([*names, *([target] if target else [])])
+    by_symbol = dict(zip(formula.symbols, written, strict=False))
+    right = _Exact({"symbol_names": by_symbol}).doprint(formula.expression)
+    top = header(formula, names, written[: len(names)], target, "%")
+    return f"{top}{written[-1]} = {right}\n" if target else f"{top}{right}\n"
+
+
+def _symbol_names(names: Sequence[str]) -> list[str]:
+    """What each name looks like; two that SymPy would set alike are set letter by letter."""
+    nice = [LatexPrinter().doprint(sympy.Symbol(name)) if _PLAIN.fullmatch(name) else None for name in names]
+    return [
+        look if look is not None and nice.count(look) == 1 else rf"\mathrm{{{_escaped(name)}}}"
+        for name, look in zip(names, nice, strict=True)
+    ]
+
+
+def _escaped(name: str) -> str:
+    return "".join(_ESCAPES.get(c, c if c.isprintable() else r"\ ") for c in name)

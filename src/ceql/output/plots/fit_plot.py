@@ -1,0 +1,99 @@
+"""The formula beside the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ceql.data.dataset import Dataset
+from ceql.errors import unknown_name
+from ceql.formula import Formula
+from ceql.output.curves import DRAWN_ROWS, goodness, in_pieces, shown_range, slice_along, used_columns
+from ceql.output.plots.canvas import axes_or_new, plain, points_within
+from ceql.output.plots.style import BLACK, BLUE, GREY, ORANGE, RED
+
+_POINT = {"color": BLACK, "ms": 4, "mew": 0.0, "alpha": 0.7}
+_PANEL, _GAP = 1.3, 0.12  # inches: the height of the residuals, and the room above them
+_BORDER_DASHES = {"pole": "--", "log singularity": "-.", "edge of the domain": ":"}
+
+
+def plot_fit(formula: Formula, data: Dataset, target: str, against: str | None = None, ax: Any = None) -> Any:
+    """One input: data and curve. Several: predicted against measured, or both `against` a column, over residuals."""
+    if against is not None and against not in data.names:
+        raise unknown_name("column", against, data.names)
+    used = used_columns(formula)
+    if len(data.names) == 1 or (len(used) == 1 and against in (None, data.names[used[0]])):
+        return _curve(formula, data, used[0] if used else 0, target, axes_or_new(ax, 6.4, 4.2))
+    ax = axes_or_new(ax, 5.6, 6.0)
+    few = data.thinned(DRAWN_ROWS)
+    if against is None:
+        _against_measured(ax, few, formula(few.x), target)
+    else:
+        _against_column(ax, few, formula(few.x), few.names.index(against), target)
+    quality = goodness(formula, data)
+    explained = f"R² {quality.r2:.6g}, " if np.isfinite(quality.r2) else ""
+    ax.set_title(f"{explained}RMSE {quality.rmse:.3g}", fontsize=10)
+    return ax
+
+
+def _curve(formula: Formula, data: Dataset, column: int, target: str, ax: Any) -> Any:
+    shown, few = slice_along(formula, data, column), data.thinned(DRAWN_ROWS)
+    limits = shown_range(np.concatenate([data.y, formula(data.x)]))
+    y = in_pieces(shown.y, limits)
+    ax.axvspan(shown.lower, shown.upper, color="0.94", lw=0, zorder=0)
+    ax.plot(shown.x, np.where(shown.inside, y, np.nan), color=BLUE, lw=1.8, label="formula")
+    ax.plot(shown.x, np.where(shown.inside, np.nan, y), color=BLUE, lw=1.5, ls=(0, (4, 2)), label="beyond the data")
+    seen: set[str] = set()
+    for border in shown.borders:
+        label = None if border.kind in seen else border.kind
+        ax.axvline(border.location, color=RED, lw=1.2, ls=_BORDER_DASHES[border.kind], label=label, zorder=1)
+        seen.add(border.kind)
+    points_within(ax, few.x[:, column], few.y, limits, label="data", **_POINT)
+    ax.set(xlim=(shown.x[0], shown.x[-1]), ylim=limits, xlabel=plain(shown.name), ylabel=plain(target))
+    ax.legend(loc="best", fontsize=9, framealpha=0.9)
+    return ax
+
+
+def _against_measured(ax: Any, data: Dataset, predicted: np.ndarray, target: str) -> None:
+    limits = shown_range(np.concatenate([data.y, predicted]))
+    ax.plot(limits, limits, color=GREY, lw=1, ls="--", label="equal", zorder=0)
+    x = np.clip(data.y, *limits)
+    points_within(ax, x, predicted, limits, **{**_POINT, "color": BLUE})
+    ax.set(xlim=limits, ylim=limits, ylabel=f"{plain(target)}, formula")
+    ax.legend(loc="upper left", fontsize=9)
+    _residuals_below(ax, x, data.y - predicted, f"{plain(target)}, measured")
+
+
+def _against_column(ax: Any, data: Dataset, predicted: np.ndarray, column: int, target: str) -> None:
+    limits = shown_range(np.concatenate([data.y, predicted]))
+    x = data.x[:, column]
+    points_within(ax, x, data.y, limits, label="data", **_POINT)
+    hollow = {"mfc": "none", "mec": ORANGE, "color": ORANGE, "mew": 1.2, "ms": 6}
+    points_within(ax, x, predicted, limits, label="formula", **hollow)
+    ax.set(ylim=limits, ylabel=plain(target))
+    ax.legend(loc="best", fontsize=9, framealpha=0.9)
+    _residuals_below(ax, x, data.y - predicted, plain(data.names[column]))
+
+
+def _residuals_below(ax: Any, x: np.ndarray, residual: np.ndarray, label: str) -> None:
+    """A panel under the axes and of their width, with the same x.
+
+    Its height is fixed in inches: the layout would chase a share of the height of axes that it is changing.
+    """
+    height = min(_PANEL, 0.25 * ax.figure.bbox.height / ax.figure.dpi)
+    panel = ax.inset_axes([0.0, -0.4, 1.0, 0.3], sharex=ax)
+    panel.set_axes_locator(lambda _axes, _renderer: _strip_below(ax, height))
+    panel.axhline(0.0, color=GREY, lw=1, ls="--", zorder=0)
+    points_within(panel, x, residual, shown_range(residual), **_POINT)
+    panel.set(ylabel="residual", ylim=shown_range(residual))
+    panel.locator_params(axis="y", nbins=4)
+    panel.set_xlabel(label)
+    ax.tick_params(labelbottom=False)
+
+
+def _strip_below(ax: Any, height: float) -> Any:
+    from matplotlib.transforms import Bbox
+
+    box, inch = ax.get_position(), ax.figure.dpi / ax.figure.bbox.height
+    return Bbox.from_bounds(box.x0, box.y0 - (_GAP + height) * inch, box.width, height * inch)

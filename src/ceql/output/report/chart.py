@@ -1,0 +1,90 @@
+"""A chart as SVG, drawn by hand: colours come from the style sheet of the page, so that they follow its scheme."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ceql.output.report.axes import Axis
+from ceql.output.report.markup import escape
+
+WIDTH, HEIGHT = 400, 290
+_LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 46
+_ACROSS, _UP = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
+_LONGEST_LABEL = 44
+
+
+class Chart:
+    """Things are drawn in the order in which they are added; `kind` is the class that the style sheet knows."""
+
+    def __init__(self, x: Axis, y: Axis, title: str) -> None:
+        self._x, self._y, self._title = x, y, title
+        self._inside: list[str] = []
+
+    def band(self, low: float, high: float, kind: str) -> None:
+        left, right = np.clip(self._x.share(np.array([low, high])), 0, 1) * _ACROSS
+        self._inside.append(f'<rect class="{kind}" x="{left:.1f}" y="0" width="{right - left:.1f}" height="{_UP}"/>')
+
+    def vertical(self, x: float, kind: str) -> None:
+        at = float(self._x.share(x)) * _ACROSS
+        self._inside.append(f'<path class="{kind}" d="M{at:.1f} 0V{_UP}"/>')
+
+    def line(self, x: np.ndarray, y: np.ndarray, kind: str) -> None:
+        """A line with gaps where y is NaN."""
+        left, top = self._places(x, y)
+        drawn = np.isfinite(left) & np.isfinite(top)
+        begins = drawn & ~np.r_[False, drawn[:-1]]
+        steps = [f"{'M' if begins[k] else 'L'}{left[k]:.1f} {top[k]:.1f}" for k in np.flatnonzero(drawn)]
+        if steps:
+            self._inside.append(f'<path class="{kind}" d="{"".join(steps)}"/>')
+
+    def points(self, x: np.ndarray, y: np.ndarray, kind: str = "points") -> int:
+        """Dots; those beyond the chart become triangles at its edge. Returns how many those are."""
+        left, top = self._places(x, y)
+        inside = (left >= 0) & (left <= _ACROSS) & (top >= 0) & (top <= _UP)
+        # A line without length, with round ends, is a dot: a thousand of them are one short path.
+        dots = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in zip(left[inside], top[inside], strict=True))
+        if dots:
+            self._inside.append(f'<path class="{kind}" d="{dots}"/>')
+        edges = np.clip(left[~inside], 4, _ACROSS - 4), np.clip(top[~inside], 4, _UP - 4)
+        marks = "".join(f"M{a:.1f} {b - 4:.1f}l4 7h-8z" for a, b in zip(*edges, strict=True))
+        if marks:
+            self._inside.append(f'<path class="beyond" d="{marks}"/>')
+        return int((~inside).sum())
+
+    def ring(self, x: float, y: float, kind: str) -> None:
+        left, top = (float(place[0]) for place in self._places(np.array([x]), np.array([y])))
+        self._inside.append(f'<circle class="{kind}" cx="{left:.1f}" cy="{top:.1f}" r="8"/>')
+
+    def svg(self) -> str:
+        """The nested svg element cuts off what lies outside the axes."""
+        frame = f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_ACROSS}" height="{_UP}"/>'
+        clipped = f'<svg x="{_LEFT}" y="{_TOP}" width="{_ACROSS}" height="{_UP}">{"".join(self._inside)}</svg>'
+        return (
+            f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(self._title)}">'
+            f"{self._grid()}{clipped}{frame}{self._labels()}</svg>"
+        )
+
+    def _places(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._x.share(x) * _ACROSS, (1.0 - self._y.share(y)) * _UP
+
+    def _grid(self) -> str:
+        parts = []
+        for value, text in self._x.ticks():
+            at = _LEFT + float(self._x.share(value)) * _ACROSS
+            parts.append(f'<path class="grid" d="M{at:.1f} {_TOP}v{_UP}"/>')
+            parts.append(f'<text x="{at:.1f}" y="{_TOP + _UP + 15}" text-anchor="middle">{escape(text)}</text>')
+        for value, text in self._y.ticks():
+            at = _TOP + (1.0 - float(self._y.share(value))) * _UP
+            parts.append(f'<path class="grid" d="M{_LEFT} {at:.1f}h{_ACROSS}"/>')
+            parts.append(f'<text x="{_LEFT - 5}" y="{at + 4:.1f}" text-anchor="end">{escape(text)}</text>')
+        return "".join(parts)
+
+    def _labels(self) -> str:
+        middle = _TOP + _UP / 2
+        across = f'<text class="label" x="{_LEFT + _ACROSS / 2}" y="{HEIGHT - 8}" text-anchor="middle">'
+        up = f'<text class="label" transform="translate(13 {middle}) rotate(-90)" text-anchor="middle">'
+        return f"{across}{_cut(self._x.label)}</text>{up}{_cut(self._y.label)}</text>"
+
+
+def _cut(text: str) -> str:
+    return escape(text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…")

@@ -1,0 +1,111 @@
+"""The lines that find the formula again: as Python and as a command."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ceql.output.report.subject import Subject
+from ceql.templates import Template
+
+# What the command `ceql fit` calls a parameter of the regressor.
+_OPTIONS = {
+    "operators": "--operators",
+    "time_limit": "--time-limit",
+    "max_complexity": "--max-complexity",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "device": "--device",
+}
+_OF_THE_PLACE = {"verbose", "checkpoint"}  # parameters without a say in the result
+
+
+def chosen_parameters(subject: Subject) -> dict[str, Any]:
+    """Those that are not at their default, and the seed."""
+    return {
+        name: value
+        for name, value in subject.parameters.items()
+        if name not in _OF_THE_PLACE and (name == "random_state" or not _same(value, subject.defaults.get(name)))
+    }
+
+
+def python_lines(subject: Subject) -> str:
+    chosen = chosen_parameters(subject)
+    settings = ", ".join(f"{name}={in_python(value)}" for name, value in chosen.items())
+    names = ["CEQLRegressor"] + (["Template"] if chosen.get("template") is not None else [])
+    weight = ", sample_weight=weight" if is_weighted(subject) else ""
+    lines = ["import pandas as pd", "", f"from ceql import {', '.join(names)}", "", *_data_lines(subject)]
+    if weight:
+        lines.append("weight = ...  # as in the first fit")
+    lines += [f"model = CEQLRegressor({settings})", f"model.fit(X, y{weight})", "print(model.sympy())"]
+    return "\n".join(lines)
+
+
+def _data_lines(subject: Subject) -> list[str]:
+    separator = ', sep="\\t"' if subject.table.lower().endswith(".tsv") else ""
+    read = f"table = pd.read_csv({subject.table!r}{separator}, skipinitialspace=True)"
+    columns = f"table[{list(subject.data.names)!r}]"
+    array = "" if subject.from_frame else ".to_numpy()"
+    return [read, f"X, y = {columns}{array}, table[{subject.target!r}]"]
+
+
+def command_line(subject: Subject) -> str | None:
+    """The command, or None where a setting or a name cannot be given to it."""
+    chosen = chosen_parameters(subject)
+    names = subject.data.names
+    if set(chosen) - set(_OPTIONS) or is_weighted(subject) or not is_repeatable(subject):
+        return None
+    if any("," in name or name != name.strip() for name in names):
+        return None
+    words = ["ceql", "fit", subject.table, "--target", subject.target, "--features", ",".join(names)]
+    for name, value in chosen.items():
+        words += [_OPTIONS[name], ",".join(value) if isinstance(value, list | tuple) else _number(value)]
+    return shlex.join(words)
+
+
+def not_on_the_command_line(subject: Subject) -> str:
+    """Why there is no command."""
+    strange = sorted(set(chosen_parameters(subject)) - set(_OPTIONS))
+    if strange:
+        return f"The command line has no option for {', '.join(strange)}; use the lines above."
+    if is_weighted(subject):
+        return "The rows were weighted, which the command line cannot do; use the lines above."
+    if not is_repeatable(subject):
+        return "The seed was drawn anew, so that a second search may end with another formula."
+    return "A column has a comma or a space at the end in its name; rename it to use the command line."
+
+
+def is_weighted(subject: Subject) -> bool:
+    return bool(np.ptp(subject.data.weight) > 0)
+
+
+def is_repeatable(subject: Subject) -> bool:
+    return isinstance(subject.parameters.get("random_state"), int | np.integer)
+
+
+def in_python(value: Any) -> str:
+    """The value as Python reads it; three dots for objects that have no such form."""
+    if isinstance(value, Template):
+        return f"Template.from_dict({value.as_dict()!r})"
+    if isinstance(value, np.generic):
+        value = value.item()
+    plain = value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
+    if plain:
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(in_python, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {in_python(item)}' for key, item in value.items())}}}"
+    return "..."
+
+
+def _number(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _same(value: Any, other: Any) -> bool:
+    return type(value) is type(other) and in_python(value) == in_python(other) != "..."

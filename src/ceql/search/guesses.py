@@ -1,0 +1,172 @@
+"""Formulas that the user suspects: read, fitted to the data, and handed to the search as parents.
+
+Design. A guess is text in the grammar of formulas. Names that are no columns are constants to be found, for which many
+starting values are tried; numbers are starting values. The best fit of each guess becomes a formula that competes in
+the front. One with so many constants that it would take the time of the search is fitted with less effort; beyond a
+limit it is used as it stands, or left out where constants have no value yet, and a warning says so.
+Where it fits into the library it is also embedded in the network (`expression.embedding`), stands in the
+archive before the first round, and stays a parent of the search until its end, however badly it fits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ceql.constraints import NONE, Constraints
+from ceql.data.dataset import Dataset
+from ceql.errors import CeqlWarning, InputError
+from ceql.expression import FormulaError, node_count, parametrise, parse_formula
+from ceql.expression.constants.loosen import loosened
+from ceql.expression.constants.refit import best_of_starts
+from ceql.expression.text.formula_values import NAMED_CONSTANTS
+from ceql.expression.text.tokens import tokenise
+from ceql.formula import Formula, as_it_stands, make_symbols, mean_square, polish, refitted, sketch
+from ceql.operators import functions
+from ceql.search.proposals import EXACT
+
+_STARTS, _ITERATIONS = 60, 50  # values tried for constants without one, and steps of the best of them
+_FEWEST_STARTS, _FEWEST_ITERATIONS = 2, 10
+_FEW_CONSTANTS = 20  # up to so many, all starts are made; the work of one grows with the cube of their number
+_FINISHED_CONSTANTS, _FINISHED_NODES = (
+    30,
+    400,
+)  # up to so many, the fitted formula is simplified and its numbers rounded
+_MOST_CONSTANTS = 60  # that are fitted before the search
+_SKETCHES_A_GUESS = 10  # what it costs to fit a guess with the full effort, in sketches of a formula
+_SHOWN = 60  # characters of a guess in a warning
+_DECADES = 2.0  # up and down that they span
+_ROWS = 400  # on which the starts are compared
+_LIKE_A_COLUMN = 0.8  # similarity from which a name is taken for a misspelt column
+
+
+def starting_formulas(
+    guesses: Iterable[str], data: Dataset, constraints: Constraints = NONE, sketches: int = 240
+) -> list[Formula]:
+    """Each guess with its constants fitted to the data: as it is written, and with its whole numbers free.
+
+    All may cost as much as that many sketches of a formula. Guesses beyond that are fitted in haste, or left out where
+    their constants would have to be found first. What is undefined on a row of the data, or not allowed, is left out;
+    a warning says so.
+    """
+    found: dict[str, list[Formula]] = {}
+    too_long: list[str] = []
+    too_many: list[str] = []
+    for k, text in enumerate(dict.fromkeys(guesses)):
+        in_haste = k > 0 and (k + 1) * _SKETCHES_A_GUESS > sketches
+        expression, unknown = read_guess(text, data.names)
+        if in_haste and unknown:
+            too_many.append(text)
+            continue
+        if _constants(expression, unknown) > _MOST_CONSTANTS:
+            too_long.append(text)
+        found[text] = _formulas(expression, unknown, data, constraints, in_haste)
+    _warn_of_long(too_long)
+    _warn_of_left_out("There are more guesses than the time limit allows to find the constants of; left out", too_many)
+    useless = [text for text, formulas in found.items() if not formulas and text not in too_long]
+    _warn_of_left_out("Undefined on some rows of the data, or not allowed, and left out of the search", useless)
+    return [formula for formulas in found.values() for formula in formulas]
+
+
+def _formulas(
+    expression: Any, unknown: tuple[str, ...], data: Dataset, constraints: Constraints, in_haste: bool
+) -> list[Formula]:
+    """The guess as it is written, and with its whole numbers free where that is not exact."""
+    symbols = make_symbols(data.names)
+    exact = EXACT * mean_square(data.y, data.weight)
+    if _constants(expression, unknown) > _MOST_CONSTANTS:
+        found = [] if unknown else [as_it_stands(expression, data, symbols, constraints)]
+        return [formula for formula in found if formula is not None]
+    found = [] if unknown else [_finished(expression, data, symbols, constraints, in_haste)]
+    if not in_haste and not any(formula is not None and formula.loss <= exact for formula in found):
+        free = loosened(expression)
+        fitted = _fitted(free if _constants(free, unknown) <= _MOST_CONSTANTS else expression, unknown, data)
+        found += [] if fitted is None else [_finished(fitted, data, symbols, constraints)]
+    return [formula for formula in found if formula is not None]
+
+
+def _constants(expression: Any, unknown: tuple[str, ...]) -> int:
+    return len(parametrise(expression).symbols) + len(unknown)
+
+
+def _finished(
+    expression: Any, data: Dataset, symbols: tuple[Any, ...], constraints: Constraints, in_haste: bool = False
+) -> Formula | None:
+    is_long = _constants(expression, ()) > _FINISHED_CONSTANTS or node_count(expression) > _FINISHED_NODES
+    finish = refitted if is_long else sketch if in_haste else polish
+    return finish(expression, data, symbols, constraints)
+
+
+def _warn_of_long(texts: Sequence[str]) -> None:
+    for text in texts:
+        warnings.warn(
+            f"The guess {_short(text)} has more than {_MOST_CONSTANTS} constants, too many to fit before the search. "
+            "It is used as it stands if all of them are numbers, else left out: guess its main terms alone.",
+            CeqlWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_left_out(reason: str, texts: Sequence[str]) -> None:
+    if texts:
+        warnings.warn(f"{reason}: {', '.join(map(_short, texts))}.", CeqlWarning, stacklevel=3)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def read_guess(text: Any, names: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
+    """The formula, and the names in it that stand for constants."""
+    if not isinstance(text, str):
+        raise InputError(f"guesses are formulas as text, such as 'a*sin(b*x1)', not {text!r}.")
+    try:
+        unknown = _unknown_names(text, names)
+        expression = parse_formula(text, [*names, *unknown])
+    except FormulaError as error:
+        raise InputError(f"The guess {text!r} cannot be read: {error}.") from error
+    for name in unknown:
+        _refuse_misspelt(name, text, names)
+    return expression, unknown
+
+
+def _unknown_names(text: str, names: Sequence[str]) -> tuple[str, ...]:
+    tokens = tokenise(text)
+    found: dict[str, None] = {}
+    for token, after in pairwise(tokens):
+        called = after.kind == "operator" and after.text == "("
+        meant = token.text in names or token.text in NAMED_CONSTANTS or token.text in functions.spellings()
+        if token.kind == "name" and not called and not meant:
+            found[token.text] = None
+    return tuple(found)
+
+
+def _refuse_misspelt(name: str, text: str, names: Sequence[str]) -> None:
+    alike = [column for column in names if column.lower() == name.lower()]
+    if not alike and len(name) > 3:
+        alike = get_close_matches(name, names, n=1, cutoff=_LIKE_A_COLUMN)
+    if alike:
+        raise InputError(
+            f"{name!r} in the guess {text!r} is no column and would be a constant to be found. Did you mean the column "
+            f"{alike[0]!r}? Otherwise call it something less alike."
+        )
+
+
+def _fitted(expression: Any, unknown: tuple[str, ...], data: Dataset) -> Any:
+    """The best of the fits from many starts; None where the guess has no value on the data."""
+    few = data.thinned(_ROWS)
+    rng = np.random.default_rng(0)
+    share = min(1.0, (_FEW_CONSTANTS / max(_constants(expression, unknown), 1)) ** 3)
+    count, iterations = max(int(share * _STARTS), _FEWEST_STARTS), max(int(share * _ITERATIONS), _FEWEST_ITERATIONS)
+    sizes = 10.0 ** rng.uniform(-_DECADES, _DECADES, (count, len(unknown)))
+    starts = np.where(rng.random(sizes.shape) < 0.5, -sizes, sizes)
+    starts[::2] = rng.normal(0.0, 1.0, starts[::2].shape)
+    symbols, table = make_symbols(data.names), (few.x, few.y, few.weight)
+    starts = starts if unknown else starts[:1]
+    fitted, misfit = best_of_starts(expression, make_symbols(unknown), starts, symbols, *table, iterations)
+    return fitted if np.isfinite(misfit) else None

@@ -1,0 +1,40 @@
+"""Which columns of a wide table a search looks at: memory and time of its steps grow with their number, some with its
+square."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ceql.data.dataset import Dataset
+from ceql.discovery import Discovery, Settings, poles_of
+from ceql.formula import make_symbols
+from ceql.search.guesses import read_guess
+from ceql.transforms import promising
+
+WIDEST, KEPT = 64, 40  # columns up to which a search looks at all of them, and at how many of more
+_ROWS = 2000  # on which they are chosen
+
+
+def narrowed(data: Dataset, settings: Settings) -> Dataset:
+    """The table with the columns that promise most, and those that the user has named; all of them, if not too many."""
+    if len(data.names) <= WIDEST or data.is_constant or settings.template is not None:
+        return data
+    few = data.thinned(_ROWS)
+    named = _named_columns(data, settings)
+    chosen = named | {data.names[k] for k in promising(few.x, few.y, max(KEPT - len(named), 1))}
+    columns = [k for k, name in enumerate(data.names) if name in chosen] or [0]  # where none varies, any will do
+    return replace(data, x=data.x[:, columns], names=tuple(data.names[k] for k in columns))
+
+
+def _named_columns(data: Dataset, settings: Settings) -> set[str]:
+    """Those that constraints ask for and those of the guesses."""
+    guesses = (read_guess(text, data.names)[0] for text in settings.guesses)
+    in_guesses = {symbol.name for guess in guesses for symbol in guess.free_symbols}
+    return {*settings.constraints.required, *in_guesses.intersection(data.names)}
+
+
+def over_all(found: Discovery, data: Dataset) -> Discovery:
+    """The same with formulas that take all columns of the table."""
+    symbols = make_symbols(data.names)
+    front = tuple(formula.over(symbols) for formula in found.front)
+    return replace(found, front=front, poles=poles_of(front[found.chosen], data))

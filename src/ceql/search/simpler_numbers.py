@@ -1,0 +1,33 @@
+"""Formulas with simpler numbers beside those that noise has led to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from ceql.choice.selection import criterion, interpolates, pareto_front
+from ceql.constraints import Constraints
+from ceql.data.dataset import Dataset
+from ceql.expression.constants.simpler import relatives
+from ceql.formula import Formula, polish, refitted
+
+
+def plainer(formulas: Sequence[Formula], data: Dataset, constraints: Constraints, most: int) -> Iterator[list[Formula]]:
+    """Relatives, fitted to y, of what stands on the front and of what has too many numbers for so few rows.
+
+    `most` formulas are looked at. A relative that is better than all formulas is finished with the full effort. Yields
+    what there is as it grows.
+    """
+    rows, found = len(data.y), list[Formula]()
+    front = pareto_front(formulas, rows)
+    others = [formula for formula in formulas if formula not in front and interpolates(formula, rows)]
+    others.sort(key=lambda formula: (len(formula.constants), formula.loss))
+    for formula in (*front, *others)[:most]:
+        for simpler in relatives(formula.expression, formula.constants, interpolates(formula, rows)):
+            fitted = refitted(simpler, data, formula.symbols, constraints)
+            found = found if fitted is None else [*found, fitted]
+        yield found
+    best = min([*formulas, *found], key=partial(criterion, n_samples=rows), default=None)
+    if best is not None and best in found:
+        finished = polish(best.expression, data, best.symbols, constraints)
+        yield found if finished is None else [*found, finished]

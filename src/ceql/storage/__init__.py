@@ -1,0 +1,1 @@
+"""What is kept on disk: models, checkpoints, and files that are there whole or not at all."""

@@ -1,0 +1,64 @@
+"""What a file says of its formulas, held against the data: nothing is reported because a file says so."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ceql.data.content import ContentError
+from ceql.data.dataset import Dataset
+from ceql.discovery import Outcome
+from ceql.formula import Formula, mean_square
+from ceql.search.losses import SQUARED, read_loss, robust_scale
+from ceql.search.proposals import EXACT
+from ceql.search.reweighting import is_exact
+
+_AGREES = 1e-3  # relative; another processor may round the last digits differently
+_ROUNDED = 100.0  # times what counts as exact, for the same reason
+_SAME_SCALE = 10.0  # by which the scale of a robust loss, which no file holds, is known from the residuals
+
+
+def check_losses(front: tuple[Formula, ...], data: Dataset, loss: str) -> None:
+    """An error for a row of the front whose loss is not the one that its formula has on the data."""
+    residuals = [_residual(formula, data, k) for k, formula in enumerate(front)]
+    for k, (formula, (least, most)) in enumerate(zip(front, _bounds(residuals, data, loss), strict=True)):
+        room = EXACT * mean_square(data.y, data.weight)
+        if not least * (1.0 - _AGREES) - room <= formula.loss <= most * (1.0 + _AGREES) + room:
+            raise ContentError(
+                f"'loss' in row {k} of the front is {formula.loss:.6g}, but on the data the formula has {most:.6g}"
+            )
+
+
+def check_outcome(outcome: Outcome, best: Formula, data: Dataset, loss: str) -> None:
+    """An error where a search is said to have ended as it cannot have ended with this formula."""
+    if outcome is Outcome.CONSTANT and not data.is_constant:
+        raise ContentError("'outcome' is CONSTANT, but the target varies")
+    if outcome is not Outcome.EXACT:
+        return
+    square = mean_square(data.y - best(data.x), data.weight)
+    exact = is_exact(best, data) if loss != SQUARED else square <= _ROUNDED * EXACT * mean_square(data.y, data.weight)
+    if not exact:
+        raise ContentError(
+            f"'outcome' is EXACT, but the chosen formula leaves a mean square of {square:.6g} on the data"
+        )
+
+
+def _residual(formula: Formula, data: Dataset, row: int) -> np.ndarray:
+    residual = data.y - formula(data.x)
+    if not np.isfinite(residual).all():
+        first = int(np.flatnonzero(~np.isfinite(residual))[0])
+        raise ContentError(f"the formula in row {row} of the front has no value in row {first} of the data")
+    return residual
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _bounds(residuals: list[np.ndarray], data: Dataset, name: str) -> list[tuple[float, float]]:
+    """Between what the loss of each formula lies; for squares it is one number."""
+    squares = [mean_square(residual, data.weight) for residual in residuals]
+    loss = read_loss(name, data.y)
+    if loss is None:
+        return [(square, square) for square in squares]
+    scale = max(min(map(robust_scale, residuals)), 1e-300) / _SAME_SCALE
+    # The scale of a robust loss is not kept. Such a loss grows with its scale and stays below the square, which stands
+    # in the file where a search was not begun.
+    costs = [float(np.mean(data.weight * loss.cost(data.y, data.y - r, scale))) for r in residuals]
+    return [(min(pair), max(pair)) for pair in zip(costs, squares, strict=True)]

@@ -1,0 +1,193 @@
+"""Keeps the state of one search on disk: read at the start, written now and then between two rounds and at the end."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from ceql.data.content import ContentError
+from ceql.errors import CeqlWarning
+from ceql.search.scheduler import Turns
+from ceql.storage.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, damaged, read_checkpoint, to_bytes
+from ceql.storage.files import place_of, remove_unfinished, require_writable, write_atomically
+from ceql.storage.fingerprint import Fingerprint, differences
+from ceql.storage.lock import held
+
+_SHARE = 0.01  # of the time may go into writing
+
+
+@contextmanager
+def kept_alone(checkpoint: Checkpoint | None) -> Iterator[Checkpoint | None]:
+    """The checkpoint, for this search alone: two on one file would undo each other's work.
+
+    A file that nobody asked for is left to the search that has it, and this one goes on without.
+    """
+    if checkpoint is None:
+        yield None
+        return
+    try:
+        place = place_of(checkpoint.path)
+    except OSError:  # the keeper says what is wrong with it
+        place = Path(checkpoint.path)
+    with held(place) as holder:
+        if holder and not checkpoint.transient:
+            raise CheckpointError(
+                f"{checkpoint.path} is in use by another search ({holder}): wait for its end, or name another file."
+            )
+        if holder:
+            warnings.warn(
+                f"{checkpoint.path} is in use by another search ({holder}): this one goes on without a checkpoint.",
+                CeqlWarning,
+                stacklevel=4,
+            )
+        yield None if holder else checkpoint
+
+
+class Keeper:
+    """Does nothing without a checkpoint."""
+
+    def __init__(self, checkpoint: Checkpoint | None, fingerprint: Callable[[], Fingerprint]) -> None:
+        self._checkpoint = checkpoint
+        self._latest: SearchState | None = None
+        self._written: SearchState | None = None
+        self.kept: SearchState | None = None  # what the search goes on from
+        self._there = (0, 0)  # the progress of a file that is replaced only when the search has come further
+        self._is_ours = self._complained = False
+        if checkpoint is None:
+            return
+        if not checkpoint.every > 0:
+            raise CheckpointError(
+                f"A checkpoint is written every so many seconds, more than 0, not {checkpoint.every!r}."
+            )
+        self._path, self._fingerprint = Path(checkpoint.path), fingerprint()
+        there = self._read()
+        if checkpoint.resume:
+            self.kept = self._latest = self._written = there
+        elif there is not None:
+            self._there = there.progress
+        self._is_ours = there is not None
+        if not checkpoint.transient:
+            self._require_place()
+        self._next = time.monotonic() + checkpoint.every
+
+    def _read(self) -> SearchState | None:
+        if not self._path.exists():
+            return None
+        try:
+            state, fingerprint = read_checkpoint(self._path)
+            if different := differences(self._fingerprint, fingerprint):
+                raise CheckpointError(
+                    f"{self._path} belongs to another search: {different}. Give the same data and settings to go on "
+                    "with it, or name another file for this search."
+                )
+            return state
+        except CheckpointError:
+            if self._resumes:
+                raise
+            return None
+
+    @property
+    def _resumes(self) -> bool:
+        return self._checkpoint is not None and self._checkpoint.resume
+
+    def _require_place(self) -> None:
+        """Complains now rather than after an hour."""
+        try:
+            remove_unfinished(place_of(self._path))
+            require_writable(self._path, CheckpointError, tried=b"")  # a full disk may have room again later
+        except (OSError, CheckpointError) as error:
+            raise CheckpointError(
+                f"The checkpoint {self._path} cannot be written: {_reason(error)}. Name a file in a folder that exists "
+                "and may be written to."
+            ) from error
+
+    def ending(self, time_limit: float) -> Ending | None:
+        """How the search ended earlier, if within this time it would end so again."""
+        ending = None if self.kept is None else self.kept.ending
+        return ending if ending is not None and time_limit <= ending.stands_until else None
+
+    def seconds(self, time_limit: float) -> float:
+        """Those that were spent on what the search goes on from, or on all of it where it has ended."""
+        ending = self.ending(time_limit)
+        if ending is not None:
+            return ending.seconds
+        return 0.0 if self.kept is None else self.kept.seconds
+
+    @property
+    def started_before(self) -> int:
+        """Starts of an earlier stage of what the search goes on from."""
+        return 0 if self.kept is None else self.kept.started_before
+
+    def restore(self, turns: Turns) -> SearchState:
+        """Brings turns that were just made to where the search was; gives the state it is in now."""
+        state = self.kept
+        if state is None:
+            self._latest = SearchState(turns.state)
+            return self._latest
+        try:
+            turns.restore(state.turns)
+        except (ValueError, IndexError, TypeError) as error:
+            raise damaged(self._path, error) from error
+        return state
+
+    def require(self, check: Callable[[], None]) -> None:
+        """What the search goes on from has to pass the check."""
+        try:
+            check()
+        except ContentError as error:
+            raise damaged(self._path, error) from error
+
+    def note(self, state: Callable[[], SearchState]) -> None:
+        """To be called between two rounds; writes if it is time to."""
+        if self._checkpoint is None:
+            return
+        self._latest = state()
+        if time.monotonic() >= self._next:
+            self.write()
+
+    def write(self) -> None:
+        """Writes the latest state, unless it is there already."""
+        state = self._latest
+        if self._checkpoint is None or state is None or state is self._written:
+            return
+        if state.progress < self._there:
+            return
+        begin = time.monotonic()
+        try:
+            write_atomically(self._path, to_bytes(state, self._fingerprint), CheckpointError)
+            self._written, self._is_ours = state, True
+        except CheckpointError as error:
+            self._complain(error)
+        now = time.monotonic()
+        self._next = now + max(self._checkpoint.every, (now - begin) / _SHARE)
+
+    def _complain(self, error: CheckpointError) -> None:
+        """Once. It is tried again later, for a disk may have room again."""
+        if not self._complained:
+            self._complained = True
+            warnings.warn(f"The checkpoint {error} The search goes on all the same.", CeqlWarning, stacklevel=2)
+
+    def end(self, ending: Ending) -> Path | None:
+        """Writes the last complete round with what was found; gives a file that nobody asked for and that is done with.
+
+        That file still goes by the result being in safety: what has taken long is not lost to a full disk. So short a
+        search that it is quickly repeated leaves none.
+        """
+        if self._checkpoint is None or self._latest is None:
+            return None
+        is_done = ending.stands_until == math.inf
+        if not self._checkpoint.transient or ending.seconds >= self._checkpoint.every or (is_done and self._is_ours):
+            self._latest = replace(self._latest, ending=ending)
+            self._there = (0, 0) if is_done else self._there
+            self.write()
+        return self._path if self._checkpoint.transient and is_done and self._is_ours else None
+
+
+def _reason(error: Exception) -> str:
+    cause = error if isinstance(error, OSError) else error.__cause__
+    return (isinstance(cause, OSError) and cause.strerror) or str(error)

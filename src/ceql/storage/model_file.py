@@ -1,0 +1,191 @@
+"""Models on disk: one JSON file, versioned, read without running anything that is in it.
+
+    {"format": "ceql-model", "version": 1, "ceql": "0.1.0",
+     "parameters": {...},                     the regressor's settings
+     "names": ["x1", ...], "from_frame": true, "target_names": ["y"],
+     "front": [{"expression": "...", "loss": 0.1, "constants": [[value, error], ...]}, ...],
+     "chosen": 2, "outcome": "EXACT", "seconds": 1.2, "starts": 1024, "imaginary_residue": 0.0, "rows_searched": 128,
+     "columns_searched": 2, "y": [...], "x": [[...], ...], "weight": [...]}
+
+With several targets the version is 2, and what begins with "front" and ends with "y" stands in a list "targets", once
+for each.
+
+Formulas are text in the grammar of ``parse_formula``, every constant with all its digits; names that are no plain words
+stand in backticks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ceql import __version__
+from ceql.constraints import Constraints
+from ceql.data import content as fields
+from ceql.data.content import ContentError
+from ceql.data.dataset import Dataset, require_squares
+from ceql.data.targets import Targets
+from ceql.discovery import Discovery, Outcome, poles_of
+from ceql.errors import CeqlError
+from ceql.expression import parse_formula
+from ceql.expression.text.write import write_formula
+from ceql.formula import Formula, make_symbols
+from ceql.search.losses import SQUARED
+from ceql.storage.claims import check_losses, check_outcome
+from ceql.storage.files import write_atomically
+from ceql.storage.saved_parameters import saved_parameters
+
+FORMAT, VERSIONS = "ceql-model", (1, 2)
+LONGEST_FRONT = 200_000  # characters; to read more would take minutes
+_ROUNDING = 1e-6  # by which the mean of the weights may miss one
+
+
+class ModelFileError(CeqlError):
+    """A model file that cannot be read or written."""
+
+
+def write_model(
+    path: str | Path, parameters: dict[str, Any], discoveries: Sequence[Discovery], targets: Targets, frame: bool
+) -> None:
+    """Writes the whole file or nothing."""
+    first = targets.datasets[0]
+    searches = [_search(found, data) for found, data in zip(discoveries, targets.datasets, strict=True)]
+    content = {
+        "format": FORMAT,
+        "version": 1 if len(searches) == 1 else 2,
+        "ceql": __version__,
+        "parameters": parameters,
+        "names": list(first.names),
+        "from_frame": frame,
+        "target_names": list(targets.names),
+        **(searches[0] if len(searches) == 1 else {"targets": searches}),
+        "x": first.x.tolist(),
+        "weight": first.weight.tolist(),
+    }
+    try:
+        text = json.dumps(content, default=_plain)
+    except TypeError as error:
+        raise ModelFileError(
+            f"The model cannot be saved: {error}. Name recipes and operators by text, give random_state as a number."
+        ) from None
+    write_atomically(path, text, ModelFileError)
+
+
+def _search(discovery: Discovery, data: Dataset) -> dict[str, Any]:
+    return {
+        "front": [
+            {"expression": write_formula(f.expression), "loss": f.loss, "constants": [list(c) for c in f.constants]}
+            for f in discovery.front
+        ],
+        "chosen": discovery.chosen,
+        "outcome": discovery.outcome.name,
+        "seconds": discovery.seconds,
+        "starts": discovery.starts,
+        "imaginary_residue": discovery.imaginary_residue,
+        "rows_searched": discovery.rows_searched,
+        "columns_searched": discovery.columns_searched,
+        "y": data.y.tolist(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays, which a grid of parameters is made of."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a parameter is {type(value).__name__}, which has no form in JSON")
+
+
+def read_model(path: str | Path) -> tuple[dict[str, Any], tuple[Discovery, ...], Targets, bool]:
+    """What `write_model` was given; an error in plain words for anything else."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError):
+        raise ModelFileError(f"{path} is no ceql model, or only part of one: it is not complete JSON.") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError(f"{path} is no ceql model.")
+    if content.get("version") not in VERSIONS:
+        raise ModelFileError(
+            f"{path} has version {content.get('version')!r} of the format, this ceql reads "
+            f"{' and '.join(map(str, VERSIONS))}: upgrade ceql."
+        )
+    try:
+        return _restored(content)
+    except (ContentError, CeqlError) as error:
+        raise ModelFileError(f"{path} is damaged: {str(error).removesuffix('.')}.") from error
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], tuple[Discovery, ...], Targets, bool]:
+    parameters = saved_parameters(content)
+    datasets = _datasets(content)
+    constraints = parameters.get("constraints")
+    costs = Constraints.from_dict(constraints).costs if constraints else {}
+    loss = str(parameters.get("loss", SQUARED))
+    found = tuple(
+        _restored_search(search, data, costs, loss) for search, data in zip(_searches(content), datasets, strict=True)
+    )
+    target_names = fields.names(content, "target_names", blank=True) if "target_names" in content else ("y",)
+    if not found or len(target_names) != len(found):
+        raise ContentError(f"{len(found)} targets have {len(target_names)} names")
+    return parameters, found, Targets(target_names, datasets), fields.flag(content, "from_frame")
+
+
+def _searches(content: dict[str, Any]) -> list[Any]:
+    return fields.rows(content, "targets") if content["version"] == 2 else [content]
+
+
+def _datasets(content: dict[str, Any]) -> tuple[Dataset, ...]:
+    """The data of each target, checked as those of a fit are."""
+    names = fields.names(content, "names")
+    if len(set(names)) != len(names) or not names:
+        raise ContentError("'names' has none, or has one of them twice")
+    weight = fields.numbers(content, "weight", (None,))
+    if len(weight) < 2 or (weight < 0.0).any() or abs(weight.mean() - 1.0) > _ROUNDING:
+        raise ContentError("'weight' must hold at least two numbers, none of them negative, whose mean is 1")
+    x = fields.numbers(content, "x", (len(weight), len(names)))
+    for column, name in zip(x.T, names, strict=True):
+        require_squares(column, f"column {name!r} of 'x'")
+    return tuple(Dataset(x, _target(search, len(x)), weight, names) for search in _searches(content))
+
+
+def _target(search: Any, rows: int) -> np.ndarray:
+    y = fields.numbers(search, "y", (rows,))
+    require_squares(y, "'y'")
+    return y
+
+
+def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, int], loss: str) -> Discovery:
+    rows = fields.rows(search, "front")
+    if sum(len(fields.text(row, "expression")) for row in rows) > LONGEST_FRONT:
+        raise ContentError("its formulas are too long")
+    front = tuple(_formula(row, data.names, costs) for row in rows)
+    chosen = fields.whole(search, "chosen", len(front) - 1)
+    outcome = fields.text(search, "outcome")
+    if outcome not in Outcome.__members__:
+        raise ContentError(f"'outcome' is {fields.shown(outcome)}, which is no end of a search")
+    check_losses(front, data, loss)
+    check_outcome(Outcome[outcome], front[chosen], data, loss)
+    return Discovery(
+        front,
+        chosen,
+        poles_of(front[chosen], data),
+        Outcome[outcome],
+        fields.number(search, "seconds", least=0.0),
+        fields.whole(search, "starts"),
+        fields.number(search, "imaginary_residue", least=0.0),
+        fields.whole(search, "rows_searched", len(data.y)),
+        fields.whole(search, "columns_searched", len(data.names)) if "columns_searched" in search else 0,
+    )
+
+
+def _formula(row: Any, names: tuple[str, ...], costs: Mapping[str, int]) -> Formula:
+    expression = parse_formula(fields.text(row, "expression"), names, as_written=True)
+    loss = fields.number(row, "loss", least=0.0)
+    return Formula(expression, make_symbols(names), loss, fields.pairs(row, "constants"), costs)

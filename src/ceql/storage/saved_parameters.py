@@ -1,0 +1,61 @@
+"""The settings of a regressor as a model file holds them: plain values of the kinds that a search accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ceql.data import content as fields
+from ceql.data.content import ContentError
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return _is_whole(value) or isinstance(value, float)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or check(value)
+
+
+# What else a setting has to be (positive, a known name) is said when it is used, as for any other regressor.
+_KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "recipe": ("a name", _is_text),
+    "operators": ("a name, or a list of names, or null", _or_none(lambda v: _is_text(v) or _are_texts(v))),
+    "time_limit": ("a number", _is_number),
+    "max_complexity": ("a whole number or null", _or_none(_is_whole)),
+    "model_selection": ("a name", _is_text),
+    "random_state": ("a whole number or null", _or_none(_is_whole)),
+    "n_jobs": ("a whole number or null", _or_none(_is_whole)),
+    "threads": ("a whole number or null", _or_none(_is_whole)),
+    "device": ("a name", _is_text),
+    "template": ("a table or null", _or_none(lambda value: isinstance(value, dict))),
+    "loss": ("a name or a formula", _is_text),
+    "guesses": ("a list of formulas or null", _or_none(_are_texts)),
+    "constraints": ("a table or null", _or_none(lambda value: isinstance(value, dict))),
+    "warm_start": ("true or false", lambda value: isinstance(value, int)),
+    "checkpoint": ("null", lambda value: value is None),
+    "verbose": ("true, false or null", _or_none(lambda value: isinstance(value, int))),
+}
+
+
+def saved_parameters(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The field 'parameters' of a model file; names that are not known here are for others to drop."""
+    parameters = fields.field(content, "parameters")
+    if not isinstance(parameters, dict):
+        raise ContentError(f"'parameters' is {fields.shown(parameters)} and no table")
+    for name, (kind, check) in _KINDS.items():
+        if name in parameters and not check(parameters[name]):
+            raise ContentError(f"the parameter {name!r} is {fields.shown(parameters[name])}; it must be {kind}")
+    return dict(parameters)

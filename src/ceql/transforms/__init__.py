@@ -1,0 +1,22 @@
+"""What a search may aim at instead of y over the columns: shallower, or in fewer variables, and turned back after."""
+
+from ceql.transforms.fewer_columns import reduced, smooth_error
+from ceql.transforms.independence import independent_parts
+from ceql.transforms.outermost import usable_targets
+from ceql.transforms.screening import promising, relevant
+from ceql.transforms.target import Aim, only, plain, sampled, towards, with_logs
+
+__all__ = [
+    "Aim",
+    "independent_parts",
+    "only",
+    "plain",
+    "promising",
+    "reduced",
+    "relevant",
+    "sampled",
+    "smooth_error",
+    "towards",
+    "usable_targets",
+    "with_logs",
+]

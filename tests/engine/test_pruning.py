@@ -1,0 +1,138 @@
+"""Which edges go: the small, the unimportant, and those a refit can do without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ceql.engine import fit
+from ceql.engine.pruning import Reduced, drop_least_important, drop_small, eliminate, removals
+from ceql.network import Network, clean_up
+from ceql.network.recording import network_tape
+
+laws = settings(derandomize=True, deadline=None, max_examples=25)
+NETWORK = Network(2, (("square", "mul", "div"), ("log", "id")), skip="all", bias=True)
+ALL = np.ones(NETWORK.n_edges, bool)
+seeds = st.integers(0, 2**32 - 1)
+
+
+@laws
+@given(seed=seeds, threshold=st.floats(0, 2))
+def test_drop_small_keeps_what_is_large_and_connected(seed, threshold):
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=NETWORK.n_edges) + 1j * rng.normal(size=NETWORK.n_edges)
+    kept = drop_small(NETWORK, ALL, weights, threshold)
+    expected = clean_up(NETWORK, np.abs(weights) >= threshold)
+    assert np.array_equal(kept, expected if expected.any() else ALL)
+
+
+def test_drop_small_counts_the_imaginary_part():
+    weights = np.full(NETWORK.n_edges, 1e-6 + 1j)
+    assert drop_small(NETWORK, ALL, weights, 0.5).all()
+
+
+def test_drop_small_never_leaves_nothing():
+    assert np.array_equal(drop_small(NETWORK, ALL, np.zeros(NETWORK.n_edges), 1.0), ALL)
+
+
+@laws
+@given(seed=seeds)
+def test_removals_are_clean_smaller_and_different(seed):
+    edges = clean_up(NETWORK, np.random.default_rng(seed).random(NETWORK.n_edges) < 0.7)
+    masks = removals(NETWORK, edges)
+    assert np.all(masks <= edges)
+    assert np.all(masks.sum(axis=1) < edges.sum())
+    assert np.all(masks.any(axis=1))
+    assert np.array_equal(clean_up(NETWORK, masks), masks)
+    assert len(np.unique(masks, axis=0)) == len(masks)
+    for edge in np.flatnonzero(edges):
+        without = edges.copy()
+        without[edge] = False
+        cleaned = clean_up(NETWORK, without)
+        assert not cleaned.any() or (masks == cleaned).all(axis=1).any()
+
+
+def weight_lost(weights: np.ndarray):
+    """A loss that is the total weight of what is gone."""
+    return lambda masks: (~masks * weights).sum(axis=1)
+
+
+@pytest.mark.parametrize("minimum", [1, 10, 20])
+def test_least_important_edges_go_down_to_the_minimum(minimum):
+    edges = ALL
+    weights = np.random.default_rng(0).uniform(1, 2, NETWORK.n_edges)
+    while True:
+        fewer = drop_least_important(NETWORK, edges, weight_lost(weights), 0.1, minimum)
+        assert fewer.sum() >= minimum
+        assert np.all(fewer <= edges)
+        if np.array_equal(fewer, edges):
+            break
+        # a tenth, but a unit that is cut off may take a few more along
+        assert edges.sum() - fewer.sum() >= 1
+        edges = fewer
+    assert minimum <= edges.sum() <= minimum + 3
+
+
+def test_the_least_important_edge_goes_first():
+    weights = np.ones(NETWORK.n_edges)
+    weights[[3, 5]] = 1e-3
+    gone = ALL & ~drop_least_important(NETWORK, ALL, weight_lost(weights), 2.5 / NETWORK.n_edges, 1)
+    assert set(np.flatnonzero(gone)) == {3, 5}
+
+
+def test_of_two_edges_that_stand_in_for_each_other_one_stays():
+    def loss(masks: np.ndarray) -> np.ndarray:
+        return np.where(masks[:, 0] | masks[:, 1], 0.0, 100.0) + (~masks[:, 2:]).sum(axis=1)
+
+    kept = drop_least_important(NETWORK, ALL, loss, 2.5 / NETWORK.n_edges, 1)
+    assert kept[0] != kept[1]
+
+
+def test_nothing_goes_when_every_loss_is_infinite():
+    kept = drop_least_important(NETWORK, ALL, lambda masks: np.full(len(masks), np.inf), 0.5, 1)
+    assert np.array_equal(kept, ALL)
+
+
+def redundant_quotient() -> tuple[Network, fit.Samples, Reduced]:
+    """y = 2 x / (x + 3), held by a network that also adds and takes away the same things."""
+    network = Network(1, (("div", "square"),), bias=True)
+    x = np.linspace(-2, 2, 60)[:, None]
+    # numerator: x, 1 | denominator: x, 1 | square: x, 1 | readout: x, 1, div, square
+    params = np.array([2.0, 0.0, 1.0, 3.0, 1.0, 0.5, 0.3, -0.2, 1.0, 0.1, 0.0, 0.0])
+    samples = fit.Samples.of(x, 2 * x[:, 0] / (x[:, 0] + 3))
+    edges = np.ones(network.n_edges, bool)
+    return network, samples, Reduced(edges, params, 1.0)
+
+
+def test_elimination_finds_the_exact_smaller_network():
+    network, samples, start = redundant_quotient()
+    path = eliminate(network, samples, start, tolerance=1e-20)
+    assert path[0] is start
+    exact = [step for step in path if step.misfit < 1e-20]
+    assert exact
+    # numerator, denominator (twice) and readout are what the formula has; one of them sets the scale
+    assert exact[-1].edges.sum() == 4
+    values = fit.values(
+        network_tape(network), samples, exact[-1].params, network.parameter_mask(exact[-1].edges, imaginary=False)
+    )
+    assert np.allclose(values[0], samples.y, atol=1e-9)
+
+
+def test_an_elimination_path_gets_smaller_step_by_step():
+    network, samples, start = redundant_quotient()
+    path = eliminate(network, samples, start, tolerance=1e-20)
+    sizes = [int(step.edges.sum()) for step in path]
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert len(removals(network, path[-1].edges)) == 0  # whatever goes now takes everything with it
+    for step in path[1:]:
+        assert np.array_equal(clean_up(network, step.edges), step.edges)
+        assert np.all(step.params[network.is_imaginary] == 0)
+        assert np.all(step.params[: network.n_edges][~step.edges] == 0)
+
+
+def test_elimination_does_not_depend_on_threads():
+    network, samples, start = redundant_quotient()
+    one, two = (eliminate(network, samples, start, 1e-20, threads=threads) for threads in (1, 2))
+    assert [step.misfit for step in one] == [step.misfit for step in two]

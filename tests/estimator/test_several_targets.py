@@ -1,0 +1,228 @@
+"""Several targets: one formula each, as if each had been fitted alone, within one time limit."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import cross_val_score
+
+from ceql import CEQLRegressor, CeqlWarning, InputError, load
+from ceql.data import targets
+from ceql.data.targets import Targets, discover_each
+from ceql.discovery import Outcome, Progress, Settings
+from ceql.output.progress import describe
+
+OPTIONS = {"operators": ["mul", "div"], "time_limit": 20}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(1, 3, (50, 2)), columns=["a", "b"])
+    Y = pd.DataFrame({"force": X["a"] / X["b"], "work": 1.5 / (X["a"] + 0.5), "heat": 2.5 * X["a"] * X["b"] + 1})
+    return X, Y
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return CEQLRegressor(**OPTIONS).fit(*data)
+
+
+def test_everything_is_there_once_for_each_target(model, data):
+    X, Y = data
+    assert model.target_names_ == ["force", "work", "heat"]
+    assert model.predict(X).shape == (50, 3)
+    np.testing.assert_allclose(model.predict(X), Y, rtol=1e-9)
+    parts = (model.sympy(), model.latex(), model.equations_, model.constants_, model.poles_, model.discoveries_)
+    assert [len(part) for part in parts] == [3] * 6
+    assert model.score(X, Y) == pytest.approx(1.0)
+    assert len(model.sympy(form="readable")) == 3
+
+
+@pytest.mark.parametrize("name", ["force", "work", "heat"])
+def test_each_is_what_it_would_be_alone(model, data, name):
+    X, Y = data
+    alone = CEQLRegressor(**OPTIONS).fit(X, Y[name])
+    together = model.equations_[model.target_names_.index(name)]
+    pd.testing.assert_frame_equal(alone.equations_, together)
+    assert alone.target_names_ == [name]
+    assert alone.predict(X).shape == (50,)
+
+
+def test_one_column_is_one_target(data):
+    X, Y = data
+    for y in (Y[["force"]], Y[["force"]].to_numpy(), Y["force"], Y["force"].tolist()):
+        model = CEQLRegressor(**OPTIONS).fit(X, y)
+        assert model.predict(X).shape == (50,)
+        assert model.discovery_ is model.discoveries_[0]
+        assert model.target_names_ == (["force"] if hasattr(y, "loc") else ["y"])
+
+
+def test_arrays_and_lists_have_numbered_targets(data):
+    X, Y = data
+    for y in (Y.to_numpy(), Y.to_numpy().tolist()):
+        several = Targets.of(X, y)
+        assert several.names == ("y1", "y2", "y3")
+        assert np.array_equal(several.datasets[2].y, Y["heat"])
+        assert several.datasets[2].x is several.datasets[0].x  # in memory once
+
+
+def test_there_is_no_single_discovery(model):
+    with pytest.raises(AttributeError, match=r"3 targets \(force, work, heat\): see discoveries_"):
+        model.discovery_  # noqa: B018
+    assert not hasattr(model, "discovery_")
+
+
+def test_rows_for_each_target(model, data):
+    X, _ = data
+    first = model.predict(X, row=[0, None, None])
+    assert np.ptp(first[:, 0]) == 0
+    assert np.array_equal(first[:, 1:], model.predict(X)[:, 1:])
+    assert np.ptp(model.predict(X, row=0), axis=0).max() == 0
+    with pytest.raises(InputError, match=r"row has 2 entries, but there are 3 target"):
+        model.predict(X, row=[0, 1])
+    with pytest.raises(InputError, match="there is no row 99"):
+        model.predict(X, row=[0, 99, 0])
+
+
+def test_save_and_load(model, data, tmp_path):
+    model.save(tmp_path / "model.ceql")
+    copy = load(tmp_path / "model.ceql")
+    assert copy.target_names_ == model.target_names_
+    assert copy.sympy() == model.sympy()
+    assert np.array_equal(copy.predict(data[0]), model.predict(data[0]))
+    for ours, theirs in zip(copy.equations_, model.equations_, strict=True):
+        pd.testing.assert_frame_equal(ours, theirs)
+
+
+def test_a_file_of_an_older_ceql_has_one_target_without_a_name(data, tmp_path):
+    path = tmp_path / "model.ceql"
+    X, Y = data
+    CEQLRegressor(**OPTIONS).fit(X, Y["force"]).save(path)
+    content = json.loads(path.read_text())
+    assert content["version"] == 1
+    assert content.pop("target_names") == ["force"]
+    path.write_text(json.dumps(content))
+    assert load(path).target_names_ == ["y"]
+
+
+def test_warm_start_of_each(data):
+    X, Y = data
+    model = CEQLRegressor(**OPTIONS, warm_start=True).fit(X, Y).fit(X[:30], Y[:30])
+    np.testing.assert_allclose(model.predict(X), Y, rtol=1e-9)
+
+
+def test_cross_validation(data):
+    assert cross_val_score(CEQLRegressor(**OPTIONS), *data, cv=2) == pytest.approx([1.0, 1.0])
+
+
+BAD = {
+    "NaN": (lambda Y: Y.assign(work=np.nan), "target 'work' contains NaN"),
+    "text": (lambda Y: Y.assign(work="u"), "target 'work' is not numeric"),
+    "lengths": (lambda Y: Y[:3], "X has 50 rows but target 'force' has 3"),
+    "no column": (lambda Y: Y[[]], "y has no columns"),
+    "three dimensions": (
+        lambda Y: Y.to_numpy()[:, :, None],
+        r"y should be a 1d array, got .* \(50, 3, 1\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", BAD)
+def test_complaints_name_the_target(which, data):
+    change, words = BAD[which]
+    with pytest.raises(InputError, match=words):
+        CEQLRegressor(**OPTIONS).fit(data[0], change(data[1]))
+
+
+@pytest.mark.usefixtures("quick_search")
+def test_a_constant_target_is_named(data):
+    X, Y = data
+    with pytest.warns(CeqlWarning, match="target 'work' is constant"):
+        model = CEQLRegressor(**OPTIONS).fit(X, Y.assign(work=2.0))
+    assert model.sympy()[1] == 2
+
+
+def test_the_time_is_shared_and_what_is_left_goes_on(data, monkeypatch):
+    shares = []
+
+    def instant(data, settings, *_):
+        shares.append(settings.time_limit)
+        return replace(targets.not_searched(data), outcome=Outcome.SETTLED)
+
+    monkeypatch.setattr(targets, "discover", instant)
+    discover_each(Targets.of(*data), Settings(time_limit=30.0))
+    assert shares == pytest.approx([10, 15, 30], abs=1.0)
+
+
+def test_what_a_target_took_is_missing_to_the_others_also_in_an_earlier_run(data, monkeypatch):
+    shares = []
+
+    def found_earlier(data, settings, *_):
+        shares.append(settings.time_limit)
+        return replace(targets.not_searched(data), outcome=Outcome.SETTLED, seconds=12.0)
+
+    monkeypatch.setattr(targets, "discover", found_earlier)
+    discover_each(Targets.of(*data), Settings(time_limit=60.0))
+    assert shares == pytest.approx([20, 24, 36])
+
+
+def test_the_display_names_the_target(data, monkeypatch):
+    seen = []
+
+    def reporting(data, settings, progress, _):
+        progress(Progress(2.0, 10.0, 5, 0.5))
+        return replace(targets.not_searched(data), outcome=Outcome.EXACT)
+
+    monkeypatch.setattr(targets, "discover", reporting)
+    discover_each(Targets.of(*data), Settings(), progress=lambda report: seen.append(describe(report)))
+    assert [text.partition(",")[0] for text in seen] == ["force (1 of 3)", "work (2 of 3)", "heat (3 of 3)"]
+
+
+_INTERRUPTED = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import numpy as np
+import ceql.search.target_search
+from ceql import CEQLRegressor
+ceql.search.target_search._QUIET = ceql.search.target_search._QUIET_IN_DOUBT = 10**9
+rng = np.random.default_rng(0)
+x = rng.uniform(1, 2, (64, 2))
+y = np.column_stack([1 / x[:, 0], rng.normal(size=64), rng.normal(size=64)])
+from ceql import progress
+from contextlib import contextmanager
+@contextmanager
+def telling(verbose):
+    def tell(report):
+        if report.target.startswith("y2") and report.starts:
+            print("ready", flush=True)
+    yield tell
+import ceql.estimator
+ceql.estimator.live_display = telling
+model = CEQLRegressor(operators=["mul", "div"], time_limit=300).fit(x, y)
+print(*[found.outcome.name for found in model.discoveries_], model.score(x[:, :], y) > 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_keeps_the_earlier_target_and_the_best_so_far():
+    process = subprocess.Popen(
+        [sys.executable, "-c", _INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    killer = threading.Timer(100, process.kill)
+    killer.start()
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == "ready"
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate()
+    killer.cancel()
+    assert output.splitlines()[-1] == "EXACT INTERRUPTED INTERRUPTED True"
+    assert "interrupted before y3 had a turn: a constant stands in" in errors

@@ -1,0 +1,84 @@
+"""Simpler numbers: half exponents, one number for two that are equal, no factor that may be 1."""
+
+from __future__ import annotations
+
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ceql.expression import parametrise
+from ceql.expression.constants.simpler import MOST_NUMBERS, relatives, with_halves
+from ceql.formula import make_symbols
+
+X, Z = make_symbols(("x", "z"))
+
+
+def with_errors(expression, error):
+    """Its constants, each with this share of it as its error."""
+    return [(float(value), error * abs(float(value))) for value in parametrise(expression).values]
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(-8, 8).filter(bool), st.floats(-0.09, 0.09).filter(lambda shift: abs(shift) > 1e-3))
+def test_an_exponent_near_a_half_becomes_it(halves, shift):
+    exponent = sympy.Float(halves / 2 + shift)
+    assert with_halves(2.5 * X**exponent + Z) == 2.5 * X ** sympy.Rational(halves, 2) + Z
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(-8, 8), st.floats(0.11, 0.39))
+def test_an_exponent_between_halves_stays(halves, shift):
+    law = 2.5 * X ** sympy.Float(halves / 2 + shift)
+    assert with_halves(law) == law
+
+
+def test_an_exponent_near_zero_stays():
+    law = 2.5 * X ** sympy.Float(0.04)
+    assert with_halves(law) == law
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.floats(0.01, 100.0), st.floats(-0.01, 0.01), st.sampled_from([1, -1]))
+def test_two_numbers_within_their_errors_become_one(size, apart, sign):
+    law = X / (sympy.Float(size) * X**2 + sympy.Float(sign * size * (1 + apart)) * Z**2)
+    [tied] = relatives(law, with_errors(law, 0.01))
+    assert len(parametrise(tied).symbols) == 1
+    at = {X: 1.3, Z: 0.4}
+    assert abs(float(tied.subs(at)) / float(law.subs(at)) - 1) < 0.05
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.floats(0.01, 100.0), st.floats(0.05, 1.0), st.sampled_from([1, -1]))
+def test_numbers_that_are_further_apart_stay_two(size, apart, sign):
+    law = X / (sympy.Float(size) * X**2 + sympy.Float(sign * size * (1 + apart)) * Z**2)
+    assert relatives(law, with_errors(law, 0.01)) == []
+
+
+def test_numbers_of_which_little_is_known_stay_two():
+    """With errors of a third of them they agree by chance."""
+    law = X / (sympy.Float(2.0) * X**2 + sympy.Float(2.1) * Z**2)
+    assert relatives(law, with_errors(law, 0.33)) == []
+
+
+def test_equal_numbers_in_places_that_cannot_share_them_stay_two():
+    law = sympy.sin(sympy.Float(2.0) * X) + sympy.exp(sympy.Float(2.01) * Z)
+    assert relatives(law, with_errors(law, 0.01)) == []
+
+
+def test_a_factor_that_may_be_one_goes_only_where_there_are_too_many_numbers():
+    bare = sympy.log(sympy.Float(0.4) + sympy.Float(0.3) * sympy.exp(sympy.Float(0.7) * X))
+    for factor in (1.05, -1.05):
+        constants = with_errors(factor * bare, 0.04)
+        assert relatives(factor * bare, constants, has_too_many=True) == [bare if factor > 0 else -bare]
+        assert relatives(factor * bare, constants) == []
+    assert relatives(1.2 * bare, with_errors(1.2 * bare, 0.04), has_too_many=True) == []
+
+
+def test_a_term_that_may_be_one_stays():
+    law = sympy.exp(X) + sympy.Float(1.02)
+    assert relatives(law, with_errors(law, 0.04), has_too_many=True) == []
+
+
+def test_a_long_formula_is_not_looked_at():
+    law = sum(sympy.Float(1 + k / 1000) * X**k for k in range(MOST_NUMBERS + 1))
+    assert relatives(law, with_errors(law, 0.01), has_too_many=True) == []

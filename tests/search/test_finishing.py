@@ -1,0 +1,57 @@
+"""What is done to finish a search is planned in counts, and the plan keeps to the time there is."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ceql.engine.deadline import NEVER, Deadline, Stopwatch
+from ceql.search.finishing import EVERYTHING, LEAST, finishing, planned, reserve, sketches_within
+
+laws = settings(derandomize=True, deadline=None, max_examples=100)
+
+
+@laws
+@given(st.integers(0, 400), st.integers(0, 400))
+def test_more_time_never_means_less_attention(one, other):
+    fewer, more = (astuple(planned(sketches)) for sketches in sorted((one, other)))
+    assert all(a <= b for a, b in zip(fewer, more, strict=True))
+    assert all(a <= b <= c for a, b, c in zip(astuple(LEAST), fewer, astuple(EVERYTHING), strict=True))
+
+
+@laws
+@given(st.floats(0.1, 1e5), st.integers(2, 10**7))
+def test_a_long_table_gets_more_time_and_fewer_formulas(time_limit, rows):
+    assert reserve(time_limit, 2) <= reserve(time_limit, rows) <= 0.5 * time_limit
+    assert sketches_within(1.0, rows) <= sketches_within(1.0, 2)
+
+
+def test_a_time_limit_that_is_far_away_plays_no_part():
+    assert finishing(3600.0, Deadline.after(3000.0), 1000) == finishing(60.0, NEVER, 1000) == EVERYTHING
+
+
+@pytest.mark.parametrize("time_limit", [0.1, 1.0, 10.0, 60.0, 3600.0])
+def test_when_the_time_is_up_the_plan_is_that_of_the_reserve(time_limit):
+    plan = finishing(time_limit, Deadline.after(-5.0), 200)
+    assert plan == finishing(time_limit, Deadline.after(reserve(time_limit, 200) - 1e-3), 200)
+    assert plan == planned(sketches_within(reserve(time_limit, 200), 200))
+
+
+def test_a_deadline_is_over_once():
+    assert NEVER.left == float("inf")
+    assert not NEVER.over
+    assert Deadline.after(-1.0).over
+    assert not Deadline.after(3600.0).over
+    assert Deadline.after(3600.0).earlier(7200.0).over
+    assert (NEVER.of_a_fit, Deadline.after(float("inf")).of_a_fit) == (0.0, 0.0)  # none
+    assert Deadline.after(-5.0).of_a_fit > 0.0
+
+
+def test_a_stopwatch_with_a_head_start():
+    watch = Stopwatch().ahead(100.0)
+    assert watch.seconds >= 100.0
+    assert watch.until(50.0).over
+    assert not watch.until(3600.0).over

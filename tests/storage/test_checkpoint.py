@@ -1,0 +1,581 @@
+"""A search that was stopped and goes on is the search that never stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ceql.formula
+from ceql.constraints import Constraints
+from ceql.data.dataset import Dataset
+from ceql.discovery import Discovery, Outcome, Progress, Settings
+from ceql.engine.dispatch import Workers
+from ceql.engine.pruning import Reduced
+from ceql.engine.stages import Chunk
+from ceql.errors import CeqlError, InputError
+from ceql.formula import Formula, make_symbols
+from ceql.pipeline import discover
+from ceql.search.contenders import ContendersState
+from ceql.search.proposals import Archive, SearchSettings
+from ceql.search.scheduler import Turns, TurnsState
+from ceql.search.target_search import HuntState
+from ceql.storage import keeper
+from ceql.storage.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, read_checkpoint, to_bytes
+from ceql.storage.files import write_atomically
+from ceql.storage.keeper import Keeper
+from ceql.templates import Parameter, Template, Unknown
+
+SMALL_ROUNDS = SearchSettings(round_size=48, chunk_size=24)
+SEARCHED = ("square", "div")  # without products nothing is proposed
+ALWAYS = 1e-9  # seconds between two checkpoints: every round gets one
+ROUNDS = {
+    "template": 6,
+    "with a spare": 10,
+    "many aims": 4,
+    "wide": 3,
+}  # after which these are stopped; the others end by themselves
+
+
+def _exact() -> tuple[Dataset, Settings]:
+    x = np.random.default_rng(0).uniform(0.5, 3, (50, 2))
+    y = x[:, 0] * np.sqrt(x[:, 1] + 0.3) + 0.5 * x[:, 1]
+    return Dataset.of(x, y), Settings(operators=("mul", "sqrt"), search=SMALL_ROUNDS)
+
+
+def _noisy() -> tuple[Dataset, Settings]:
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-2, 2, (60, 1))
+    y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_normal(60)
+    return Dataset.of(x, y), Settings(operators=SEARCHED, search=SMALL_ROUNDS)
+
+
+def _explained() -> tuple[Dataset, Settings]:
+    """A formula that needs no search leaves only noise."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-2, 2, (120, 1))
+    y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_normal(120)
+    return Dataset.of(x, y), Settings(operators=("mul", "div"), search=SMALL_ROUNDS)
+
+
+def _template() -> tuple[Dataset, Settings]:
+    x = np.random.default_rng(2).uniform(1, 3, (60, 2))
+    y = 2.5 * np.exp(-1.5 / x[:, 0]) * (0.4 + x[:, 1] ** 2) / np.sqrt(x[:, 1] + 0.7)
+    template = Template("exp(-E/x1) * f", parameters={"E": Parameter(low=0)}, functions={"f": Unknown(["x2"])})
+    return Dataset.of(x, y), Settings(template=template, search=SMALL_ROUNDS)
+
+
+def _many_columns() -> tuple[Dataset, Settings]:
+    x = np.random.default_rng(3).uniform(0.5, 2, (50, 10))
+    return Dataset.of(x, np.sqrt(x[:, 3] * x[:, 7] + 0.4) * x[:, 3]), Settings(
+        operators=("mul", "sqrt"), search=SMALL_ROUNDS
+    )
+
+
+def _within_a_limit() -> tuple[Dataset, Settings]:
+    x = np.random.default_rng(4).uniform(0.5, 3, (40, 1))
+    y = 1.5 * np.sqrt(x[:, 0] + 0.2)
+    return Dataset.of(x, y), Settings(operators=("square", "sqrt"), max_complexity=5, search=SMALL_ROUNDS)
+
+
+def _with_a_spare() -> tuple[Dataset, Settings]:
+    """Several poles: their fraction is known at once, and rounds go into a shorter way to say it."""
+    x = np.random.default_rng(5).uniform(-2, 2, (120, 2))
+    y = 1 / (x[:, 0] - 2.5) + 2 / (x[:, 1] + 3.1) + 1 / (x[:, 0] + x[:, 1] - 5.3) + x[:, 0] / (x[:, 1] - 2.7)
+    return Dataset.of(x, y), Settings(operators=("mul", "div"), search=SMALL_ROUNDS)
+
+
+def _long() -> tuple[Dataset, Settings]:
+    """Begins on a few rows, sees noise, and begins anew on all of them."""
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-2, 2, (450, 1))
+    y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_normal(450)
+    return Dataset.of(x, y), Settings(operators=SEARCHED, search=SMALL_ROUNDS)
+
+
+def _guessed() -> tuple[Dataset, Settings]:
+    rng = np.random.default_rng(7)
+    x = rng.uniform(0.5, 3, (60, 2))
+    y = x[:, 0] * np.sqrt(x[:, 1] + 0.3) + 0.02 * rng.standard_normal(60)
+    constraints = Constraints(costs={"sqrt": 3}, forbidden_nesting={"sqrt": ("sqrt",)})
+    return Dataset.of(x, y), Settings(
+        operators=("mul", "sqrt"), guesses=("a*x1*x2",), constraints=constraints, search=SMALL_ROUNDS
+    )
+
+
+def _many_aims() -> tuple[Dataset, Settings]:
+    """More aims than are looked at for a closed form after one round."""
+    x = np.random.default_rng(8).uniform(0.5, 3, (40, 1))
+    y = np.exp(np.sin(3.7 * x[:, 0])) + 0.3 * x[:, 0] ** 3
+    return Dataset.of(x, y), Settings(operators=("mul", "sqrt", "exp", "log", "sin"), search=SMALL_ROUNDS)
+
+
+def _wide() -> tuple[Dataset, Settings]:
+    """The search looks at some of the columns; several poles leave a spare formula, in all of the columns' names."""
+    x = np.random.default_rng(9).uniform(-2, 2, (120, 70))
+    a, b = x[:, 60], x[:, 3]
+    y = 1 / (a - 2.5) + 2 / (b + 3.1) + 1 / (a + b - 5.3) + a / (b - 2.7)
+    return Dataset.of(x, y), Settings(operators=("mul", "div"), search=SMALL_ROUNDS)
+
+
+PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
+    "exact": _exact,
+    "noisy": _noisy,
+    "explained": _explained,
+    "template": _template,
+    "many columns": _many_columns,
+    "within a limit": _within_a_limit,
+    "with a spare": _with_a_spare,
+    "long": _long,
+    "guessed": _guessed,
+    "many aims": _many_aims,
+    "wide": _wide,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unhurried():
+    """Formulas are not shortened: that ends by the clock, and what is compared here must not depend on it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ceql.formula, "smallest_holding", lambda expression, *_, **__: expression)
+        patch.setattr(ceql.formula, "forms", lambda *_: [])
+        patch.setattr(keeper, "_SHARE", np.inf)
+        yield
+
+
+class Run(NamedTuple):
+    data: Dataset
+    settings: Settings
+    found: Discovery
+    versions: list[bytes]  # of the checkpoint, one after each round
+
+
+def stop_after(rounds: float) -> Callable[[Progress], None]:
+    """Presses Ctrl-C in that round."""
+    seen = []
+
+    def report(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) >= rounds:
+            raise KeyboardInterrupt
+
+    return report
+
+
+def summary(found: Discovery) -> tuple:
+    return [(str(f), f.loss, f.constants, f.complexity) for f in found.front], found.chosen, found.outcome, found.starts
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> Callable[[str], Run]:
+    """Each problem searched to its end, with every version of its checkpoint."""
+    known: dict[str, Run] = {}
+
+    def search(name: str) -> Run:
+        if name not in known:
+            data, chosen = PROBLEMS[name]()
+            chosen = replace(chosen, time_limit=600.0)
+            path = tmp_path_factory.mktemp("undisturbed") / "run.ckpt"
+            versions: list[bytes] = []
+
+            def write(path: Path, content: bytes, error: type[CeqlError]) -> None:
+                versions.append(content)
+                write_atomically(path, content, error)
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(keeper, "write_atomically", write)
+                found = discover(data, chosen, stop_after(ROUNDS.get(name, np.inf)), Checkpoint(path, ALWAYS))
+            known[name] = Run(data, chosen, found, [content for content in versions if content])
+        return known[name]
+
+    return search
+
+
+def rounds_in(content: bytes) -> int:
+    return header_of(content)["turns"]["rounds"]
+
+
+def arrays_of(content: bytes) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(content)) as file:
+        return dict(file)
+
+
+def header_of(content: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(content)) as file:
+        return json.loads(file["header"].tobytes())
+
+
+def with_header(content: bytes, **changes: Any) -> bytes:
+    arrays = arrays_of(content)
+    arrays["header"] = np.frombuffer(json.dumps(header_of(content) | changes).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal to the last bit, all the way down."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, Formula):
+        return sympy.srepr(a.expression) == sympy.srepr(b.expression) and all(
+            getattr(a, field.name) == getattr(b, field.name) for field in dataclasses.fields(a)
+        )
+    if dataclasses.is_dataclass(a):
+        return all(same(getattr(a, field.name), getattr(b, field.name)) for field in dataclasses.fields(a))
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+# ---- the law ------------------------------------------------------------------------------------------------------
+
+
+def version(run: Run, which: str) -> bytes:
+    """One of the checkpoints of a search that goes on: any, first, last, or when it began anew on all rows."""
+    unfinished = [content for content in run.versions if header_of(content)["ending"] is None]
+    if which == "anew":
+        return next(content for content in unfinished if header_of(content)["started_before"])
+    drawn = np.random.default_rng(len(unfinished)).integers(len(unfinished))
+    return unfinished[{"first": 0, "last": -1, "any": drawn}[which]]
+
+
+@pytest.mark.parametrize(
+    ("name", "which"),
+    [
+        ("long", "anew"),
+        ("noisy", "last"),
+        ("exact", "last"),
+        ("many aims", "first"),
+        *((name, "any") for name in PROBLEMS if name != "many aims"),
+    ],
+)
+def test_stopped_after_any_round_it_goes_on_as_if_nothing_had_happened(undisturbed, tmp_path, monkeypatch, name, which):
+    run = undisturbed(name)
+    kept = version(run, which)
+    path = tmp_path / "run.ckpt"
+    path.write_bytes(kept)
+    left = ROUNDS.get(name, np.inf) - rounds_in(kept)
+    assert left > 0
+    restore, restored = Keeper.restore, []
+
+    def look(self: Keeper, turns: Turns) -> SearchState:
+        state = restore(self, turns)
+        restored.append((turns.state, state.turns))
+        return state
+
+    monkeypatch.setattr(Keeper, "restore", look)
+    resumed = discover(run.data, run.settings, stop_after(left), Checkpoint(path, 60.0))
+    assert same(*restored[0])
+    assert summary(resumed) == summary(run.found)
+
+
+def test_the_problems_are_of_all_kinds(undisturbed):
+    outcomes = {name: undisturbed(name).found.outcome for name in PROBLEMS}
+    assert outcomes["exact"] is outcomes["many columns"] is Outcome.EXACT
+    assert outcomes["noisy"] is outcomes["explained"] is Outcome.SETTLED
+    explained = [header_of(content)["rounds_explained"] for content in undisturbed("explained").versions]
+    assert max(explained) > 0
+    assert outcomes["within a limit"] is Outcome.TOO_COMPLEX
+    assert header_of(undisturbed("with a spare").versions[-1])["hunts"][0]["spare"] is not None
+    assert len(header_of(undisturbed("exact").versions[-1])["hunts"]) > 1
+    stages = {bool(header_of(content)["started_before"]) for content in undisturbed("long").versions}
+    assert stages == {False, True}
+    first = header_of(undisturbed("many aims").versions[0])["hunts"]
+    assert {hunt["tried_closed_form"] for hunt in first} == {False, True}
+    assert len(arrays_of(undisturbed("guessed").versions[-1])["0.founder_edges"])
+    assert all(len(undisturbed(name).versions) > 2 for name in PROBLEMS)
+
+
+def test_a_checkpoint_changes_nothing(undisturbed):
+    run = undisturbed("noisy")
+    assert summary(discover(run.data, run.settings)) == summary(run.found)
+
+
+def test_out_of_time_and_interrupted_searches_go_on_with_more_time(undisturbed, tmp_path):
+    """The round that the clock cut short does not count, nor the one in which Ctrl-C came."""
+    run, kept_in = undisturbed("exact"), Checkpoint(tmp_path / "run.ckpt", 60.0)
+    first = discover(run.data, replace(run.settings, time_limit=0.05), None, kept_in)
+    assert first.outcome is Outcome.OUT_OF_TIME
+    second = discover(run.data, run.settings, stop_after(3), kept_in)
+    assert second.outcome is Outcome.INTERRUPTED
+    last = discover(run.data, run.settings, None, kept_in)
+    assert summary(last) == summary(run.found)
+
+
+@pytest.mark.parametrize("name", ["exact", "noisy", "within a limit"])
+def test_what_has_ended_comes_back_at_once(undisturbed, tmp_path, monkeypatch, name):
+    run, path = undisturbed(name), tmp_path / "run.ckpt"
+    path.write_bytes(run.versions[-1])
+    monkeypatch.setattr(Workers, "fit", lambda *_: pytest.fail("there is nothing to search"))
+    again = discover(run.data, replace(run.settings, time_limit=6000.0), None, Checkpoint(path))
+    assert summary(again) == summary(run.found)
+    assert again.seconds >= header_of(run.versions[-1])["ending"]["seconds"]
+    assert path.read_bytes() == run.versions[-1]
+
+
+def test_out_of_time_stands_for_the_same_time(undisturbed, tmp_path, monkeypatch):
+    run, kept_in = undisturbed("exact"), Checkpoint(tmp_path / "run.ckpt", 60.0)
+    short = replace(run.settings, time_limit=0.05)
+    first = discover(run.data, short, None, kept_in)
+    monkeypatch.setattr(Workers, "fit", lambda *_: pytest.fail("there is nothing to search"))
+    assert summary(discover(run.data, short, None, kept_in)) == summary(first)
+
+
+def test_no_round_begins_after_the_time(undisturbed, tmp_path, monkeypatch):
+    """Killed just before the end, with nothing left to do but to draw the front."""
+    run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
+    path.write_bytes(with_header(run.versions[3], seconds=1000.0))
+    monkeypatch.setattr(Workers, "fit", lambda *_: pytest.fail("there is no time left"))
+    found = discover(run.data, run.settings, None, Checkpoint(path))
+    assert found.outcome is Outcome.OUT_OF_TIME
+    assert found.seconds > 1000.0  # the earlier ones count
+
+
+def test_how_it_is_computed_and_shown_may_change(undisturbed, tmp_path):
+    run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
+    path.write_bytes(run.versions[-2])
+    other = replace(run.settings, time_limit=500.0, threads=1, n_jobs=1, model_selection="accuracy")
+    assert discover(run.data, other, None, Checkpoint(path)).outcome is run.found.outcome
+
+
+# ---- save and load ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_load_after_save_is_the_identity(undisturbed, tmp_path, name):
+    for content in undisturbed(name).versions[-2:]:
+        path = tmp_path / "run.ckpt"
+        path.write_bytes(content)
+        state, fingerprint = read_checkpoint(path)
+        path.write_bytes(to_bytes(state, fingerprint))
+        again, fingerprint_again = read_checkpoint(path)
+        assert same(again, state)
+        assert fingerprint_again == fingerprint
+
+
+def test_formulas_come_back_in_the_form_they_had(undisturbed, tmp_path):
+    """Node by node, as they were in memory, and not multiplied out."""
+    x, y = make_symbols(("x1", "x2"))
+    inside = Formula(sympy.Mul(sympy.Float(-0.3), x + 2 * y, evaluate=False), (x, y), 0.1, ((-0.3, 0.1),), {"sin": 2})
+    found = [formula for name in ("exact", "with a spare", "guessed") for formula in undisturbed(name).found.front]
+    ending = Ending("SETTLED", (inside, *found), 5, 5, 1.0, np.inf)
+    path = tmp_path / "run.ckpt"
+    path.write_bytes(to_bytes(SearchState(TurnsState(0, 0, 0, ()), ending=ending), {"columns": ["x1", "x2"]}))
+    assert same(read_checkpoint(path)[0].ending, ending)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 5), known=st.integers(0, 3), n_edges=st.integers(1, 20))
+def test_every_bit_of_a_hunt_survives(tmp_path_factory, seed, rows, known, n_edges):
+    rng = np.random.default_rng(seed)
+    n_params = n_edges + int(rng.integers(0, 9))
+
+    def params(n: int) -> np.ndarray:
+        return rng.choice([0.0, -0.0, 5e-324, -1.7e308, np.inf, np.pi], (n, n_params))
+
+    def masks(n: int) -> np.ndarray:
+        return rng.random((n, n_edges)) < 0.5
+
+    chunk = Chunk(masks(rows), params(rows), rng.choice([np.inf, 0.0, 1e-30], rows), rng.random(rows) < 0.5)
+    reduced = (Reduced(e, p, float(m)) for e, p, m in zip(masks(known), params(known), rng.random(known), strict=True))
+    keys = [frozenset(row.tobytes() for row in masks(int(n))) for n in rng.integers(0, 6, 2)]
+    founders = tuple(zip(masks(known), params(known), strict=True))
+    archive, tried_closed_form = Archive(chunk, 5, 3, founders), bool(rng.random() < 0.5)
+    hunt = HuntState(archive, keys[0], tried_closed_form, ContendersState(tuple(reduced), keys[1], 7), None, np.inf)
+    state = SearchState(TurnsState(3, 2, 1, (hunt, hunt)), 2048, 4, 5, 6, 0.1)
+    path = tmp_path_factory.mktemp("hunt") / "run.ckpt"
+    path.write_bytes(to_bytes(state, {"columns": ["x1"]}))
+    assert same(read_checkpoint(path)[0], state)
+
+
+# ---- files that are something else --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda content: content[: len(content) // 2], "only part of one"),
+        (lambda content: b"", "only part of one"),
+        (lambda content: b"t,y\n1,2\n", "no checkpoint of ceql"),
+        (lambda content: with_header(content, format="ceql-model"), "no checkpoint of ceql"),
+        (lambda content: with_header(content, version=99), "version 99 of the format.* use the ceql that wrote it"),
+        (lambda content: with_header(content, ceql="9.9"), "written by ceql 9.9 .* go on with the same version"),
+        (lambda content: with_header(content, hunts=[]), "damaged"),
+        (lambda content: with_header(content, seconds="long"), "damaged"),
+        (lambda content: with_header(content, turns={"rounds": 10**12, "direct": 1, "aside": 1}), "damaged.*rounds"),
+        (lambda content: with_header(content, turns={"rounds": 5, "direct": 99, "aside": -1}), "damaged"),
+    ],
+)
+def test_a_wrong_file_is_named(undisturbed, tmp_path, spoil, words):
+    run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
+    path.write_bytes(spoil(run.versions[4]))
+    with pytest.raises(CheckpointError, match=f"(?s)run.ckpt.*{words}.*(Delete it|name another)"):
+        discover(run.data, run.settings, None, Checkpoint(path))
+
+
+def with_arrays(content: bytes, **changes: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **(arrays_of(content) | changes))
+    return buffer.getvalue()
+
+
+def changed(name: str, value: Any) -> Callable[[bytes], bytes]:
+    """The checkpoint with another first number in one of its arrays."""
+
+    def change(content: bytes) -> bytes:
+        array = arrays_of(content)[name].copy()
+        array[0] = value
+        return with_arrays(content, **{name: array})
+
+    return change
+
+
+def in_first_hunt(**changes: Any) -> Callable[[bytes], bytes]:
+    def change(content: bytes) -> bytes:
+        first, *others = header_of(content)["hunts"]
+        return with_header(content, hunts=[first | changes, *others])
+
+    return change
+
+
+def packed(content: bytes) -> bytes:
+    """As small as zeros can be made, and without a header of ours."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **(arrays_of(content) | {"0.params.values": np.zeros(2**24)}))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (changed("0.misfit", -1.0), "'0.misfit' must hold .* numbers of at least 0"),
+        (changed("0.misfit", np.nan), "'0.misfit' must hold .* numbers of at least 0"),
+        (changed("0.known_misfit", -1.0), "'0.known_misfit' must hold .* numbers of at least 0"),
+        (changed("0.params.places", -1), "'0.params' has values outside"),
+        (changed("0.params.places", 10**12), "'0.params' has values outside"),
+        (lambda content: with_arrays(content, **{"0.misfit": np.ones(3)}), "'0.misfit' must hold"),
+        (lambda content: with_arrays(content, **{"0.edges": np.ones((4, 2))}), "'0.edges' is of another kind"),
+        (in_first_hunt(edges=10**9), "'0.edges' has not 1000000000 edges"),
+        (in_first_hunt(params=10**9), "'params' is 1000000000 beside"),
+        (in_first_hunt(quiet=-1), "'quiet' is -1"),
+        (in_first_hunt(edges_too_many=float("nan")), "'edges_too_many' is nan"),
+        (lambda content: with_header(content, seconds=-5.0), "'seconds' is -5.0"),
+        (lambda content: with_header(content, seconds=float("nan")), "'seconds' is nan"),
+        (lambda content: with_header(content, rounds_explained=1.5), "'rounds_explained' is 1.5"),
+        (packed, "no checkpoint of ceql, or only part of one"),
+    ],
+)
+def test_what_a_file_claims_is_checked(undisturbed, tmp_path, spoil, words):
+    run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
+    path.write_bytes(spoil(run.versions[-1]))
+    with pytest.raises(CheckpointError, match=f"run.ckpt .*{words}"):
+        discover(run.data, run.settings, None, Checkpoint(path))
+
+
+def test_a_packed_file_is_not_unpacked(undisturbed, tmp_path):
+    path = tmp_path / "run.ckpt"
+    path.write_bytes(packed(undisturbed("noisy").versions[4]))
+    tracemalloc.start()
+    try:
+        with pytest.raises(CheckpointError):
+            read_checkpoint(path)
+        assert tracemalloc.get_traced_memory()[1] < 16e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_array_is_as_long_as_it_says(undisturbed, tmp_path):
+    """The header of an array may claim a size that its bytes do not have."""
+    path = tmp_path / "run.ckpt"
+    content = undisturbed("noisy").versions[4]
+    rows = len(arrays_of(content)["0.misfit"])
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            part = old.read(name)
+            longer = part.replace(f"({rows},)".encode(), f"({rows + 1},)".encode())
+            new.writestr(name, longer if name == "0.misfit.npy" else part)
+    with pytest.raises(CheckpointError, match=r"the array '0.misfit' is not of the size that it says"):
+        read_checkpoint(path)
+
+
+def test_a_loss_in_an_ending_is_held_against_the_data(undisturbed, tmp_path):
+    run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
+    ending = header_of(run.versions[-1])["ending"]
+    ending["formulas"][0]["loss"] = 0.0
+    path.write_bytes(with_header(run.versions[-1], ending=ending))
+    with pytest.raises(CheckpointError, match=r"run.ckpt is damaged \('loss' in row 0 of the front is 0, but"):
+        discover(run.data, run.settings, None, Checkpoint(path))
+
+
+def test_an_ending_that_does_not_exist(undisturbed, tmp_path):
+    run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
+    ending = header_of(run.versions[-1])["ending"]
+    path.write_bytes(with_header(run.versions[-1], ending=ending | {"outcome": "GREAT"}))
+    with pytest.raises(CheckpointError, match=r"ends with 'GREAT'.*delete it"):
+        discover(run.data, run.settings, None, Checkpoint(path))
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(data=st.data())
+def test_mutated_files_give_a_state_or_our_error(undisturbed, tmp_path_factory, data):
+    content = bytearray(undisturbed("noisy").versions[1])
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content) - 1)) :]
+    path = tmp_path_factory.mktemp("mutated") / "run.ckpt"
+    path.write_bytes(bytes(content))
+    with suppress(CheckpointError):
+        read_checkpoint(path)
+
+
+# ---- other searches -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d, s: (replace(d, y=d.y + 1.0), s), "the values of y are others"),
+        (lambda d, s: (replace(d, x=d.x * 2.0), s), "the values of X are others"),
+        (lambda d, s: (replace(d, weight=d.weight[::-1] * 1.5), s), "the weights of the samples are others"),
+        (lambda d, s: (replace(d, names=("t",)), s), "columns is t here and x1 there"),
+        (lambda d, s: (Dataset.of(d.x[1:], d.y[1:]), s), "rows is 59 here and 60 there. Give"),
+        (lambda d, s: (d, replace(s, seed=7)), "seed is 7 here and 0 there"),
+        (lambda d, s: (d, replace(s, operators=("mul",))), "operators is mul here and square, div there"),
+        (lambda d, s: (d, replace(s, max_complexity=9, seed=7)), "max_complexity is 9 .*; seed is 7"),
+        (lambda d, s: (d, replace(s, search=SearchSettings())), "search differs"),
+        (lambda d, s: (d, replace(s, guesses=("1/x1",))), "guesses is 1/x1 here and  there"),
+        (lambda d, s: (d, replace(s, constraints=Constraints(costs={"div": 2}))), "constraints differs"),
+        (lambda d, s: (d, replace(s, recipe="real")), "recipe is real here and search there"),
+        (lambda d, s: (d, replace(s, template=Template("p*x1", {"p": Parameter()}))), "template differs"),
+    ],
+)
+def test_another_search_is_refused_and_what_differs_is_named(undisturbed, tmp_path, change, words):
+    run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
+    path.write_bytes(run.versions[2])
+    data, chosen = change(run.data, run.settings)
+    with pytest.raises(CheckpointError, match=f"run.ckpt belongs to another search: .*{words}.*name another file"):
+        discover(data, chosen, None, Checkpoint(path))
+    assert path.read_bytes() == run.versions[2]
+
+
+def test_what_keeps_no_state_is_refused(tmp_path):
+    data, chosen = _noisy()
+    with pytest.raises(InputError, match=r"A checkpoint needs loss='squared', not 'huber': .* Leave out one"):
+        discover(data, replace(chosen, loss="huber"), None, Checkpoint(tmp_path / "run.ckpt"))
