@@ -22,7 +22,7 @@ from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.gpu_stages import fit_chunks, fit_group, starts_in_flight
 from ceql.engine.stages import Chunk, Schedule, fit_chunk
 from ceql.errors import CeqlError, InputError, WorkersLostError
-from ceql.network import Searchable
+from ceql.network import Structure
 
 _ATTEMPTS = 4  # a round is sent so many times before its workers count as lost
 _GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
@@ -32,7 +32,7 @@ _GRACE = 120.0  # seconds after the time limit until a silent worker counts as l
 class Work:
     """A chunk of starts and all that is needed to fit it, anywhere."""
 
-    network: Searchable
+    network: Structure
     samples: fit.Samples
     schedule: Schedule
     edges: np.ndarray

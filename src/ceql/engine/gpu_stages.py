@@ -13,7 +13,6 @@ import numpy as np
 from ceql.engine import fit, gpu
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.stages import Chunk, finished, survivors
-from ceql.network.recording import network_tape
 
 if TYPE_CHECKING:
     from ceql.engine.dispatch import Work
@@ -47,7 +46,7 @@ def fit_chunks(chunks: Sequence[Work], deadline: Deadline = NEVER) -> list[Chunk
 
     masks = network.smoothing_mask(edges) if schedule.complex_weights else network.parameter_mask(edges, False)
     params = np.concatenate([chunk.params for chunk in chunks])
-    batch = gpu.Batch(network_tape(network), samples, params, masks)
+    batch = gpu.Batch(network.tape(), samples, params, masks)
     penalties = fit.Penalties(ridge=schedule.adam_imaginary * on_imaginary, aux=schedule.adam_argument)
     adam = gpu.Stage(fit.Adam(schedule.adam_steps, schedule.adam_rate), penalties)
     fits = run(batch, adam, least_squares(schedule.first_look, schedule.imaginary[0]))

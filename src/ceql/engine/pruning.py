@@ -8,19 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ceql.engine import fit
-from ceql.network import Network, Searchable, clean_up
-from ceql.network.nesting import permitted
-from ceql.network.recording import network_tape
+from ceql.network import Structure
 
 
-def drop_small(network: Searchable, edges: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
+def drop_small(network: Structure, edges: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
     """Removes edges whose complex weight is smaller than `threshold`, unless nothing would be left."""
-    kept = clean_up(network, edges & (np.abs(weights) >= threshold))
+    kept = network.cleaned(edges & (np.abs(weights) >= threshold))
     return kept if kept.any() else edges
 
 
 def drop_least_important(
-    network: Searchable,
+    network: Structure,
     edges: np.ndarray,
     loss_without: Callable[[np.ndarray], np.ndarray],
     fraction: float,
@@ -46,24 +44,22 @@ def drop_least_important(
 Needed = Sequence[Sequence[int]]  # groups of inputs, of each of which one must stay in use
 
 
-def removals(network: Searchable, edges: np.ndarray, needed: Needed = ()) -> np.ndarray:
+def removals(network: Structure, edges: np.ndarray, needed: Needed = ()) -> np.ndarray:
     """Every mask that one removal and its clean-up lead to, (candidates, n_edges); equal ones are given once."""
     return removals_of_each(network, [edges], needed)[0]
 
 
-def removals_of_each(network: Searchable, masks: Sequence[np.ndarray], needed: Needed = ()) -> list[np.ndarray]:
+def removals_of_each(network: Structure, masks: Sequence[np.ndarray], needed: Needed = ()) -> list[np.ndarray]:
     """The removals of several masks; one clean-up of all of them costs hardly more than that of one."""
     counts = [int(edges.sum()) for edges in masks]
     candidates = np.repeat(np.array(masks), counts, axis=0)
     candidates[np.arange(sum(counts)), np.concatenate([np.flatnonzero(edges) for edges in masks])] = False
-    parts = np.split(clean_up(network, candidates), np.cumsum(counts)[:-1])
+    parts = np.split(network.cleaned(candidates), np.cumsum(counts)[:-1])
     return [_keeping(network, _distinct(part), needed) for part in parts]
 
 
-def _keeping(network: Searchable, masks: np.ndarray, needed: Needed) -> np.ndarray:
-    if not needed or not isinstance(network, Network):
-        return masks
-    return masks[permitted(network, masks, needed=needed)]
+def _keeping(network: Structure, masks: np.ndarray, needed: Needed) -> np.ndarray:
+    return masks[network.permitted(masks, needed)] if needed else masks
 
 
 def _distinct(masks: np.ndarray) -> np.ndarray:
@@ -81,7 +77,7 @@ class Reduced:
 
 
 def eliminate(
-    network: Searchable,
+    network: Structure,
     samples: fit.Samples,
     start: Reduced,
     tolerance: float,
@@ -96,7 +92,7 @@ def eliminate(
     is that: what is exact must stay so.
     """
     exact = tolerance if exact is None else exact
-    tape = network_tape(network)
+    tape = network.tape()
     path = [start]
     while path[-1].edges.sum() > 1:
         now = path[-1]

@@ -8,8 +8,7 @@ import numpy as np
 
 from ceql.engine import fit
 from ceql.engine.deadline import NEVER, Deadline
-from ceql.network import Searchable
-from ceql.network.recording import network_tape
+from ceql.network import Structure
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def edge_price(n_samples: int) -> float:
 
 
 def fit_chunk(
-    network: Searchable,
+    network: Structure,
     samples: fit.Samples,
     edges: np.ndarray,
     params: np.ndarray,
@@ -66,7 +65,7 @@ def fit_chunk(
 
     After the `deadline` the fits still running are given up.
     """
-    tape = network_tape(network)
+    tape = network.tape()
 
     def run() -> dict:
         return {"threads": threads, "time_limit": deadline.of_a_fit}

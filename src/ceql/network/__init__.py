@@ -2,6 +2,6 @@
 
 from ceql.network.masks import clean_up
 from ceql.network.network import Network
-from ceql.network.structure import Searchable, Structure
+from ceql.network.structure import Start, Structure
 
-__all__ = ["Network", "Searchable", "Structure", "clean_up"]
+__all__ = ["Network", "Start", "Structure", "clean_up"]

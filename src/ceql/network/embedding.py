@@ -14,7 +14,7 @@ import numpy as np
 from sympy import E, Mul, Rational
 
 from ceql.expression.symbolic import Expr
-from ceql.network.network import OUTPUT, Network
+from ceql.network.wiring import OUTPUT, Wiring
 from ceql.operators import functions
 
 Weights = dict[int, float]  # per node
@@ -26,7 +26,7 @@ class _Misfit(Exception):
 
 def embed(
     expression: Expr,
-    network: Network,
+    network: Wiring,
     symbols: Sequence[Any],
     x_scale: Sequence[float] | np.ndarray,
     y_scale: float,
@@ -44,7 +44,7 @@ def embed(
 
 class _Builder:
     def __init__(
-        self, network: Network, symbols: Sequence[Any], x_scale: Sequence[float] | np.ndarray, late: bool
+        self, network: Wiring, symbols: Sequence[Any], x_scale: Sequence[float] | np.ndarray, late: bool
     ) -> None:
         self.network, self.late = network, late
         self.inputs: Mapping[Any, tuple[int, float]] = {s: (k, float(x_scale[k])) for k, s in enumerate(symbols)}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ceql.errors import InputError, unknown_name
 from ceql.network import Network
-from ceql.network.network import expand
+from ceql.network.wiring import expand
 from ceql.training.recipes import paper
 
 Layers = tuple[tuple[str, ...], ...]

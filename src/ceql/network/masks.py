@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ceql.network.network import OUTPUT, Network
-from ceql.network.structure import Searchable
+from ceql.network.wiring import OUTPUT, Wiring
 
 
-def clean_up(network: Searchable, edges: np.ndarray) -> np.ndarray:
+def clean_up(network: Wiring, edges: np.ndarray) -> np.ndarray:
     """Removes edges that cannot matter, to a fixed point.
 
     A unit with an empty argument is gone as a whole (a division without a denominator, a product without a factor),
     and so is one that no longer reaches the output. `edges` is (..., n_edges); a copy is returned.
     """
-    if not isinstance(network, Network):
-        return network.cleaned(edges)
     edges = np.array(edges, bool)
     shape = edges.shape
     # One row per edge: what is read and written together then lies together.

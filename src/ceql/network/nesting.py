@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ceql.network.network import OUTPUT, Network
+from ceql.network.wiring import OUTPUT, Wiring
 from ceql.operators import Operator
 
 Nesting = Sequence[tuple[str, Sequence[str]]]
 
 
 def permitted(
-    network: Network, edges: np.ndarray, nesting: Nesting = (), needed: Sequence[Sequence[int]] = ()
+    network: Wiring, edges: np.ndarray, nesting: Nesting = (), needed: Sequence[Sequence[int]] = ()
 ) -> np.ndarray:
     """Per row of clean `edges`, whether it nests nothing forbidden and uses one input of each group in `needed`."""
     fine = np.ones(len(edges), bool)
@@ -26,7 +26,7 @@ def permitted(
     return fine & ~_nests(network, edges, nesting) if nesting else fine
 
 
-def _nests(network: Network, edges: np.ndarray, nesting: Nesting) -> np.ndarray:
+def _nests(network: Wiring, edges: np.ndarray, nesting: Nesting) -> np.ndarray:
     table = {outer: tuple(inner) for outer, inner in nesting}
     bit = {name: np.int64(1 << k) for k, name in enumerate(sorted({n for inner in table.values() for n in inner}))}
     own = [_bits(_parts(operator), bit) for operator in network.units]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 
-from ceql.network.network import OUTPUT, Network
-from ceql.network.structure import Searchable
+from ceql.network.walk import walk
+from ceql.network.wiring import Sum, Wiring
 from ceql.operators import Argument
 from ceql.operators.onto_tape import penalise_outside
 from ceql.operators.tape import Tape, TapeBuilder
+
+Slots = tuple[int, int | None]  # of a value: its real part, and its imaginary part where one is passed on
 
 
 class DomainPenalty(Enum):
@@ -23,14 +25,12 @@ class DomainPenalty(Enum):
 
 @lru_cache(maxsize=64)
 def network_tape(
-    network: Searchable, penalty: DomainPenalty = DomainPenalty.SHORTFALL, passes_complex: bool = False
+    network: Wiring, penalty: DomainPenalty = DomainPenalty.SHORTFALL, passes_complex: bool = False
 ) -> Tape:
     """Records the network; another structure records itself.
 
     ``passes_complex`` lets log and sqrt hand on a complex value, as the text of the paper has it.
     """
-    if not isinstance(network, Network):
-        return network.tape()
     builder = TapeBuilder(network.n_inputs)
     for _ in range(network.n_params):
         builder.parameter()
@@ -41,7 +41,7 @@ def network_tape(
     return builder.finish(recorder.readout())
 
 
-def embed(network: Network, builder: TapeBuilder, inputs: Sequence[int], first: int, imaginary: int) -> int:
+def embed(network: Wiring, builder: TapeBuilder, inputs: Sequence[int], first: int, imaginary: int) -> int:
     """Writes the network into a larger tape, over these slots; its edges are parameters from `first` on and its
     imaginary parts from `imaginary` on, both declared before. Gives the slot of its value."""
     recorder = _Recorder(network, DomainPenalty.SHORTFALL, False, builder, inputs)
@@ -52,7 +52,7 @@ def embed(network: Network, builder: TapeBuilder, inputs: Sequence[int], first: 
 class _Recorder:
     def __init__(
         self,
-        network: Network,
+        network: Wiring,
         penalty: DomainPenalty,
         passes_complex: bool,
         builder: TapeBuilder,
@@ -63,29 +63,15 @@ class _Recorder:
         self.passes_complex = passes_complex
         self.builder = builder
         self.first, self.first_imaginary = 0, network.n_edges
-        # Per node the slots of its value: real part, and imaginary part where one is passed on.
-        slots = enumerate([*inputs, builder.one])
-        self.slots: dict[int, tuple[int, int | None]] = {node: (slot, None) for node, slot in slots}
+        self.inputs: list[Slots] = [(slot, None) for slot in (*inputs, builder.one)]
 
     def readout(self) -> int:
-        arguments: dict[int, list[tuple[int, int | None]]] = {}
-        for unit, operator in enumerate(self.network.units):
-            if operator.arity == 0:
-                self.slots[self.network.node(unit)] = (operator.record(self.builder, kinds=()), None)
-        for s in self.network.sums:
-            pair = self._sum(s)
-            if s.unit == OUTPUT:
-                return pair[0]
-            collected = arguments.setdefault(s.unit, [])
-            collected.append(pair)
-            if len(collected) == self.network.units[s.unit].arity:
-                self._unit(s.unit, collected)
-        raise AssertionError("a network ends in its readout")
+        return walk(self.network, self.inputs, self._sum, self._unit)[0]
 
-    def _sum(self, s) -> tuple[int, int | None]:
+    def _sum(self, s: Sum, nodes: Mapping[int, Slots]) -> Slots:
         real, imaginary = [], []
         for edge in range(s.first, s.last):
-            re, im = self.slots[int(self.network.edge_source[edge])]
+            re, im = nodes[int(self.network.edge_source[edge])]
             re_param, im_param = self.first + edge, int(self.network.imaginary[edge])
             has_imaginary = im_param >= 0
             im_param += self.first_imaginary - self.network.n_edges
@@ -99,14 +85,14 @@ class _Recorder:
         slot = self.builder.linear(real)
         return slot, self.builder.linear(imaginary) if s.kind is Argument.COMPLEX else None
 
-    def _unit(self, unit: int, arguments: list[tuple[int, int | None]]) -> None:
+    def _unit(self, unit: int, arguments: Sequence[Slots]) -> Slots:
         operator = self.network.units[unit]
         slot = operator.record(self.builder, *arguments, kinds=operator.arguments)
         imaginary = None
         if self.passes_complex and operator.imaginary_part is not None:
             imaginary = self.builder.operator(operator.imaginary_part, *arguments[0])
-        self.slots[self.network.node(unit)] = (slot, imaginary)
         if self.penalty is DomainPenalty.ANGLE and operator.domain.is_half_line:
             self.builder.penalise(self.builder.operator("angle", *arguments[0]))
-        else:
+        elif arguments:
             penalise_outside(self.builder, operator.domain, arguments[0][0])
+        return slot, imaginary

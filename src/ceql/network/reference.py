@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
-from ceql.network.network import OUTPUT, Network
+from ceql.network.walk import walk
+from ceql.network.wiring import Sum, Wiring
 
 
-def forward(network: Network, weights: np.ndarray, x: np.ndarray) -> np.ndarray:
+def forward(network: Wiring, weights: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The output for complex weights, one per edge (zero where an edge is gone), at the rows of `x`."""
-    nodes = np.zeros((network.n_nodes, len(x)))
-    nodes[: network.n_inputs] = x.T
-    nodes[network.one] = 1.0
-    arguments: dict[int, list[np.ndarray]] = {}
-    for unit, operator in enumerate(network.units):
-        if operator.arity == 0:
-            nodes[network.node(unit)] = operator.surrogate()
-    for s in network.sums:
-        total = weights[s.first : s.last] @ nodes[network.edge_source[s.first : s.last]]
-        if s.unit == OUTPUT:
-            return np.real(total)
-        collected = arguments.setdefault(s.unit, [])
-        collected.append(np.asarray(total, complex))
-        operator = network.units[s.unit]
-        if len(collected) == operator.arity:
-            nodes[network.node(s.unit)] = operator.surrogate(*collected)
-    raise AssertionError("a network ends in its readout")
+
+    def total(s: Sum, nodes: Mapping[int, np.ndarray]) -> np.ndarray:
+        sources = network.edge_source[s.first : s.last]
+        stacked = np.array([nodes[int(source)] for source in sources]).reshape(len(sources), len(x))
+        return np.asarray(weights[s.first : s.last] @ stacked, complex)
+
+    def apply(unit: int, arguments: Sequence[np.ndarray]) -> np.ndarray:
+        return np.broadcast_to(network.units[unit].surrogate(*arguments), (len(x),))
+
+    return np.real(walk(network, [*x.T, np.ones(len(x))], total, apply))

@@ -14,8 +14,7 @@ import numpy as np
 
 from ceql.network.masks import clean_up
 from ceql.network.nesting import permitted
-from ceql.network.network import OUTPUT, Network, Sum
-from ceql.network.structure import Searchable
+from ceql.network.wiring import OUTPUT, Sum, Wiring
 from ceql.operators import Argument
 
 
@@ -47,7 +46,7 @@ class Prior:
     nesting: tuple[tuple[str, tuple[str, ...]], ...] = ()
     needed: tuple[tuple[int, ...], ...] = ()
 
-    def allows(self, network: Network, edges: np.ndarray) -> np.ndarray:
+    def allows(self, network: Wiring, edges: np.ndarray) -> np.ndarray:
         """Per clean mask, whether it may be drawn."""
         size = edges.sum(axis=1)
         fine = (size > 0) & (size <= self.maximum_edges)
@@ -55,7 +54,7 @@ class Prior:
             fine &= permitted(network, edges, self.nesting, self.needed)
         return fine
 
-    def depth_chances(self, network: Network) -> np.ndarray:
+    def depth_chances(self, network: Wiring) -> np.ndarray:
         """Per number of layers in use. Only where all layers feed the output can the later ones stay empty."""
         n = len(network.layers)
         chances = np.array([self.depths[min(k, len(self.depths) - 1)] for k in range(n)])
@@ -85,7 +84,7 @@ class _Wires:
     is_swappable: np.ndarray  # per unit: it has arguments
 
 
-def _wires(network: Network) -> _Wires:
+def _wires(network: Wiring) -> _Wires:
     sums = network.sums
     target_of_sum = np.array([network.n_nodes if s.unit == OUTPUT else network.node(s.unit) for s in sums])
     constant = np.array([s.kind is Argument.CONSTANT for s in sums])
@@ -105,10 +104,8 @@ def _one_of(options: np.ndarray, rng: np.random.Generator) -> int:
     return int(options[rng.integers(0, len(options))])
 
 
-def draw(network: Searchable, count: int, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+def draw(network: Wiring, count: int, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
     """`count` clean sub-networks, (count, n_edges)."""
-    if not isinstance(network, Network):
-        return network.drawn(count, rng, prior)
     wires = _wires(network)
     kept: list[np.ndarray] = []
     missing = count
@@ -120,7 +117,7 @@ def draw(network: Searchable, count: int, rng: np.random.Generator, prior: Prior
     return np.concatenate(kept)
 
 
-def _draft(network: Network, wires: _Wires, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+def _draft(network: Wiring, wires: _Wires, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
     alive = _choose_nodes(network, count, rng, prior)
     possible = alive[:, wires.source] & alive[:, wires.target]
     kind = rng.random(count)
@@ -139,7 +136,7 @@ def _draft(network: Network, wires: _Wires, count: int, rng: np.random.Generator
     return _connect_upwards(network, wires, alive, edges, possible, rng)
 
 
-def _choose_nodes(network: Network, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+def _choose_nodes(network: Wiring, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
     """Which inputs and units each draw may use, (count, n_nodes + 1); the last column is the output."""
     alive = np.zeros((count, network.n_nodes + 1), bool)
     alive[:, -1] = True
@@ -186,10 +183,8 @@ def _connect_upwards(network, wires, alive, edges, possible, rng) -> np.ndarray:
     return edges
 
 
-def mutate(network: Searchable, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+def mutate(network: Wiring, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
     """One child per parent: edges added, dropped or moved, units swapped for others of their layer."""
-    if not isinstance(network, Network):
-        return network.mutated(parents, rng, prior)
     children = parents.copy()
     wires = _wires(network)
     for row in range(len(children)):
@@ -201,10 +196,8 @@ def mutate(network: Searchable, parents: np.ndarray, rng: np.random.Generator, p
     return children
 
 
-def graft(network: Searchable, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+def graft(network: Wiring, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
     """One child per parent with an operator put into one of its edges: x within sin(x) becomes x**2, or x*z."""
-    if not isinstance(network, Network):
-        return network.mutated(parents, rng, prior)
     children = parents.copy()
     wires = _wires(network)
     for row in range(len(children)):
@@ -215,7 +208,7 @@ def graft(network: Searchable, parents: np.ndarray, rng: np.random.Generator, pr
     return children
 
 
-def _insert_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _insert_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     live = _live_nodes(network, wires, edges)
     edge = _one_of(np.flatnonzero(edges), rng)
     source, into = wires.source[edge], network.sums[network.edge_sum[edge]]
@@ -237,7 +230,7 @@ def _insert_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.ran
     edges[onward[network.node(unit)]] = True
 
 
-def _live_nodes(network: Network, wires: _Wires, edges: np.ndarray) -> np.ndarray:
+def _live_nodes(network: Wiring, wires: _Wires, edges: np.ndarray) -> np.ndarray:
     live = np.zeros(network.n_nodes + 1, bool)
     live[wires.source[edges]] = True
     live[wires.target[edges]] = True
@@ -251,20 +244,20 @@ def _idle_units(wires: _Wires, live: np.ndarray) -> np.ndarray:
     return np.flatnonzero(~live[wires.first_unit : -1])
 
 
-def _add_edge(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _add_edge(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     live = _live_nodes(network, wires, edges)
     options = np.flatnonzero(~edges & live[wires.source] & live[wires.target] & ~wires.is_constant_sum)
     if len(options):
         edges[_one_of(options, rng)] = True
 
 
-def _drop_edge(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _drop_edge(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     options = np.flatnonzero(edges)
     if len(options) > 1:
         edges[_one_of(options, rng)] = False
 
 
-def _add_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _add_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     live = _live_nodes(network, wires, edges)
     idle = _idle_units(wires, live)
     if not len(idle):
@@ -280,7 +273,7 @@ def _add_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random
     edges[_one_of(outgoing, rng)] = True
 
 
-def _swap_unit(network: Network, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _swap_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
     """Another operator of the same layer takes over the edges of a live one."""
     live = _live_nodes(network, wires, edges)[wires.first_unit : -1]
     active = np.flatnonzero(wires.is_swappable & live)

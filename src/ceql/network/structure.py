@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ceql.network.network import Network
-
 if TYPE_CHECKING:
     from ceql.data.dataset import Scaling
     from ceql.network.sampling import Prior
     from ceql.operators.tape import Tape
 
 
+Start = tuple[np.ndarray, np.ndarray]  # a mask over the edges and a row of parameters
+
+
 class Structure(Protocol):
     """A model with edges that can be alive or not, numbered like its first parameters.
 
     A start is a mask over the edges and a row of parameters. The last parameters are imaginary parts: they are in use
-    while a fit goes through the complex domain, and gone from the formula. `Network` offers the same through the
-    functions `network_tape`, `clean_up`, `draw`, `mutate`, `upright` and `in_units`, which ask any other structure for
-    its own way.
+    while a fit goes through the complex domain, and gone from the formula. `Network` is one, a template's `Assembly`
+    another.
     """
 
     @property
@@ -56,10 +56,19 @@ class Structure(Protocol):
         """The same with every imaginary part that smooths a singularity of a live edge."""
         ...
 
+    @property
+    def operator_names(self) -> frozenset[str]:
+        """What a formula without a search may be made of in its place; none where only the search can fill it in."""
+        ...
+
     def tape(self) -> Tape: ...
 
     def cleaned(self, edges: np.ndarray) -> np.ndarray:
         """Masks without the edges that cannot matter any more."""
+        ...
+
+    def permitted(self, edges: np.ndarray, needed: Sequence[Sequence[int]]) -> np.ndarray:
+        """Per clean mask, whether it uses one input of each group in `needed`."""
         ...
 
     def drawn(self, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
@@ -70,8 +79,17 @@ class Structure(Protocol):
         """One clean child per parent."""
         ...
 
+    def grafted(self, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+        """One clean child per parent, with an operator put into one of its edges."""
+        ...
+
     def started(self, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Start values from normal deviates: what is known of the sizes of parameters is brought in here."""
+        ...
+
+    @property
+    def linear_edges(self) -> np.ndarray | None:
+        """The mask of a weighted sum of all inputs; None where the model has no such thing."""
         ...
 
     def upright(self, edges: np.ndarray, params: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -82,5 +100,6 @@ class Structure(Protocol):
         """The formula in the user's units, as a SymPy expression."""
         ...
 
-
-Searchable = Network | Structure
+    def embedded(self, formula: Any, symbols: Sequence[Any], scaling: Scaling) -> list[Start]:
+        """Starts that have the values of this formula; none where it does not fit in."""
+        ...

@@ -16,8 +16,7 @@ import numpy as np
 from ceql.engine import fit
 from ceql.engine.pruning import Needed, Reduced, removals_of_each
 from ceql.engine.stages import Chunk
-from ceql.network import Searchable
-from ceql.network.recording import network_tape
+from ceql.network import Structure
 
 _REDUCED = 16  # fits a round
 _KEPT = 48  # contenders remembered
@@ -50,7 +49,7 @@ class ContendersState:
 class Contenders:
     """The best reduced fits so far."""
 
-    def __init__(self, network: Searchable, samples: fit.Samples, threads: int, needed: Needed = ()) -> None:
+    def __init__(self, network: Structure, samples: fit.Samples, threads: int, needed: Needed = ()) -> None:
         self._network, self._samples, self._threads, self._needed = network, samples, threads, needed
         self._known: dict[bytes, Reduced] = {}
         self._tried: set[bytes] = set()
@@ -99,7 +98,7 @@ class Contenders:
 
 
 def reduce_all(
-    network: Searchable,
+    network: Structure,
     samples: fit.Samples,
     edges: np.ndarray,
     params: np.ndarray,
@@ -125,7 +124,7 @@ def reduce_all(
 
 
 def _fitted(
-    network: Searchable,
+    network: Structure,
     samples: fit.Samples,
     edges: np.ndarray,
     params: np.ndarray,
@@ -134,7 +133,7 @@ def _fitted(
 ) -> list[Reduced]:
     masks = network.parameter_mask(edges, imaginary=False)
     penalties = fit.Penalties(aux=1e-2)
-    fits = fit.levenberg(network_tape(network), samples, params, masks, options, penalties, threads=threads)
+    fits = fit.levenberg(network.tape(), samples, params, masks, options, penalties, threads=threads)
     misfit = np.where(np.isfinite(fits.objective), fits.objective, np.inf)
     params = np.where(masks, fits.params, 0.0)
     return [Reduced(*row) for row in zip(edges, params, misfit.tolist(), strict=True)]

@@ -15,7 +15,7 @@ from ceql.engine.deadline import Deadline, Stopwatch
 from ceql.engine.dispatch import Workers
 from ceql.errors import WorkersLostError
 from ceql.formula import Formula, make_symbols
-from ceql.network import Searchable
+from ceql.network import Structure
 from ceql.network.libraries import search_network
 from ceql.search.finishing import EVERYTHING, IN_HASTE, Finishing, finishing, reserve, sketches_within
 from ceql.search.noisy_candidates import Proposed
@@ -342,7 +342,7 @@ def _needed_inputs(aim: Aim, required: Sequence[str]) -> tuple[tuple[int, ...], 
     return tuple(group for group in groups if group)
 
 
-def _searchable(data: Dataset, aim: Aim, settings: Settings) -> Searchable:
+def _searchable(data: Dataset, aim: Aim, settings: Settings) -> Structure:
     if settings.template is None:
         return search_network(aim.x.shape[1], settings.operators, settings.constraints.without)
     return Assembly(settings.template, data.names, Scaling.of(aim.x, aim.y))

@@ -11,9 +11,8 @@ from ceql.engine import fit
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.dispatch import Work, Workers
 from ceql.engine.stages import Chunk, Schedule
-from ceql.network import Network, Searchable
-from ceql.network.recording import network_tape
-from ceql.network.sampling import Prior, draw, graft, mutate
+from ceql.network import Structure
+from ceql.network.sampling import Prior
 from ceql.search.periodogram import peaks
 
 EXACT = 1e-18  # relative misfit below which a fit counts as the formula itself
@@ -79,28 +78,27 @@ def merge(archive: Archive, new: Chunk, starts: int, n_samples: int, kept_per_si
 
 
 def propose(
-    network: Searchable, settings: SearchSettings, archive: Archive, seed: int, rhythms: Sequence[np.ndarray] = ()
+    network: Structure, settings: SearchSettings, archive: Archive, seed: int, rhythms: Sequence[np.ndarray] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
     """The starts of the next round: live edges and initial parameters. `rhythms` are frequencies seen per input."""
     rng = np.random.default_rng([seed, archive.rounds])
     count = settings.round_size
     n_mutants = int(settings.mutant_share * count) if len(archive.chunk.misfit) else 0
-    edges = draw(network, count - n_mutants, rng, settings.prior)
+    edges = network.drawn(count - n_mutants, rng, settings.prior)
     params = rng.normal(0.0, settings.start_scale, (count, network.n_params))
     spread = rng.random((count, 1)) < settings.oscillating
     decades = rng.uniform(0.0, np.log(settings.fastest), (count, network.n_params))
     frequencies = np.ix_(np.flatnonzero(spread), np.flatnonzero(network.is_frequency))
     params[frequencies] *= np.exp(decades[frequencies])
     _follow_rhythms(network, params, np.flatnonzero(rng.random(count) < settings.in_rhythm), rhythms, rng)
-    if not isinstance(network, Network):
-        params = network.started(params, rng)
+    params = network.started(params, rng)
     if n_mutants:
         parents = choose_parents(archive, n_mutants, rng)
         of_parents, inherited_params, founded = _with_founders(archive, parents, settings.founders_share, rng)
-        children = mutate(network, of_parents, rng, settings.prior)
+        children = network.mutated(of_parents, rng, settings.prior)
         if founded.any():
             grafted = np.flatnonzero(founded)[::2]
-            children[grafted] = graft(network, of_parents[grafted], rng, settings.prior)
+            children[grafted] = network.grafted(of_parents[grafted], rng, settings.prior)
         edges = np.concatenate([edges, children])
         inherits = (rng.random(n_mutants) < settings.inherit_share) | founded
         rows = count - n_mutants + np.flatnonzero(inherits)
@@ -126,7 +124,7 @@ def _with_founders(
 
 
 def _follow_rhythms(
-    network: Searchable, params: np.ndarray, rows: np.ndarray, rhythms: Sequence[np.ndarray], rng: np.random.Generator
+    network: Structure, params: np.ndarray, rows: np.ndarray, rhythms: Sequence[np.ndarray], rng: np.random.Generator
 ) -> None:
     """Sines of these rows begin at a frequency seen in the data, about as exactly as a periodogram gives it."""
     for source, frequencies in enumerate(rhythms):
@@ -146,7 +144,7 @@ def choose_parents(archive: Archive, count: int, rng: np.random.Generator) -> np
 
 
 def run_round(
-    network: Searchable,
+    network: Structure,
     samples: fit.Samples,
     settings: SearchSettings,
     archive: Archive,
@@ -160,7 +158,7 @@ def run_round(
     return merge(archive, Chunk.concatenate(chunks), len(edges), len(samples.y), settings.kept_per_size)
 
 
-def empty_archive(network: Searchable) -> Archive:
+def empty_archive(network: Structure) -> Archive:
     none = Chunk(np.zeros((0, network.n_edges), bool), np.zeros((0, network.n_params)), np.zeros(0), np.zeros(0, bool))
     return Archive(none)
 
@@ -172,13 +170,13 @@ def with_fits(archive: Archive, edges: Sequence[np.ndarray], params: Sequence[np
     return replace(archive, chunk=Chunk.concatenate([new, archive.chunk]))
 
 
-def judged_anew(archive: Archive, network: Searchable, samples: fit.Samples) -> Archive:
+def judged_anew(archive: Archive, network: Structure, samples: fit.Samples) -> Archive:
     """The archive with the misfits that its fits have on other samples, best first."""
     chunk = archive.chunk
     if not len(chunk.misfit):
         return archive
     masks = network.parameter_mask(chunk.edges, imaginary=False)
-    misfit = fit.objective(network_tape(network), samples, chunk.params, masks).misfit
+    misfit = fit.objective(network.tape(), samples, chunk.params, masks).misfit
     chunk = replace(chunk, misfit=np.where(np.isfinite(misfit), misfit, np.inf))
     order = np.argsort(score(chunk, len(samples.y)), kind="stable")
     parts = (chunk.edges, chunk.params, chunk.misfit, chunk.in_domain)
@@ -186,7 +184,7 @@ def judged_anew(archive: Archive, network: Searchable, samples: fit.Samples) -> 
 
 
 def search(
-    network: Searchable,
+    network: Structure,
     samples: fit.Samples,
     settings: SearchSettings,
     seed: int,

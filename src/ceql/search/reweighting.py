@@ -20,7 +20,6 @@ from ceql.data.dataset import Dataset
 from ceql.engine import fit
 from ceql.engine.pruning import Reduced
 from ceql.formula import Formula
-from ceql.network.recording import network_tape
 from ceql.search.contenders import criterion_of, price
 from ceql.search.losses import NORMAL, Loss, robust_scale, typical_size
 from ceql.search.target_search import Hunt
@@ -94,7 +93,7 @@ def concentrated(hunt: Hunt, index: int) -> Reduced | None:
     chunk, samples = hunt.archive.chunk, hunt.plain
     edges, params = chunk.edges[index], chunk.params[index]
     mask = hunt.network.parameter_mask(edges[None], imaginary=False)
-    tape = network_tape(hunt.network)
+    tape = hunt.network.tape()
     before, best = np.inf, params
     for _ in range(_CONCENTRATIONS + 1):
         residual = np.abs(samples.y - fit.values(tape, samples, params, mask)[0])

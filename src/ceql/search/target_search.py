@@ -20,10 +20,7 @@ from ceql.engine.dispatch import Workers
 from ceql.engine.pruning import Reduced, eliminate
 from ceql.expression.text.glance import short_text
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch, values_of
-from ceql.network import Network, Searchable
-from ceql.network.embedding import embed
-from ceql.network.extract import in_units, upright
-from ceql.network.recording import network_tape
+from ceql.network import Structure
 from ceql.search import proposals as searching
 from ceql.search.contenders import Contenders, ContendersState, criterion_of
 from ceql.search.finishing import EVERYTHING, Finishing
@@ -70,7 +67,7 @@ class Hunt:
         self,
         data: Dataset,
         aim: Aim,
-        network: Searchable,
+        network: Structure,
         settings: SearchSettings,
         seed: int,
         workers: Workers,
@@ -130,11 +127,9 @@ class Hunt:
 
     def found(self, guesses: Sequence[Any]) -> None:
         """Formulas in the user's columns as parents of the search, as far as they fit into the library."""
-        if not isinstance(self.network, Network) or not self.aim.is_direct:
+        if not self.aim.is_direct:
             return
-        scales = self.scaling.x, self.scaling.y
-        placed = [embed(g, self.network, self.aim.symbols, *scales, late) for g in guesses for late in (False, True)]
-        founders = tuple(pair for pair in placed if pair is not None)
+        founders = tuple(s for g in guesses for s in self.network.embedded(g, self.aim.symbols, self.scaling))
         if founders:
             edges, params = zip(*founders, strict=True)
             known = searching.with_fits(self.archive, edges, params)
@@ -168,13 +163,9 @@ class Hunt:
             self.contenders.challenge(self.archive.chunk)
         return exact
 
-    def _operators(self) -> set[str]:
-        """The names of what a closed form may be made of; a template is filled in by the search alone."""
-        return {op.name for op in self.network.units} if isinstance(self.network, Network) else set()
-
     def _fraction(self) -> list[Formula]:
         """A fraction of polynomials in the columns, or with the sine, cosine or exponential of one in its place."""
-        operators = self._operators()
+        operators = self.network.operator_names
         if not _FRACTIONS_NEED.issubset(operators):
             return []
         symbols = [s / float(k) for s, k in zip(self.aim.symbols, self.scaling.x, strict=True)]
@@ -202,7 +193,7 @@ class Hunt:
         return self._fraction() or self._product_or_sum()
 
     def _product_or_sum(self) -> list[Formula]:
-        operators = self._operators()
+        operators = self.network.operator_names
         if not _FRACTIONS_NEED.issubset(operators):
             return []
         counted = self.aim.weight > 0.0
@@ -216,9 +207,9 @@ class Hunt:
 
     def proposals(self) -> list[Any]:
         """Expressions for noisy y that need no search, in the user's columns; none of them is fitted to y yet."""
-        if not _FRACTIONS_NEED.issubset(self._operators()):
+        if not _FRACTIONS_NEED.issubset(self.network.operator_names):
             return []
-        functions = tuple(name for name in _IN_CLOSED_FORM if name in self._operators())
+        functions = tuple(name for name in _IN_CLOSED_FORM if name in self.network.operator_names)
         aim = self.whole  # noise is averaged out over rows
         return [aim.back(found) for found in proposals(aim.x, aim.y, aim.symbols, functions, aim.slope)]
 
@@ -284,7 +275,7 @@ class Hunt:
 
     def _leaves_only_noise(self, state: Reduced) -> bool:
         mask = self.network.parameter_mask(state.edges[None], imaginary=False)
-        values = fit.values(network_tape(self.network), self.plain, state.params, mask)[0]
+        values = fit.values(self.network.tape(), self.plain, state.params, mask)[0]
         return look_like_noise(self.plain.y - values, values, self._neighbours)
 
     @cached_property
@@ -392,13 +383,11 @@ class Hunt:
 
     def _linear_fits(self) -> list[Reduced]:
         """Weighted sums of the inputs: the smallest formulas there are, and no draw consists of nothing else."""
-        if not isinstance(self.network, Network) or self.network.n_inputs > _FEW_INPUTS:
+        edges = self.network.linear_edges
+        if edges is None or self.network.n_inputs > _FEW_INPUTS:
             return []
-        readout = self.network.sums[-1]
-        edges = np.zeros(self.network.n_edges, bool)
-        edges[readout.first : readout.last] = self.network.edge_source[readout.first : readout.last] <= self.network.one
         mask = self.network.parameter_mask(edges[None], imaginary=False)
-        fits = fit.levenberg(network_tape(self.network), self.plain, np.zeros(mask.shape), mask, fit.Levenberg(30))
+        fits = fit.levenberg(self.network.tape(), self.plain, np.zeros(mask.shape), mask, fit.Levenberg(30))
         start = Reduced(edges, fits.params[0], float(fits.misfit[0]))
         return eliminate(self.network, self.plain, start, 0.0, self.threads, needed=self._needed)
 
@@ -421,8 +410,8 @@ class Hunt:
         return self._glance[1]
 
     def _formula(self, state: Reduced, finish: Callable[..., Finished]) -> Finished:
-        params = upright(self.network, state.edges, state.params, self.samples.x)
-        raw = in_units(self.network, state.edges, params, self.aim.symbols, self.scaling)
+        params = self.network.upright(state.edges, state.params, self.samples.x)
+        raw = self.network.in_units(state.edges, params, self.aim.symbols, self.scaling)
         return finish(self.aim.back(raw), self.data, self.symbols, self.constraints)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ceql.data.dataset import Scaling
-from ceql.network import Network, clean_up
+from ceql.network import Network, Start
 from ceql.network.sampling import Prior
 from ceql.operators.tape import Tape
 from ceql.templates import drawing
@@ -205,10 +205,25 @@ class Assembly:
                 masks[..., block.imaginary_parts] = of_network[..., block.network.n_edges :]
         return masks
 
+    @property
+    def operator_names(self) -> frozenset[str]:
+        """None: a template is filled in by the search alone."""
+        return frozenset()
+
+    @property
+    def linear_edges(self) -> None:
+        return None
+
+    def embedded(self, formula: Any, symbols: Sequence[Any], scaling: Scaling) -> list[Start]:
+        return []
+
+    def permitted(self, edges: np.ndarray, needed: Sequence[Sequence[int]]) -> np.ndarray:
+        return np.ones(len(edges), bool)
+
     def cleaned(self, edges: np.ndarray) -> np.ndarray:
         edges = np.array(edges, bool)
         for block in self.blocks:
-            edges[..., block.edges] = clean_up(block.network, edges[..., block.edges])
+            edges[..., block.edges] = block.network.cleaned(edges[..., block.edges])
         for number, term in enumerate(self.terms):
             alive = edges[..., term.gate].copy()
             for block in self.blocks:
@@ -221,6 +236,9 @@ class Assembly:
         return drawing.draw(self, count, rng, prior)
 
     def mutated(self, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+        return drawing.mutate(self, parents, rng, prior)
+
+    def grafted(self, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
         return drawing.mutate(self, parents, rng, prior)
 
     def started(self, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ceql.network.network import Network
+from ceql.network import Network
 from ceql.network.recording import DomainPenalty
 
 

@@ -1,0 +1,194 @@
+"""Layers of operators with weighted sums between them, given as data.
+
+Every argument of every operator is a weighted sum over its sources: the units of earlier layers, the raw inputs where
+skip connections are on, and the constant one where `bias` is on. Weights are complex; the imaginary parts are kept
+only on edges into arguments where they matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from ceql import operators
+from ceql.errors import InputError, unknown_name
+from ceql.operators import Argument, Operator
+
+# What reaches a layer besides the layer before it: nothing, the raw inputs (the paper), or every earlier layer too.
+Skip = Literal["none", "inputs", "all"]
+
+OUTPUT = -1  # stands for the readout where a unit is asked for
+
+
+@dataclass(frozen=True)
+class Sum:
+    """One weighted sum: argument `position` of `unit`, or the readout. Its edges are `first` to `last - 1`."""
+
+    unit: int
+    position: int
+    kind: Argument
+    first: int
+    last: int
+
+
+def expand(layer: Sequence[str] | dict[str, int]) -> tuple[str, ...]:
+    """A layer as names with repetition: {"mul": 2} is ("mul", "mul")."""
+    if isinstance(layer, dict):
+        return tuple(name for name, count in layer.items() for _ in range(count))
+    return tuple(layer)
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Nodes are numbered: raw inputs, then the constant one, then the units layer by layer."""
+
+    n_inputs: int
+    layers: Sequence[Sequence[str] | dict[str, int]]
+    skip: Skip = "inputs"
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", tuple(expand(layer) for layer in self.layers))
+        if self.n_inputs < 1:
+            raise InputError("A network needs at least one input.")
+        if not self.layers or not all(self.layers):
+            raise InputError("A network needs at least one layer, and every layer at least one operator.")
+        if self.skip not in get_args(Skip):
+            raise unknown_name("skip connection", self.skip, get_args(Skip))
+        for layer in self.layers:
+            for name in layer:
+                operators.get(name)
+
+    def __reduce__(self) -> tuple:
+        """Travels as names; operators of the user's own go along as formulas and are registered on arrival."""
+        own = {unit.name: unit.definition for unit in self.units if unit.definition}
+        return _arrived, (type(self), self.n_inputs, self.layers, self.skip, self.bias, own)
+
+    @property
+    def one(self) -> int:
+        return self.n_inputs
+
+    @cached_property
+    def units(self) -> tuple[Operator, ...]:
+        return tuple(operators.get(name) for layer in self.layers for name in layer)
+
+    @cached_property
+    def layer_of_unit(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.layers)), [len(layer) for layer in self.layers])
+
+    def node(self, unit: int | np.integer) -> int:
+        """The node number of a unit."""
+        return self.n_inputs + 1 + int(unit)
+
+    @property
+    def n_nodes(self) -> int:
+        return self.n_inputs + 1 + len(self.units)
+
+    def sources(self, layer: int) -> list[int]:
+        """The nodes a sum in this layer may draw on; the readout counts as one layer more."""
+        inputs = list(range(self.n_inputs)) if self.skip != "none" or layer == 0 else []
+        bias = [self.one] if self.bias else []
+        if self.skip == "all":
+            earlier = np.flatnonzero(self.layer_of_unit < layer)
+        else:
+            earlier = np.flatnonzero(self.layer_of_unit == layer - 1)
+        return inputs + bias + [self.node(unit) for unit in earlier]
+
+    @cached_property
+    def _wiring(self) -> tuple[tuple[Sum, ...], np.ndarray]:
+        sums, sources = [], []
+        targets = [
+            (unit, position, kind, int(self.layer_of_unit[unit]))
+            for unit, operator in enumerate(self.units)
+            for position, kind in enumerate(operator.arguments)
+        ]
+        targets.append((OUTPUT, 0, Argument.REAL, len(self.layers)))
+        for unit, position, kind, layer in targets:
+            drawn = [self.one] if kind is Argument.CONSTANT else self.sources(layer)
+            sums.append(Sum(unit, position, kind, len(sources), len(sources) + len(drawn)))
+            sources.extend(drawn)
+        return tuple(sums), np.array(sources, np.int64)
+
+    @property
+    def sums(self) -> tuple[Sum, ...]:
+        return self._wiring[0]
+
+    @property
+    def edge_source(self) -> np.ndarray:
+        """Per edge, the node it comes from."""
+        return self._wiring[1]
+
+    @cached_property
+    def edge_sum(self) -> np.ndarray:
+        """Per edge, the sum it goes into."""
+        return np.repeat(np.arange(len(self.sums)), [s.last - s.first for s in self.sums])
+
+    @property
+    def n_edges(self) -> int:
+        return len(self.edge_source)
+
+    @cached_property
+    def imaginary(self) -> np.ndarray:
+        """Per edge, the parameter that is the imaginary part of its weight, or -1. Real parts are 0 .. n_edges-1."""
+        wanted = np.array([self.sums[s].kind is Argument.COMPLEX for s in self.edge_sum], bool)
+        return np.where(wanted, self.n_edges + np.cumsum(wanted) - 1, -1)
+
+    @property
+    def n_params(self) -> int:
+        return self.n_edges + int((self.imaginary >= 0).sum())
+
+    @property
+    def is_imaginary(self) -> np.ndarray:
+        """Per parameter, whether it is an imaginary part."""
+        return np.arange(self.n_params) >= self.n_edges
+
+    @property
+    def is_frequency(self) -> np.ndarray:
+        """Per parameter, whether it is the real weight of an input inside a sine or a cosine."""
+        return self._is_frequency
+
+    @cached_property
+    def _is_frequency(self) -> np.ndarray:
+        oscillates = [s.unit != OUTPUT and self.units[s.unit].oscillates for s in self.sums]
+        of_edge = np.array(oscillates)[self.edge_sum] & (self.edge_source != self.one)
+        return np.concatenate([of_edge, np.zeros(self.n_params - self.n_edges, bool)])
+
+    def parameter_mask(self, edges: np.ndarray, imaginary: bool = True) -> np.ndarray:
+        """Masks over parameters from masks over edges, (..., n_edges) -> (..., n_params)."""
+        edges = np.asarray(edges, bool)
+        of_imaginary = edges[..., self.imaginary >= 0]
+        return np.concatenate([edges, of_imaginary if imaginary else np.zeros_like(of_imaginary)], axis=-1)
+
+    def complex_weights(self, params: np.ndarray) -> np.ndarray:
+        """Per edge, the complex weight that a parameter vector stands for."""
+        padded = np.concatenate([params, np.zeros((*params.shape[:-1], 1))], axis=-1)
+        return params[..., : self.n_edges] + 1j * padded[..., self.imaginary]
+
+    def smoothing_mask(self, edges: np.ndarray) -> np.ndarray:
+        """Masks over parameters in which every complex sum in use has imaginary parts of its own.
+
+        A denominator with a single real edge has an imaginary part proportional to it, which smooths nothing: so the
+        constant and the inputs in use always carry an imaginary weight there, whether or not their real edge is alive.
+        """
+        edges = np.asarray(edges, bool)
+        firsts = np.array([s.first for s in self.sums])
+        in_use = np.logical_or.reduceat(edges, firsts, axis=-1)[..., self.edge_sum]
+        used = np.zeros((*edges.shape[:-1], self.n_inputs + 1), bool)
+        for node in range(self.n_inputs):
+            used[..., node] = edges[..., self.edge_source == node].any(axis=-1)
+        used[..., self.one] = True
+        raw = np.minimum(self.edge_source, self.n_inputs)
+        extra = in_use & used[..., raw] & (self.edge_source <= self.n_inputs)
+        wanted = self.imaginary >= 0
+        return np.concatenate([edges, (edges | extra)[..., wanted]], axis=-1)
+
+
+def _arrived(kind: type[Wiring], n_inputs: int, layers: tuple, skip: Skip, bias: bool, own: dict[str, tuple]) -> Wiring:
+    for name, definition in own.items():
+        if name not in operators.names():
+            operators.register(name, *definition)
+    return kind(n_inputs, layers, skip, bias)
