@@ -15,9 +15,10 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 from ceql import CEQLRegressor, CeqlWarning, InputError, load
-from ceql.data import targets
-from ceql.data.targets import Targets, discover_each
+from ceql.data.targets import Targets
 from ceql.discovery import Outcome, Progress, Settings
+from ceql.estimator import several_targets as targets
+from ceql.estimator.several_targets import discover_each
 from ceql.output.progress import describe
 
 OPTIONS = {"operators": ["mul", "div"], "time_limit": 20}

@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix
-from ceql.data.targets import Targets, discover_each
+from ceql.data.targets import Targets
 from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import CeqlWarning, InputError
 from ceql.estimator.parameters import is_number, named_operators, seed_of
 from ceql.estimator.presentation import Presented
 from ceql.estimator.results import Finding, constants_table, equations_table, finding, formula_in_row, one_or_all
+from ceql.estimator.several_targets import discover_each
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, in_readable_form
 from ceql.output.export import write

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ceql.network.libraries import PAPER_LAYERS
 from ceql.training.phase import ImpactPruning, Phase, Plateau, Recipe
 
 
@@ -14,7 +15,7 @@ def paper() -> Recipe:
     """
     return Recipe(
         name="paper",
-        layers=({"const": 2, "square": 2, "mul": 2}, {"id": 1, "log": 2, "sqrt": 2, "div": 2}),
+        layers=PAPER_LAYERS,
         phases=(
             Phase(
                 "explore",
