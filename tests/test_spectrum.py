@@ -25,3 +25,9 @@ def test_columns_that_do_not_vary_have_none():
     x = np.column_stack([np.linspace(-1, 1, 50), np.ones(50)])
     assert len(peaks(x, np.sin(9 * x[:, 0]))[1]) == 0
     assert all(np.isfinite(found).all() for found in peaks(x, np.zeros(50)))
+
+
+@pytest.mark.parametrize("reach", [1e-9, 0.04, 0.1])
+def test_columns_that_hardly_vary_have_none(reach):
+    x = 1.0 + reach * np.linspace(0, 1, 50)[:, None]
+    assert [len(found) for found in peaks(x, np.random.default_rng(0).normal(size=50))] == [0]
