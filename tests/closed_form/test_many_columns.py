@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ceql.closed_form import product, proposals, sparse_sum
+from ceql.closed_form import images, product, proposals, sparse_sum
 from ceql.formula import make_symbols
 
 FUNCTIONS = ("sqrt", "log", "sin", "cos", "exp")
@@ -53,3 +53,9 @@ def test_a_product_of_two_of_many_columns_is_proposed_in_noise(table, shift):
     y = 1.5 * x[:, 11] * x[:, 52] + 0.05 * np.random.default_rng(2).normal(size=len(x))
     factors = SYMBOLS[11] * SYMBOLS[52]
     assert any((expression / factors).is_number for expression in proposals(x, y, SYMBOLS, FUNCTIONS))
+
+
+def test_no_functions_stand_in_for_many_columns(table):
+    assert list(images(table, SYMBOLS, table, SYMBOLS, FUNCTIONS)) == []
+    few = table[:, :3], SYMBOLS[:3]
+    assert len(list(images(*few, *few, ("sin", "cos")))) == 6

@@ -23,6 +23,7 @@ Exponents = tuple[int, ...]
 _ROWS = 600
 _MOST_COLUMNS = 60
 _MODERATE = 1e3  # size of a function of a column that may be part of a polynomial
+_MOST_REPLACED = 20  # columns of which each may have a function in its place
 _ROWS_PER_COLUMN = 3  # with fewer rows a fraction could meet the data by chance
 _ABOVE, _BELOW = 6, 4  # highest total degree of numerator and denominator
 _VANISHES, _ROUNDING = 1e-13, 1e-16  # smallest singular value, as a share of the largest
@@ -80,9 +81,9 @@ def images(
     """Columns and symbols with one of these operators applied to one of the columns, as it is in the user's units.
 
     Where that becomes too large, it is applied to the negative of the column: an exponential may fall instead. There
-    are none of so many columns that not even the lowest degree has room.
+    are none of many columns: each takes a while, and hardly more than linear fractions would have room.
     """
-    for name in names if _degrees(x.shape[1], len(x)) else ():
+    for name in names if x.shape[1] <= _MOST_REPLACED else ():
         operator = get(name)
         for k, (column, symbol) in enumerate(zip(plain.T, plain_symbols, strict=True)):
             for sign in (1, -1):

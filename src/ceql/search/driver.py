@@ -165,7 +165,7 @@ class Rounds:
 
     def _shortcut(self) -> list[Formula]:
         """Other aims that may need no search, those with the fewest columns first: a few after every round."""
-        if self._explained:
+        if self._explained or self._deadline_of_rounds.over:
             return []
         for hunt in _fresh_aims(self._turns)[:_SHORTCUTS_A_ROUND]:
             if self._deadline_of_rounds.over:

@@ -21,12 +21,12 @@ def peaks(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
     found = []
     for column in x.T:
         reach = float(np.ptp(column))
-        if reach * _FASTEST <= np.pi:  # not even half a swing of the fastest
+        # A grid four times as fine as the width of a peak. A narrow column sees no whole swing, however fast it is.
+        step = np.pi / (2.0 * max(reach, 1e-300))
+        frequency = np.arange(2.0 * step, _FASTEST, step)
+        if not len(frequency):
             found.append(np.zeros(0))
             continue
-        # A grid four times as fine as the width of a peak.
-        step = np.pi / (2.0 * reach)
-        frequency = np.arange(2.0 * step, _FASTEST, step)
         turning = np.exp(1j * frequency[:, None] * column)
         candidates: list[tuple[float, float]] = []
         for wave, harmonic in zip(waves, (1.0, 2.0), strict=True):
