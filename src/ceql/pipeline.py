@@ -10,22 +10,24 @@ import numpy as np
 
 from ceql.choice.selection import choose, pareto_front
 from ceql.data.dataset import Dataset
-from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, poles_of
+from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, over_all, poles_of
 from ceql.engine import fit
 from ceql.engine.deadline import Stopwatch
 from ceql.engine.dispatch import Workers
 from ceql.errors import InputError, unknown_name
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.network.extract import extract, upright
-from ceql.search.driver import Found, Rounds
+from ceql.search.driver import Rounds
 from ceql.search.finishing import sketches_within
 from ceql.search.guesses import starting_formulas
 from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
 from ceql.search.losses import SQUARED, Loss, read_loss, typical_size
-from ceql.search.narrowing import narrowed, over_all
+from ceql.search.narrowing import narrowed
+from ceql.search.outcome import Found
 from ceql.search.proposals import EXACT
 from ceql.search.reweighting import Reweighting, is_exact
-from ceql.storage.checkpoint import Checkpoint, CheckpointError, Ending
+from ceql.search.state import Ending
+from ceql.storage.checkpoint import Checkpoint, CheckpointError
 from ceql.storage.claims import check_losses
 from ceql.storage.fingerprint import fingerprint
 from ceql.storage.keeper import Keeper, kept_alone

@@ -18,7 +18,8 @@ from ceql.__main__ import cli
 from ceql.cli.resuming import SUFFIX, checkpoint_for, how_to_go_on, own_path
 from ceql.engine.dispatch import Workers
 from ceql.search.scheduler import TurnsState
-from ceql.storage.checkpoint import Checkpoint, CheckpointError, SearchState, read_checkpoint, to_bytes
+from ceql.search.state import SearchState
+from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint, to_bytes
 
 COMMAND = [sys.executable, "-c", "from ceql.__main__ import main; main()", "fit", "data.csv", "--target", "y"]
 OPTIONS = {"operators": "div", "seed": 0, "time_limit": 60.0}

@@ -32,9 +32,10 @@ from ceql.pipeline import discover
 from ceql.search.contenders import ContendersState
 from ceql.search.proposals import Archive, SearchSettings
 from ceql.search.scheduler import Turns, TurnsState
+from ceql.search.state import Ending, SearchState
 from ceql.search.target_search import HuntState
 from ceql.storage import keeper
-from ceql.storage.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, read_checkpoint, to_bytes
+from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint, to_bytes
 from ceql.storage.files import write_atomically
 from ceql.storage.keeper import Keeper
 from ceql.templates import Parameter, Template, Unknown

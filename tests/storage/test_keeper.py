@@ -19,8 +19,9 @@ from ceql.engine.dispatch import Workers
 from ceql.errors import CeqlWarning, InputError
 from ceql.pipeline import discover
 from ceql.search.scheduler import TurnsState
+from ceql.search.state import Ending, SearchState
 from ceql.storage import keeper
-from ceql.storage.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, read_checkpoint
+from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 from ceql.storage.fingerprint import differences, fingerprint
 from ceql.storage.keeper import Keeper, kept_alone
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from ceql.choice.selection import criterion
 from ceql.data.dataset import Dataset, Scaling
-from ceql.discovery import Outcome, Progress, Settings
 from ceql.engine.deadline import Deadline, Stopwatch
 from ceql.engine.dispatch import Workers
 from ceql.errors import WorkersLostError
@@ -19,12 +18,13 @@ from ceql.network import Structure
 from ceql.network.libraries import search_network
 from ceql.search.finishing import EVERYTHING, IN_HASTE, Finishing, finishing, reserve, sketches_within
 from ceql.search.noisy_candidates import Proposed
+from ceql.search.outcome import Found, Outcome, Progress
 from ceql.search.reweighting import Reweighting
 from ceql.search.scheduler import Turns
+from ceql.search.settings import Settings
 from ceql.search.simpler_numbers import plainer
+from ceql.search.state import Keeping, SearchState
 from ceql.search.target_search import Hunt
-from ceql.storage.checkpoint import SearchState
-from ceql.storage.keeper import Keeper
 from ceql.templates.assembly import Assembly
 from ceql.transforms import Aim, plain
 
@@ -39,18 +39,6 @@ _FEW_ROWS = 40  # up to so many rows, some of the other aims are drawn too: thei
 _FIRST_ROWS, _SEARCHED_ROWS = 400, 2000  # of a long table; without noise few rows say as much as many
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The formulas of a search or a training, and how it ended."""
-
-    formulas: list[Formula]
-    outcome: Outcome
-    starts: int = 1
-    imaginary_residue: float = 0.0
-    rows_searched: int = 0
-    stands_until: float = np.inf  # the time limit up to which it would be the same
-
-
 class Rounds:
     """Rounds until a formula is exact, the fit has settled, the time is up or Ctrl-C comes."""
 
@@ -63,7 +51,7 @@ class Rounds:
         workers: Workers,
         reweighting: Reweighting | None,
         guessed: Sequence[Formula],
-        keeper: Keeper,
+        keeper: Keeping,
     ) -> None:
         self._data, self._settings, self._report, self._watch = data, settings, report, watch
         self._workers, self._reweighting, self._guessed, self._keeper = workers, reweighting, guessed, keeper

@@ -6,9 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ceql.data.dataset import Dataset
-from ceql.discovery import Discovery, Settings, poles_of
-from ceql.formula import make_symbols
 from ceql.search.guesses import read_guess
+from ceql.search.settings import Settings
 from ceql.transforms import promising
 
 WIDEST, KEPT = 64, 40  # columns up to which a search looks at all of them, and at how many of more
@@ -31,10 +30,3 @@ def _named_columns(data: Dataset, settings: Settings) -> set[str]:
     guesses = (read_guess(text, data.names)[0] for text in settings.guesses)
     in_guesses = {symbol.name for guess in guesses for symbol in guess.free_symbols}
     return {*settings.constraints.required, *in_guesses.intersection(data.names)}
-
-
-def over_all(found: Discovery, data: Dataset) -> Discovery:
-    """The same with formulas that take all columns of the table."""
-    symbols = make_symbols(data.names)
-    front = tuple(formula.over(symbols) for formula in found.front)
-    return replace(found, front=front, poles=poles_of(front[found.chosen], data))

@@ -27,6 +27,7 @@ from ceql.formula import Formula, make_symbols
 from ceql.search.contenders import ContendersState
 from ceql.search.proposals import Archive
 from ceql.search.scheduler import TurnsState
+from ceql.search.state import Ending, SearchState
 from ceql.search.target_search import HuntState
 from ceql.storage.files import beside
 from ceql.storage.fingerprint import Fingerprint
@@ -63,36 +64,6 @@ class Checkpoint:
         if len(targets) == 1:
             return (self,)
         return tuple(replace(self, path=beside(self.path, name)) for name in targets)
-
-
-@dataclass(frozen=True, eq=False)
-class Ending:
-    """How a search ended and what it had found, before a formula is chosen."""
-
-    outcome: str
-    formulas: tuple[Formula, ...]
-    starts: int
-    rows_searched: int
-    seconds: float
-    stands_until: float  # the time limit up to which the search would end so again
-
-
-@dataclass(frozen=True, eq=False)
-class SearchState:
-    """A search between two rounds."""
-
-    turns: TurnsState
-    started_before: int = 0  # starts of a search on few rows that gave way to this one; 0: nothing did
-    rounds_beyond_limit: int = 0
-    rounds_with_spare: int = 0
-    rounds_explained: int = 0
-    seconds: float = 0.0
-    ending: Ending | None = None
-
-    @property
-    def progress(self) -> tuple[int, int]:
-        """The larger, the further."""
-        return self.started_before, self.turns.rounds
 
 
 # ---- to bytes -----------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from pathlib import Path
 from ceql.data.content import ContentError
 from ceql.errors import CeqlWarning
 from ceql.search.scheduler import Turns
-from ceql.storage.checkpoint import Checkpoint, CheckpointError, Ending, SearchState, damaged, read_checkpoint, to_bytes
+from ceql.search.state import Ending, SearchState
+from ceql.storage.checkpoint import Checkpoint, CheckpointError, damaged, read_checkpoint, to_bytes
 from ceql.storage.files import place_of, remove_unfinished, require_writable, write_atomically
 from ceql.storage.fingerprint import Fingerprint, differences
 from ceql.storage.lock import held

@@ -1,0 +1,60 @@
+"""How a search ends, what it tells on its way, and what it hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from ceql.formula import Formula
+
+
+class Outcome(Enum):
+    """How a discovery ended, and what to do next."""
+
+    EXACT = "An exact formula was found: it fits to machine precision and no part of it can be left out."
+    SETTLED = (
+        "No formula fits exactly, and further rounds stopped improving the fit. If the data are noise-free, allow "
+        "more operators or a higher max_complexity; otherwise look at the whole front in equations_."
+    )
+    OUT_OF_TIME = "The time limit was reached. Raise time_limit if the fit is not good enough."
+    OUT_OF_STARTS = "The allowed number of starts was fitted. Raise max_starts if the fit is not good enough."
+    WORKERS_LOST = "The workers died one after the other and the search ended early; look into their logs."
+    INTERRUPTED = "The search was interrupted; this is the best it had found."
+    TOO_COMPLEX = (
+        "An exact formula was found, but it has more nodes than max_complexity allows; this is the best within it."
+    )
+    NOT_ALLOWED = (
+        "No formula that was found keeps to the constraints; what is left is a constant. Loosen them, allow more "
+        "operators or a higher max_complexity, or raise time_limit."
+    )
+    SCHEDULE_DONE = "The recipe ran to its end."
+    CONSTANT = "The target is constant."
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a live display shows."""
+
+    seconds: float
+    time_limit: float
+    starts: int
+    best_loss: float
+    message: str = ""
+    fraction: float | None = None  # of a schedule of known length
+    target: str = ""  # which of several
+    formula: Callable[[], str] | None = None  # the best so far; to write it takes milliseconds, so only on demand
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The formulas of a search or a training, and how it ended."""
+
+    formulas: list[Formula]
+    outcome: Outcome
+    starts: int = 1
+    imaginary_residue: float = 0.0
+    rows_searched: int = 0
+    stands_until: float = np.inf  # the time limit up to which it would be the same

@@ -1,0 +1,34 @@
+"""What a user asks of a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ceql.constraints import NONE, Constraints
+from ceql.search.losses import SQUARED
+from ceql.search.proposals import SearchSettings
+from ceql.templates import Template
+from ceql.training import Recipe
+
+SEARCHES = ("search", "real")  # recipes that search; the others train one network
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to try and when to stop."""
+
+    recipe: str | Recipe = "search"  # or "real": the same search with real weights
+    operators: str | tuple[str, ...] | None = None  # a library by name, or operators; None: the default library
+    time_limit: float = 60.0
+    max_starts: int | None = None  # after the round that reaches them the search ends, on any machine at the same point
+    max_complexity: int | None = None
+    model_selection: str = "best"
+    seed: int = 0
+    n_jobs: int | None = None  # joblib workers; None and 1: this process, unless a joblib.parallel_config says more
+    threads: int | None = None  # of the core in each of them; None: all cores
+    device: str = "cpu"  # or "gpu", or "auto": the GPU if there is one
+    template: Template | None = None  # what is known of the formula; then nothing but its unknown parts is searched
+    constraints: Constraints = NONE  # what every formula of the front keeps to
+    loss: str = SQUARED  # by name, or a formula in `residual`
+    guesses: tuple[str, ...] = ()  # formulas as text that compete in the front and are parents of the search
+    search: SearchSettings = field(default_factory=SearchSettings)
