@@ -9,7 +9,6 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 import ceql.estimator.regressor
-import ceql.search.target_search
 from ceql import Settings
 from ceql.search.proposals import SearchSettings
 
@@ -20,7 +19,6 @@ hypothesis_settings.load_profile("default" if os.environ.get("CEQL_EXPLORE") els
 
 @pytest.fixture
 def quick_search(monkeypatch):
-    """Rounds of few starts and short fronts, for tests that need any formula rather than the right one."""
+    """Rounds of few starts, for tests that need any formula rather than the right one."""
     few = SearchSettings(round_size=64, chunk_size=32)
-    monkeypatch.setattr(ceql.estimator, "Settings", partial(Settings, search=few))
-    monkeypatch.setattr(ceql.search.target_search, "_DRAWN_ANYWAY", 2)
+    monkeypatch.setattr(ceql.estimator.regressor, "Settings", partial(Settings, search=few))

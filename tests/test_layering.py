@@ -12,17 +12,55 @@ SOURCE = Path(__file__).parents[1] / "src" / "ceql"
 FILES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
 # A module, and the files or folders that may import it.
 HOMES = {
-    "sympy": ("operators/", "expression/", "formula.py", "bench/", "templates/", "export/"),
-    "sklearn": ("estimator.py", "bench/"),
-    "matplotlib": ("plots/",),
-    "ceql._core": ("engine/",),
+    "sympy": (
+        "operators/",
+        "expression/",
+        "network/",
+        "formula.py",
+        "bench/",
+        "templates/",
+        "output/export/",
+        "search/",
+    ),
+    "sklearn": ("estimator/", "bench/"),
+    "matplotlib": ("output/plots/",),
+    "ceql._core": ("operators/tape.py", "engine/"),
     # A search reads the clock in one place. The others show the time, or space out what is written to disk.
-    "time": ("deadline.py", "keeper.py", "progress.py", "demo.py", "engine/gpu.py", "bench/"),
+    "time": ("engine/deadline.py", "engine/gpu.py", "storage/keeper.py", "output/progress.py", "bench/"),
 }
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "sympify", "lambdify", "parse_expr", "literal_eval"}
 FORBIDDEN_MODULES = {"pickle", "dill", "cloudpickle", "marshal", "shelve"}
-PRINTS = ("cli.py", "bench/cli.py")
+PRINTS = ()
 MAXIMUM_LINES = 500
+MOST_IN_ROOT = 8
+# The packages and the modules of the root, the lowest first: each may import those that are named beside it.
+LAYERS = {
+    "errors": "",
+    "data": "errors",
+    "operators": "errors",
+    "expression": "operators",
+    "constraints": "errors operators expression",
+    "network": "errors data operators expression",
+    "engine": "errors operators network",
+    "formula": "data expression constraints engine",
+    "training": "network engine",
+    "transforms": "data operators expression engine",
+    "closed_form": "data operators engine",
+    "templates": "errors data operators expression network engine",
+    "choice": "errors expression formula",
+    "search": "errors data operators expression constraints network engine formula training transforms closed_form "
+    "templates choice",
+    "discovery": "data expression formula search",
+    "storage": "errors data operators expression constraints engine formula search discovery",
+    "pipeline": "errors data network engine formula training choice search discovery storage",
+    "output": "errors data operators expression formula templates discovery storage",
+    "estimator": "errors data expression constraints formula templates choice search discovery storage pipeline output",
+    "cli": "data expression network engine formula discovery storage estimator",
+    "bench": "errors data operators expression network engine formula training search discovery storage pipeline "
+    "output estimator",
+    "frf": "errors data templates storage output cli",
+    "__main__": "errors operators cli bench frf",
+}
 
 
 def tree(name: str) -> ast.Module:
@@ -119,3 +157,78 @@ def test_every_module_begins_with_a_sentence():
 
 def test_there_is_no_module_called_utils():
     assert [name for name in FILES if Path(name).stem in {"utils", "util", "helpers", "misc", "common"}] == []
+
+
+# ---- layers -------------------------------------------------------------------------------------------------------
+
+
+def package(module: str) -> str:
+    """The first name below ceql; empty for ceql itself."""
+    return module.split(".")[1] if module.startswith("ceql.") else ""
+
+
+def home(name: str) -> str:
+    return name.split("/")[0].removesuffix(".py")
+
+
+def own_imports(source: str) -> set[str]:
+    """The packages of ceql that a file imports, wherever in it: lazily and for types alone as well."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {package(alias.name) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == "ceql":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(package(node.module or ""))
+    return found & set(LAYERS)
+
+
+def trespasses(name: str, source: str) -> list[str]:
+    here = home(name)
+    strangers = own_imports(source) - {here, *LAYERS.get(here, "").split()}
+    return [f"{name} imports {there}" for there in sorted(strangers)]
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "__init__.py"])
+def test_a_package_imports_what_the_table_allows(name):
+    assert home(name) in LAYERS
+    assert trespasses(name, FILES[name].read_text(encoding="utf-8")) == []
+
+
+def test_no_layer_imports_one_above_it():
+    order = list(LAYERS)
+    for place, (here, below) in enumerate(LAYERS.items()):
+        assert set(below.split()) <= set(order[:place]), here
+
+
+def test_the_table_allows_nothing_that_is_not_in_use():
+    used = {here: set[str]() for here in LAYERS}
+    for name, path in FILES.items():
+        if name != "__init__.py":
+            used[home(name)] |= own_imports(path.read_text(encoding="utf-8")) - {home(name)}
+    idle = {here: sorted(set(below.split()) - used[here]) for here, below in LAYERS.items()}
+    assert {here: names for here, names in idle.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "from ceql.search.driver import Rounds",
+        "import ceql.bench.runner",
+        "def f():\n    from ceql import pipeline",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ceql.frf import analysis",
+    ],
+)
+def test_a_planted_trespass_is_seen(planted):
+    assert len(trespasses("network/masks.py", planted)) == 1
+
+
+def test_the_root_is_small():
+    assert len([name for name in FILES if "/" not in name]) <= MOST_IN_ROOT
+
+
+def test_contributing_shows_the_same_table():
+    text = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for here, below in LAYERS.items():
+        assert f"| `{here}` | {below.replace(' ', ', ')} |" in text, here
