@@ -90,7 +90,8 @@ def _discovered(
                 leftover = keeper.end(_ending(found, watch.seconds))
     else:
         found = _trained(data, settings, report, watch)
-    formulas = [*(f for f in (*found.formulas, *guessed) if _is_allowed(f, settings)), constant]
+    known = (formula.over(constant.symbols) for formula in found.formulas)  # a checkpoint has them over all columns
+    formulas = [*(f for f in (*known, *guessed) if _is_allowed(f, settings)), constant]
     try:
         concluded = _concluded(formulas, found, data, settings, loss)
     except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed

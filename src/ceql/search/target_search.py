@@ -115,9 +115,7 @@ class Hunt:
         self._begin(self.data, self.aim)
         self._tried, self.tried_closed_form = set(state.tried), state.tried_closed_form
         self.contenders.restore(state.contenders)
-        # A file has its formulas over all columns, a wide table is searched in some of them.
-        self.spare = None if state.spare is None else state.spare.over(self.symbols)
-        self._edges_too_many = state.edges_too_many
+        self.spare, self._edges_too_many = state.spare, state.edges_too_many
 
     def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
         """Goes on with other weights of the rows: `data` has those of all, `weight` those of the rows searched."""
