@@ -66,6 +66,10 @@ class Rounds:
         self._proposed = Proposed(data, make_symbols(data.names), settings.constraints)
         self._rounds_explained = kept.rounds_explained
         self._explained = kept.rounds_explained > 0  # whether a proposed formula leaves only noise
+        if kept.turns.rounds and not self._started_before:  # a file does not hold what was proposed
+            self._ask_those_tried()
+            if self._explained:
+                self._ask_more()
 
     def run(self) -> Found:
         try:
@@ -160,18 +164,27 @@ class Rounds:
                 return []
             if found := hunt.closed_form():
                 return found
+        self._ask_those_tried()
+        if self._deadline_of_rounds.over:
+            return []
+        self._explained = self._proposed.explain(self._main, self._turns.noise_at_most)
+        if self._explained:
+            self._ask_more()
+        return []
+
+    def _ask_those_tried(self) -> None:
         tried = [hunt for hunt in self._turns.hunts if hunt.tried_closed_form]
         least_squares = self._reweighting is None  # which is what is proposed
         for hunt in tried if least_squares and len(tried) > len(self._turns.mains) else []:
             if self._deadline_of_rounds.over:
-                return []
+                break
             self._proposed.ask(hunt)
-        self._explained = self._proposed.explain(self._main, self._turns.noise_at_most)
+
+    def _ask_more(self) -> None:
+        """So that what may be even better is not left to the last moment."""
         seconds = _ASKING * self._settings.time_limit
-        if self._explained and self._deadline_of_rounds.left >= seconds:
-            # So that what may be even better is not left to the last moment.
+        if self._deadline_of_rounds.left >= seconds:
             self._ask(min(EVERYTHING.asked, sketches_within(seconds, len(self._data.y))))
-        return []
 
     def _drawn(self, outcome: Outcome, stands_until: float) -> Found:
         plan = finishing(self._settings.time_limit, self._deadline, len(self._data.y))
