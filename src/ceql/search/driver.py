@@ -140,7 +140,7 @@ class Rounds:
         return exact
 
     def _tell(self) -> None:
-        if self._starts:
+        if self._main.archive.rounds:
             rows, limit = _share_of_rows(self._main, self._data), self._settings.time_limit
             best = self._main.best_loss
             self._report(Progress(self._watch.seconds, limit, self._starts, best, rows, formula=self._main.glance))
