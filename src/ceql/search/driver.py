@@ -33,6 +33,7 @@ _ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so ma
 _SHORTCUTS, _SHORTCUTS_IN_NOISE, _SHORTCUTS_A_ROUND = 24, 12, 4
 _ROUNDS_EXPLAINED = 2  # a formula that needed no search leaves only noise: so many rounds more for a better one
 _ASKING = 0.25  # share of the time limit that may go into asking for more of them
+_WORTH_MAKING = 4  # other aims to be asked, from which on they are made for it; to make them may take a second
 _ROUNDS_WITH_SPARE = 40  # an exact formula is there: so many rounds more for a shorter one
 _FEWEST_EDGES = 6  # a limit on the edges of sub-networks is never less
 _FEW_ROWS = 40  # up to so many rows, some of the other aims are drawn too: their noise matters less
@@ -236,7 +237,8 @@ class Rounds:
     def _ask(self, most: int) -> None:
         """For y itself, and for so many other aims, those with the fewest columns first."""
         self._proposed.ask(self._main)
-        for hunt in sorted(self._turns.asides(), key=lambda hunt: hunt.aim.x.shape[1])[:most]:
+        others = self._turns.asides() if most >= _WORTH_MAKING else self._turns.asides_so_far
+        for hunt in sorted(others, key=lambda hunt: hunt.aim.x.shape[1])[:most]:
             self._proposed.ask(hunt)
 
     def _found(self, formulas: list[Formula], outcome: Outcome, stands_until: float) -> Found:
