@@ -8,8 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from ceql.choice.selection import choose, pareto_front
-from ceql.data.dataset import Dataset
+from ceql.choice.exactness import is_hit, meets_most_rows
+from ceql.choice.front import pareto_front
+from ceql.choice.selection import choose
+from ceql.data.dataset import Dataset, typical_size
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, over_all, poles_of
 from ceql.engine import fit
 from ceql.engine.deadline import Stopwatch
@@ -21,11 +23,10 @@ from ceql.search.driver import Rounds
 from ceql.search.finishing import sketches_within
 from ceql.search.guesses import starting_formulas
 from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
-from ceql.search.losses import SQUARED, Loss, read_loss, typical_size
+from ceql.search.losses import SQUARED, Loss, read_loss
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
-from ceql.search.proposals import EXACT
-from ceql.search.reweighting import Reweighting, is_exact
+from ceql.search.reweighting import Reweighting
 from ceql.search.state import Ending
 from ceql.storage.checkpoint import Checkpoint, CheckpointError
 from ceql.storage.claims import check_losses
@@ -141,8 +142,8 @@ def _is_allowed(formula: Formula, settings: Settings) -> bool:
 
 def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
     if loss is not None:
-        return is_exact(formula, data)
-    return formula.loss <= EXACT * mean_square(data.y, data.weight)
+        return meets_most_rows(formula, data)
+    return is_hit(formula, data)
 
 
 def _chosen(front: list[Formula], settings: Settings, data: Dataset) -> int:

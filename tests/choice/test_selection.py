@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql import CEQLRegressor
-from ceql.choice.selection import RULES, choose, gains, pareto_front
+from ceql.choice.front import gains, pareto_front
+from ceql.choice.selection import RULES, choose
 from ceql.discovery import Outcome
 from ceql.errors import UnknownNameError
 from ceql.formula import Formula, make_symbols

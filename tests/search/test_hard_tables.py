@@ -7,9 +7,10 @@ import pytest
 import sympy
 
 from ceql import CEQLRegressor, CeqlWarning, Constraints, Dataset, InputError
+from ceql.data.dataset import typical_size
 from ceql.formula import Formula, make_symbols
 from ceql.search.judgement import constant_for, judged, seconds_for_judging
-from ceql.search.losses import DEAREST, Loss, read_loss, robust_scale, typical_size
+from ceql.search.losses import DEAREST, Loss, read_loss, robust_scale
 from ceql.search.reweighting import Reweighting, agreement_with_neighbours
 
 STEEP = "exp(residual**2) - 1"

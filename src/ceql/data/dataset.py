@@ -263,3 +263,12 @@ def power_of_two(size: np.ndarray | float) -> np.ndarray:
     size = np.asarray(size, float)
     exponent = np.round(np.log2(np.where(size > 0, size, 1.0)))
     return np.exp2(np.clip(exponent, -1000, 1000))
+
+
+def typical_size(y: np.ndarray) -> float:
+    """The median size of y; of those that are not zero where most of them are. Never zero."""
+    sizes = np.abs(y)
+    middle = float(np.median(sizes))
+    if middle == 0.0 and sizes.any():
+        middle = float(np.median(sizes[sizes > 0.0]))
+    return max(middle, 1e-300)

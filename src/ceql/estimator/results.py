@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ceql.choice.selection import gains
+from ceql.choice.front import gains
 from ceql.data.dataset import Dataset
 from ceql.data.targets import Targets
 from ceql.discovery import Discovery

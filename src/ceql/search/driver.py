@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ceql.choice.selection import criterion
+from ceql.choice.criterion import criterion
 from ceql.data.dataset import Dataset, Scaling
 from ceql.engine.deadline import Deadline, Stopwatch
 from ceql.engine.dispatch import Workers

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ceql.choice.exactness import EXACT
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset
 from ceql.errors import CeqlWarning, InputError
@@ -28,7 +29,6 @@ from ceql.expression.text.formula_values import NAMED_CONSTANTS
 from ceql.expression.text.tokens import tokenise
 from ceql.formula import Formula, as_it_stands, make_symbols, mean_square, polish, refitted, sketch
 from ceql.operators import functions
-from ceql.search.proposals import EXACT
 
 _STARTS, _ITERATIONS = 60, 50  # values tried for constants without one, and steps of the best of them
 _FEWEST_STARTS, _FEWEST_ITERATIONS = 2, 10
@@ -78,7 +78,7 @@ def _formulas(
 ) -> list[Formula]:
     """The guess as it is written, and with its whole numbers free where that is not exact."""
     symbols = make_symbols(data.names)
-    exact = EXACT * mean_square(data.y, data.weight)
+    exact = EXACT.hit * mean_square(data.y, data.weight)
     if _constants(expression, unknown) > _MOST_CONSTANTS:
         found = [] if unknown else [as_it_stands(expression, data, symbols, constraints)]
         return [formula for formula in found if formula is not None]

@@ -17,15 +17,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from ceql.choice.selection import criterion, pareto_front
+from ceql.choice.criterion import criterion
+from ceql.choice.front import pareto_front
 from ceql.constraints import Constraints
-from ceql.data.dataset import Dataset
+from ceql.data.dataset import Dataset, typical_size
 from ceql.engine.one_thread import one_thread
 from ceql.errors import CeqlWarning
 from ceql.expression import parametrise
 from ceql.formula import Formula, constant_formula, plain_constant, reweighted, rounded_by, with_errors
 from ceql.search.finishing import sketches_within
-from ceql.search.losses import DEAREST, Loss, robust_scale, typical_size
+from ceql.search.losses import DEAREST, Loss, robust_scale
 from ceql.search.reweighting import with_weight
 
 _ROWS = 2000  # of a long table to which all formulas are fitted

@@ -109,15 +109,6 @@ def robust_scale(residual: np.ndarray) -> float:
     return NORMAL * float(np.median(np.abs(residual)))
 
 
-def typical_size(y: np.ndarray) -> float:
-    """The median size of y; of those that are not zero where most of them are. Never zero."""
-    sizes = np.abs(y)
-    middle = float(np.median(sizes))
-    if middle == 0.0 and sizes.any():
-        middle = float(np.median(sizes[sizes > 0.0]))
-    return max(middle, 1e-300)
-
-
 def read_loss(given: Any, y: np.ndarray) -> Loss | None:
     """The loss for these targets; None for squares. Text that is no name is read as a formula and tried out."""
     if not isinstance(given, str):

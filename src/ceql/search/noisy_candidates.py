@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ceql.choice.criterion import criterion
+from ceql.choice.exactness import size_of
 from ceql.choice.residuals import look_like_noise, neighbours
-from ceql.choice.selection import criterion
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.formula import Formula, mean_square, polish, sketch, values_of
@@ -22,7 +23,6 @@ from ceql.transforms import Aim
 
 _LOOKED_AT = 2000  # rows
 _NOISE = 1e-6, 0.5  # size of what is left of y, as a share of its own, that may be noise
-_LEAST_SQUARE = 1e-300  # stands for a mean square of y that is zero
 _FEWEST_ROWS = 100  # in which noise can be told from what a formula fails to say
 _LEEWAY = 1.5  # a smooth function is judged on few rows
 
@@ -51,7 +51,7 @@ class Proposed:
         _, best = min(self._ranked.values(), key=lambda pair: pair[0])
         values = best(self._few.x)
         left = self._few.y - values
-        share = np.sqrt(best.loss / max(mean_square(self._few.y, self._few.weight), _LEAST_SQUARE))
+        share = np.sqrt(best.loss / size_of(self._few))
         weight = self._few.weight / (1.0 + (self._few.y / main.scaling.y) ** 2)
         if not _NOISE[0] < share < _NOISE[1] or mean_square(left / main.scaling.y, weight) > _LEEWAY * noise_at_most:
             return False

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ceql.choice.criterion import per_row
+from ceql.choice.exactness import EXACT
 from ceql.engine import fit
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.dispatch import Work, Workers
@@ -14,8 +16,6 @@ from ceql.engine.stages import Chunk, Schedule
 from ceql.network import Structure
 from ceql.network.sampling import Prior
 from ceql.search.periodogram import peaks
-
-EXACT = 1e-18  # relative misfit below which a fit counts as the formula itself
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Archive:
 
     @property
     def hits(self) -> np.ndarray:
-        return np.flatnonzero((self.chunk.misfit < EXACT) & self.chunk.in_domain)
+        return np.flatnonzero((self.chunk.misfit < EXACT.hit) & self.chunk.in_domain)
 
 
 def score(chunk: Chunk, n_samples: int) -> np.ndarray:
-    """An information criterion per sample: log misfit plus a price per edge."""
+    """The criterion of every fit, per row of the data."""
     misfit = np.maximum(chunk.misfit, 1e-30) * np.where(chunk.in_domain, 1.0, 1e3)
-    return np.log(misfit) + chunk.edges.sum(axis=1) * np.log(n_samples) / n_samples
+    return per_row(misfit, chunk.edges.sum(axis=1), n_samples)
 
 
 def merge(archive: Archive, new: Chunk, starts: int, n_samples: int, kept_per_size: int) -> Archive:

@@ -16,16 +16,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from ceql.data.dataset import Dataset
+from ceql.choice.exactness import EXACT
+from ceql.data.dataset import Dataset, typical_size
 from ceql.engine import fit
 from ceql.engine.pruning import Reduced
 from ceql.formula import Formula
 from ceql.search.contenders import criterion_of, price
-from ceql.search.losses import NORMAL, Loss, robust_scale, typical_size
+from ceql.search.losses import NORMAL, Loss, robust_scale
 from ceql.search.target_search import Hunt
 
 _ROWS = 20_000  # of a long table that are looked at
-_SHARE = 0.75  # of the rows that a pilot must explain
 _PILOTS = 12  # fits tried as pilots after a round
 _CONCENTRATIONS = 4  # times that the nearest rows are chosen anew
 _NEIGHBOURS = 8
@@ -33,7 +33,6 @@ _COMPARED, _COMPARISONS = 2000, 1e8  # rows among which neighbours are looked fo
 _SORTING = 3  # columns that it takes as long to compare as to find the nearest rows
 _BLOCK = 2**17  # distances that are held at a time
 _LOOSE = 4.0  # scales at which a row that disagrees with its neighbours counts half
-_EXACT = 1e-9  # share of the size of y that most residuals are below where a formula is exact for them
 _ROUNDING = 1e-12  # share of the size of y below which residuals are not told apart
 _PROGRESS = 1.0  # of the criterion, for which the weights change
 _STEEP = 3.0  # scales, beyond which the weight of a row grows no more where a loss is steeper than squares
@@ -80,8 +79,8 @@ def _weights(y: np.ndarray, prediction: np.ndarray, loss: Loss) -> np.ndarray:
     residual = y - prediction
     size = typical_size(y)
     scale = robust_scale(residual)
-    if scale <= _EXACT * size:
-        return (np.abs(residual) <= np.maximum(1e3 * scale, _EXACT * np.maximum(np.abs(y), size))).astype(float)
+    if scale <= EXACT.share * size:
+        return (np.abs(residual) <= np.maximum(1e3 * scale, EXACT.share * np.maximum(np.abs(y), size))).astype(float)
     # Both together, since the largest of them is 1.
     drawn_in = y - np.clip(residual, -_STEEP * scale, _STEEP * scale)
     both = loss.weight(np.concatenate([y, y]), np.concatenate([prediction, drawn_in]), scale)
@@ -97,7 +96,7 @@ def concentrated(hunt: Hunt, index: int) -> Reduced | None:
     before, best = np.inf, params
     for _ in range(_CONCENTRATIONS + 1):
         residual = np.abs(samples.y - fit.values(tape, samples, params, mask)[0])
-        near = residual <= np.quantile(residual, _SHARE) if np.isfinite(residual).all() else np.zeros(0, bool)
+        near = residual <= np.quantile(residual, EXACT.most_rows) if np.isfinite(residual).all() else np.zeros(0, bool)
         if not near.any():
             return None
         misfit = float(np.mean(residual[near] ** 2))
@@ -111,7 +110,7 @@ def concentrated(hunt: Hunt, index: int) -> Reduced | None:
 
 
 def _criterion(pilot: Reduced, hunt: Hunt) -> float:
-    rows = _SHARE * len(hunt.plain.y)
+    rows = EXACT.most_rows * len(hunt.plain.y)
     floor = (_ROUNDING * typical_size(hunt.plain.y)) ** 2
     return rows * np.log(max(pilot.misfit, floor, 1e-300)) + price(len(hunt.plain.y)) * float(pilot.edges.sum())
 
@@ -154,9 +153,3 @@ def _medians(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
     low, high = np.maximum(count - 1, 0) // 2, count // 2
     rows = np.arange(len(values))
     return 0.5 * (ordered[rows, low] + ordered[rows, np.minimum(high, values.shape[1] - 1)])
-
-
-def is_exact(formula: Formula, data: Dataset) -> bool:
-    """Whether it meets most rows to machine precision."""
-    residual = np.abs(data.y - formula(data.x))
-    return bool(np.quantile(residual, _SHARE) <= _EXACT * typical_size(data.y))

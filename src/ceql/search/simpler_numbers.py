@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ceql.choice.selection import criterion, interpolates, pareto_front
+from ceql.choice.criterion import criterion, interpolates
+from ceql.choice.front import pareto_front
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.expression.constants.simpler import relatives
@@ -27,7 +28,7 @@ def plainer(formulas: Sequence[Formula], data: Dataset, constraints: Constraints
             fitted = refitted(simpler, data, formula.symbols, constraints)
             found = found if fitted is None else [*found, fitted]
         yield found
-    best = min([*formulas, *found], key=partial(criterion, n_samples=rows), default=None)
+    best = min([*formulas, *found], key=partial(criterion, rows=rows), default=None)
     if best is not None and best in found:
         finished = polish(best.expression, data, best.symbols, constraints)
         yield found if finished is None else [*found, finished]

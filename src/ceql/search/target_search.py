@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ceql.choice.criterion import criterion
+from ceql.choice.exactness import EXACT, is_exact
 from ceql.choice.residuals import look_like_noise, neighbours
-from ceql.choice.selection import criterion, interpolates
 from ceql.closed_form import fraction, images, product, proposals, sparse_sum
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset, Scaling
@@ -28,14 +29,11 @@ from ceql.search.proposals import SearchSettings
 from ceql.transforms import Aim
 
 _HITS_TRIED = 6  # exact fits that are eliminated
-_NEAR, _MISSES_TRIED = 1e-9, 2  # fits below this misfit may hide an exact one; so many a round are eliminated
+_MISSES_TRIED = 2  # fits a round that may hide an exact one are eliminated
 _FRACTIONS_NEED = {"mul", "div"}
 _IN_FRACTIONS = ("cos", "sin", "exp")
 _IN_CLOSED_FORM = ("sqrt", "log", "sin", "cos", "exp")
 _SHORT_FRACTION = 14  # terms, above and below the line together
-_BEYOND_DOUBT, _ROUNDING = 1e-24, 1e-30  # most and usual loss of an exact formula, in mean squares of y
-_DIGITS, _NEARLY_ALL, _JUDGED_ROWS = 3e-11, 0.95, 2000  # its relative error in half, and that share, of so many rows
-_LEAST_SQUARE = 1e-300  # stands for a mean square of y that is zero
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
 _CONTENDERS = 8  # reduced fits that are drawn as formulas
@@ -96,7 +94,7 @@ class Hunt:
         x, y = self.scaling.apply(aim.x, aim.y)
         self.samples = fit.Samples.of(x, y, aim.weight / (1.0 + y**2))
         self.plain = fit.Samples.of(x, y, aim.weight)
-        self.tolerance = searching.EXACT * mean_square(y, aim.weight)
+        self.tolerance = EXACT.hit * mean_square(y, aim.weight)
         self._rounds = searching.search(self.network, self.samples, *self._search, self.archive)
         self._tried: set[bytes] = set()
         self.tried_closed_form = False
@@ -216,7 +214,7 @@ class Hunt:
     def _exact(self, found: Any) -> Formula | None:
         """The formula for y that this expression for the aim leads to, if it is exact and not too large."""
         raw = self.aim.back(found)
-        few = self.data.thinned(_JUDGED_ROWS)
+        few = self.data.thinned(EXACT.rows)
         values = values_of(raw, self.symbols, few.x)
         if values is not None and float(values @ few.y) < 0.0:
             raw = -raw  # a square does not tell the sign
@@ -228,15 +226,7 @@ class Hunt:
     def _is_beyond_doubt(self, formula: Formula) -> bool:
         """Whether it fits to the last digits. One that does not may be a very good approximation: it is kept for the
         case that nothing better comes."""
-        if interpolates(formula, len(self.data.y)):
-            return False
-        few = self.data.thinned(_JUDGED_ROWS)
-        apart = np.abs(formula(few.x) - few.y)
-        # Where y is zero in all rows that count, only what meets them all is exact.
-        share = formula.loss / max(mean_square(self.data.y, self.data.weight), _LEAST_SQUARE)
-        # Where y spans decades, a term that matters for small values only hardly shows in the mean.
-        typical, of_nearly_all = np.quantile(apart / np.maximum(np.abs(few.y), 1e-300), (0.5, _NEARLY_ALL))
-        if share <= _BEYOND_DOUBT and typical <= _DIGITS and (of_nearly_all <= _DIGITS or share <= _ROUNDING):
+        if is_exact(formula, self.data):
             return True
         if self.spare is None or formula.loss < self.spare.loss:
             self.spare = formula
@@ -244,7 +234,7 @@ class Hunt:
 
     @property
     def _exact_loss(self) -> float:
-        return searching.EXACT * mean_square(self.data.y, self.data.weight)
+        return EXACT.hit * mean_square(self.data.y, self.data.weight)
 
     @property
     def best_loss(self) -> float:
@@ -340,7 +330,7 @@ class Hunt:
     def _near_misses(self) -> np.ndarray:
         """Fits so good that the formula may be inside them, slowed down by edges it does not need."""
         chunk = self.archive.chunk
-        return np.flatnonzero((chunk.misfit < _NEAR) & (chunk.misfit >= searching.EXACT) & chunk.in_domain)
+        return np.flatnonzero((chunk.misfit < EXACT.near) & (chunk.misfit >= EXACT.hit) & chunk.in_domain)
 
     def _exact_formulas(self) -> list[Formula]:
         """Exact fits that survive elimination, as formulas; a fit is tried only once."""

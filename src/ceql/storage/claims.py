@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ceql.choice.exactness import EXACT, meets_most_rows
 from ceql.data.content import ContentError
 from ceql.data.dataset import Dataset
 from ceql.discovery import Outcome
 from ceql.formula import Formula, mean_square
 from ceql.search.losses import SQUARED, read_loss, robust_scale
-from ceql.search.proposals import EXACT
-from ceql.search.reweighting import is_exact
 
 _AGREES = 1e-3  # relative; another processor may round the last digits differently
 _ROUNDED = 100.0  # times what counts as exact, for the same reason
@@ -21,7 +20,7 @@ def check_losses(front: tuple[Formula, ...], data: Dataset, loss: str) -> None:
     """An error for a row of the front whose loss is not the one that its formula has on the data."""
     residuals = [_residual(formula, data, k) for k, formula in enumerate(front)]
     for k, (formula, (least, most)) in enumerate(zip(front, _bounds(residuals, data, loss), strict=True)):
-        room = EXACT * mean_square(data.y, data.weight)
+        room = EXACT.hit * mean_square(data.y, data.weight)
         if not least * (1.0 - _AGREES) - room <= formula.loss <= most * (1.0 + _AGREES) + room:
             raise ContentError(
                 f"'loss' in row {k} of the front is {formula.loss:.6g}, but on the data the formula has {most:.6g}"
@@ -35,7 +34,8 @@ def check_outcome(outcome: Outcome, best: Formula, data: Dataset, loss: str) -> 
     if outcome is not Outcome.EXACT:
         return
     square = mean_square(data.y - best(data.x), data.weight)
-    exact = is_exact(best, data) if loss != SQUARED else square <= _ROUNDED * EXACT * mean_square(data.y, data.weight)
+    rounded = _ROUNDED * EXACT.hit * mean_square(data.y, data.weight)
+    exact = square <= rounded if loss == SQUARED else meets_most_rows(best, data)
     if not exact:
         raise ContentError(
             f"'outcome' is EXACT, but the chosen formula leaves a mean square of {square:.6g} on the data"

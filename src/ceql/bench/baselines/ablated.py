@@ -59,13 +59,13 @@ class DenseStarts(Adapter):
 
     def _fits(self, data: Any, symbols: Any, seed: int, time_limit: float) -> Iterator[tuple[int, float, Any]]:
         """The number of starts so far, the misfit and the formula of the best of each chunk; ends at an exact one."""
+        from ceql.choice.exactness import EXACT
         from ceql.engine import fit
         from ceql.engine.deadline import Deadline
         from ceql.engine.pruning import Reduced, eliminate
         from ceql.engine.stages import Schedule, fit_chunk
         from ceql.network import clean_up
         from ceql.network.extract import extract, upright
-        from ceql.search.proposals import EXACT
         from ceql.training import recipes
 
         deadline = Deadline.after(time_limit)
@@ -76,7 +76,7 @@ class DenseStarts(Adapter):
         weighted, plain = fit.Samples.of(x, y, 1.0 / (1.0 + y**2)), fit.Samples.of(x, y)
         network = recipes.paper().network(x.shape[1])
         dense = clean_up(network, np.ones((self.chunk, network.n_edges), bool))
-        tolerance = EXACT * float(np.mean(y**2))
+        tolerance = EXACT.hit * float(np.mean(y**2))
         scaled = [s / float(k) for s, k in zip(symbols, x_size, strict=True)]
         rng = np.random.default_rng(seed)
         starts = 0
