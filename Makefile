@@ -43,6 +43,9 @@ unit: $(VENV)/.installed-dev ## the tests alone
 sanitise: $(VENV)/.installed-dev ## random calls into a core built with sanitisers
 	@$(BIN)/python tools/sanitised_fuzz.py
 
+wheel: $(VENV)/.pip ## a wheel for this machine, into dist
+	@$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-deps --build-constraint constraints.txt -w dist .
+
 docs: $(VENV)/.installed-dev ## the site, into build/site; warnings are errors
 	@# not -q: mkdocs would then overlook its own warnings
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

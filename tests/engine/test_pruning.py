@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ceql.engine import fit
-from ceql.engine.pruning import Reduced, drop_least_important, drop_small, eliminate, removals
+from ceql.engine.pruning import drop_least_important, drop_small, removals
 from ceql.network import Network, clean_up
-from ceql.network.recording import network_tape
 
 laws = settings(derandomize=True, deadline=None, max_examples=25)
 NETWORK = Network(2, (("square", "mul", "div"), ("log", "id")), skip="all", bias=True)
@@ -93,46 +91,3 @@ def test_of_two_edges_that_stand_in_for_each_other_one_stays():
 def test_nothing_goes_when_every_loss_is_infinite():
     kept = drop_least_important(NETWORK, ALL, lambda masks: np.full(len(masks), np.inf), 0.5, 1)
     assert np.array_equal(kept, ALL)
-
-
-def redundant_quotient() -> tuple[Network, fit.Samples, Reduced]:
-    """y = 2 x / (x + 3), held by a network that also adds and takes away the same things."""
-    network = Network(1, (("div", "square"),), bias=True)
-    x = np.linspace(-2, 2, 60)[:, None]
-    # numerator: x, 1 | denominator: x, 1 | square: x, 1 | readout: x, 1, div, square
-    params = np.array([2.0, 0.0, 1.0, 3.0, 1.0, 0.5, 0.3, -0.2, 1.0, 0.1, 0.0, 0.0])
-    samples = fit.Samples.of(x, 2 * x[:, 0] / (x[:, 0] + 3))
-    edges = np.ones(network.n_edges, bool)
-    return network, samples, Reduced(edges, params, 1.0)
-
-
-def test_elimination_finds_the_exact_smaller_network():
-    network, samples, start = redundant_quotient()
-    path = eliminate(network, samples, start, tolerance=1e-20)
-    assert path[0] is start
-    exact = [step for step in path if step.misfit < 1e-20]
-    assert exact
-    # numerator, denominator (twice) and readout are what the formula has; one of them sets the scale
-    assert exact[-1].edges.sum() == 4
-    values = fit.values(
-        network_tape(network), samples, exact[-1].params, network.parameter_mask(exact[-1].edges, imaginary=False)
-    )
-    assert np.allclose(values[0], samples.y, atol=1e-9)
-
-
-def test_an_elimination_path_gets_smaller_step_by_step():
-    network, samples, start = redundant_quotient()
-    path = eliminate(network, samples, start, tolerance=1e-20)
-    sizes = [int(step.edges.sum()) for step in path]
-    assert sizes == sorted(set(sizes), reverse=True)
-    assert len(removals(network, path[-1].edges)) == 0  # whatever goes now takes everything with it
-    for step in path[1:]:
-        assert np.array_equal(clean_up(network, step.edges), step.edges)
-        assert np.all(step.params[network.is_imaginary] == 0)
-        assert np.all(step.params[: network.n_edges][~step.edges] == 0)
-
-
-def test_elimination_does_not_depend_on_threads():
-    network, samples, start = redundant_quotient()
-    one, two = (eliminate(network, samples, start, 1e-20, threads=threads) for threads in (1, 2))
-    assert [step.misfit for step in one] == [step.misfit for step in two]

@@ -24,13 +24,12 @@ from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.discovery import Discovery, Outcome, Progress, Settings
 from ceql.engine.dispatch import Workers
-from ceql.engine.pruning import Reduced
 from ceql.engine.stages import Chunk
 from ceql.errors import CeqlError, InputError
 from ceql.formula import Formula, make_symbols
 from ceql.pipeline import discover
-from ceql.search.contenders import ContendersState
 from ceql.search.proposals import Archive, SearchSettings
+from ceql.search.reduction import Contenders, Reduced
 from ceql.search.scheduler import Turns, TurnsState
 from ceql.search.state import Ending, SearchState
 from ceql.search.target_search import HuntState
@@ -398,7 +397,7 @@ def test_every_bit_of_a_hunt_survives(tmp_path_factory, seed, rows, known, n_edg
     keys = [frozenset(row.tobytes() for row in masks(int(n))) for n in rng.integers(0, 6, 2)]
     founders = tuple(zip(masks(known), params(known), strict=True))
     archive, tried_closed_form = Archive(chunk, 5, 3, founders), bool(rng.random() < 0.5)
-    hunt = HuntState(archive, keys[0], tried_closed_form, ContendersState(tuple(reduced), keys[1], 7), None, np.inf)
+    hunt = HuntState(archive, keys[0], tried_closed_form, Contenders(tuple(reduced), keys[1], 7), None, np.inf)
     state = SearchState(TurnsState(3, 2, 1, (hunt, hunt)), 2048, 4, 5, 6, 0.1)
     path = tmp_path_factory.mktemp("hunt") / "run.ckpt"
     path.write_bytes(to_bytes(state, {"columns": ["x1"]}))

@@ -1,13 +1,11 @@
-"""Which edges can go: by size, by the loss they carry, or by refitting without them."""
+"""Which edges can go: by size or by the loss they carry, and what is left when one goes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ceql.engine import fit
 from ceql.network import Structure
 
 
@@ -65,59 +63,3 @@ def _keeping(network: Structure, masks: np.ndarray, needed: Needed) -> np.ndarra
 def _distinct(masks: np.ndarray) -> np.ndarray:
     first = {row.tobytes(): k for k, row in reversed(list(enumerate(masks)))}
     return masks[[k for k in sorted(first.values()) if masks[k].any()]]
-
-
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """A sub-network on the real axis with its fit."""
-
-    edges: np.ndarray
-    params: np.ndarray
-    misfit: float
-
-
-def eliminate(
-    network: Structure,
-    samples: fit.Samples,
-    start: Reduced,
-    tolerance: float,
-    threads: int = 1,
-    exact: float | None = None,
-    needed: Needed = (),
-) -> list[Reduced]:
-    """Drops one edge after the other, refitting each time, until no more can go.
-
-    While a removal keeps the misfit below `tolerance` the one that takes most with it goes first; after that the one
-    that costs least. The path from large to small is returned, `start` first. Once a fit is below `exact` the tolerance
-    is that: what is exact must stay so.
-    """
-    exact = tolerance if exact is None else exact
-    tape = network.tape()
-    path = [start]
-    while path[-1].edges.sum() > 1:
-        now = path[-1]
-        if now.misfit <= exact:
-            tolerance = exact
-        candidates = removals(network, now.edges, needed)
-        if not len(candidates):
-            break
-        masks = network.parameter_mask(candidates, imaginary=False)
-        params = np.repeat(now.params[None], len(candidates), axis=0)
-        fits = fit.levenberg(
-            tape,
-            samples,
-            params,
-            masks,
-            fit.Levenberg(60, target=1e-2 * exact),
-            fit.Penalties(aux=1e-2),
-            threads=threads,
-        )
-        misfit = np.where(np.isfinite(fits.objective), fits.objective, np.inf)
-        if not np.isfinite(misfit).any():
-            break
-        held = misfit <= tolerance
-        sizes = candidates.sum(axis=1)
-        order = np.lexsort((misfit, np.where(held, sizes, 0), ~held))
-        best = order[0]
-        path.append(Reduced(candidates[best], np.where(masks[best], fits.params[best], 0.0), float(misfit[best])))
-    return path

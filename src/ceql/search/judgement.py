@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ceql.choice.criterion import criterion
+from ceql.choice.criterion import NODE, criterion, of_rows
 from ceql.choice.front import pareto_front
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset, typical_size
@@ -173,8 +173,8 @@ def _trimmed(formula: Formula, data: Dataset) -> float:
     square = np.sort((data.y - formula(data.x)) ** 2)[: max(1, int(_SHARE * len(data.y)))]
     constants = len(parametrise(formula.expression).symbols)
     least = max((_ROUNDING * typical_size(data.y)) ** 2, 1e-300)
-    fit_ = len(square) * np.log(max(float(square.mean()), least))
-    return float(fit_ + np.log(len(data.y)) * constants + 2.0 * formula.complexity)
+    misfit = max(float(square.mean()), least)
+    return float(of_rows(misfit, constants, len(square), NODE * formula.complexity, len(data.y)))
 
 
 def _mean_loss(formula: Formula, data: Dataset, loss: Loss, scale: float) -> float:

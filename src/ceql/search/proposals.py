@@ -16,6 +16,7 @@ from ceql.engine.stages import Chunk, Schedule
 from ceql.network import Structure
 from ceql.network.sampling import Prior
 from ceql.search.periodogram import peaks
+from ceql.search.reduction import ReductionPolicy
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class SearchSettings:
     founders_share: float = 0.4  # of the mutants, children of the user's guesses
     prior: Prior = field(default_factory=Prior)
     schedule: Schedule = field(default_factory=Schedule)
+    reduction: ReductionPolicy = field(default_factory=ReductionPolicy)
 
 
 @dataclass(frozen=True, eq=False)

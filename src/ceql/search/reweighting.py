@@ -16,13 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from ceql.choice.criterion import EDGE, of_fits, of_rows
 from ceql.choice.exactness import EXACT
 from ceql.data.dataset import Dataset, typical_size
 from ceql.engine import fit
-from ceql.engine.pruning import Reduced
 from ceql.formula import Formula
-from ceql.search.contenders import criterion_of, price
 from ceql.search.losses import NORMAL, Loss, robust_scale
+from ceql.search.reduction import Reduced
 from ceql.search.target_search import Hunt
 
 _ROWS = 20_000  # of a long table that are looked at
@@ -63,7 +63,7 @@ class Reweighting:
 
     def _most_promising(self, hunt: Hunt) -> list[int]:
         chunk = hunt.archive.chunk
-        order = np.argsort(criterion_of(chunk.misfit, chunk.edges, len(hunt.plain.y)), kind="stable")
+        order = np.argsort(of_fits(chunk.misfit, chunk.edges.sum(axis=1), len(hunt.plain.y)), kind="stable")
         fresh = [int(k) for k in order if chunk.in_domain[k] and chunk.edges[k].tobytes() not in self._tried]
         self._tried.update(chunk.edges[k].tobytes() for k in fresh[:_PILOTS])
         return fresh[:_PILOTS]
@@ -112,7 +112,7 @@ def concentrated(hunt: Hunt, index: int) -> Reduced | None:
 def _criterion(pilot: Reduced, hunt: Hunt) -> float:
     rows = EXACT.most_rows * len(hunt.plain.y)
     floor = (_ROUNDING * typical_size(hunt.plain.y)) ** 2
-    return rows * np.log(max(pilot.misfit, floor, 1e-300)) + price(len(hunt.plain.y)) * float(pilot.edges.sum())
+    return float(of_rows(max(pilot.misfit, floor), pilot.size, rows, EDGE * pilot.size, len(hunt.plain.y)))
 
 
 def agreement_with_neighbours(data: Dataset) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ceql.choice.criterion import criterion
+from ceql.choice.criterion import criterion, of_fits
 from ceql.choice.exactness import EXACT, is_exact
 from ceql.choice.residuals import look_like_noise, neighbours
 from ceql.closed_form import fraction, images, product, proposals, sparse_sum
@@ -18,14 +18,13 @@ from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
 from ceql.engine.deadline import Deadline
 from ceql.engine.dispatch import Workers
-from ceql.engine.pruning import Reduced, eliminate
 from ceql.expression.text.glance import short_text
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch, values_of
 from ceql.network import Structure
 from ceql.search import proposals as searching
-from ceql.search.contenders import Contenders, ContendersState, criterion_of
 from ceql.search.finishing import EVERYTHING, Finishing
 from ceql.search.proposals import SearchSettings
+from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate, fitted
 from ceql.transforms import Aim
 
 _HITS_TRIED = 6  # exact fits that are eliminated
@@ -34,6 +33,8 @@ _FRACTIONS_NEED = {"mul", "div"}
 _IN_FRACTIONS = ("cos", "sin", "exp")
 _IN_CLOSED_FORM = ("sqrt", "log", "sin", "cos", "exp")
 _SHORT_FRACTION = 14  # terms, above and below the line together
+_MARGIN = 10.0  # times its misfit that a fit which is not exact may have on its way to a smaller one
+_SMALLER = WhileExact()  # the removal that costs least, down to a single edge
 _POLISHED = 2  # of these, the smallest become formulas
 _ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
 _CONTENDERS = 8  # reduced fits that are drawn as formulas
@@ -53,7 +54,7 @@ class HuntState:
     archive: searching.Archive
     tried: frozenset[bytes]
     tried_closed_form: bool
-    contenders: ContendersState
+    contenders: Contenders
     spare: Formula | None
     edges_too_many: float
 
@@ -98,11 +99,11 @@ class Hunt:
         self._rounds = searching.search(self.network, self.samples, *self._search, self.archive)
         self._tried: set[bytes] = set()
         self.tried_closed_form = False
-        self.contenders = Contenders(self.network, self.plain, self.threads, self._needed)
+        self.contenders = Contenders()
 
     @property
     def state(self) -> HuntState:
-        tried, contenders = frozenset(self._tried), self.contenders.state
+        tried, contenders = frozenset(self._tried), self.contenders
         return HuntState(self.archive, tried, self.tried_closed_form, contenders, self.spare, self._edges_too_many)
 
     def restore(self, state: HuntState) -> None:
@@ -112,7 +113,7 @@ class Hunt:
         self.archive = state.archive
         self._begin(self.data, self.aim)
         self._tried, self.tried_closed_form = set(state.tried), state.tried_closed_form
-        self.contenders.restore(state.contenders)
+        self.contenders = state.contenders
         self.spare, self._edges_too_many = state.spare, state.edges_too_many
 
     def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
@@ -158,8 +159,14 @@ class Hunt:
         self.archive = archive
         exact = self._exact_formulas()
         if not exact and self.aim.is_direct and self.archive.rounds >= _FIRST_REDUCTION and self.sees_noise():
-            self.contenders.challenge(self.archive.chunk)
+            self._challenge()
         return exact
+
+    def _challenge(self) -> None:
+        """Reduces the most promising fits of the archive that were not tried yet."""
+        policy = self._search[0].reduction
+        given = self.archive.chunk, self.network, self.plain, policy, self.threads, self._needed
+        self.contenders = challenged(self.contenders, *given)
 
     def _fraction(self) -> list[Formula]:
         """A fraction of polynomials in the columns, or with the sine, cosine or exponential of one in its place."""
@@ -261,7 +268,7 @@ class Hunt:
         one has not changed for a while. If its residuals are not like noise, that while is longer."""
         if not self.sees_noise() or self.contenders.quiet < _QUIET:
             return False
-        return self.contenders.quiet >= _QUIET_IN_DOUBT or self._leaves_only_noise(self.contenders.ranked()[0])
+        return self.contenders.quiet >= _QUIET_IN_DOUBT or self._leaves_only_noise(self.contenders.known[0])
 
     def _leaves_only_noise(self, state: Reduced) -> bool:
         mask = self.network.parameter_mask(state.edges[None], imaginary=False)
@@ -302,8 +309,8 @@ class Hunt:
         """The most promising fits as they stand, nothing reduced or finished, for those who cannot wait. Yields what
         there is as it grows."""
         rows = len(self.plain.y)
-        states = [*self.contenders.ranked()[:_CONTENDERS], *self._best_per_size()]
-        states.sort(key=lambda state: float(criterion_of(np.array(state.misfit), state.edges, rows)))
+        states = [*self.contenders.known[:_CONTENDERS], *self._best_per_size()]
+        states.sort(key=lambda state: float(of_fits(state.misfit, state.size, rows)))
         drawn: list[Formula] = []
         for state in _distinct(states):
             if (formula := self._formula(state, sketch)) is not None:
@@ -336,10 +343,9 @@ class Hunt:
         """Exact fits that survive elimination, as formulas; a fit is tried only once."""
         chosen = self._untried(self.archive.hits, _HITS_TRIED) or self._untried(self._near_misses(), _MISSES_TRIED)
         survivors: dict[bytes, Reduced] = {}
-        for index in chosen:
-            start = self._reduced(index)
-            allowed = max(self.tolerance, 10.0 * start.misfit)
-            path = eliminate(self.network, self.plain, start, allowed, self.threads, self.tolerance, self._needed)
+        rule = WhileExact(self.tolerance, margin=_MARGIN)
+        starts = [self._reduced(index) for index in chosen]
+        for path in eliminate(self.network, self.plain, starts, rule, self.threads, self._needed):
             exact = [step for step in path if step.misfit <= self.tolerance]
             if exact:
                 survivors[exact[-1].edges.tobytes()] = exact[-1]
@@ -359,11 +365,11 @@ class Hunt:
     def _states(self) -> list[Reduced]:
         """What a front is drawn from, the most promising first: reduced fits, what elimination makes of the best of
         them on the way to a single edge, and the best fit of each size."""
-        self.contenders.challenge(self.archive.chunk)
-        contenders = _distinct(self.contenders.ranked())[:_CONTENDERS]
+        self._challenge()
+        contenders = _distinct(list(self.contenders.known))[:_CONTENDERS]
         steps: dict[int, Reduced] = {}
-        for start in contenders[:2]:
-            for step in eliminate(self.network, self.plain, start, 0.0, self.threads, needed=self._needed)[1:]:
+        for path in eliminate(self.network, self.plain, contenders[:2], _SMALLER, self.threads, self._needed):
+            for step in path[1:]:
                 size = int(step.edges.sum())
                 if size not in steps or step.misfit < steps[size].misfit:
                     steps[size] = step
@@ -376,10 +382,10 @@ class Hunt:
         edges = self.network.linear_edges
         if edges is None or self.network.n_inputs > _FEW_INPUTS:
             return []
-        mask = self.network.parameter_mask(edges[None], imaginary=False)
-        fits = fit.levenberg(self.network.tape(), self.plain, np.zeros(mask.shape), mask, fit.Levenberg(30))
-        start = Reduced(edges, fits.params[0], float(fits.misfit[0]))
-        return eliminate(self.network, self.plain, start, 0.0, self.threads, needed=self._needed)
+        params = np.zeros((1, self.network.n_params))
+        starts = fitted(self.network, self.plain, edges[None], params, fit.Levenberg(30), self.threads)
+        (path,) = eliminate(self.network, self.plain, starts, _SMALLER, self.threads, self._needed)
+        return path
 
     def _best_per_size(self) -> list[Reduced]:
         chunk = self.archive.chunk

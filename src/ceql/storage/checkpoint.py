@@ -18,14 +18,13 @@ import numpy as np
 from ceql import __version__
 from ceql.data import content
 from ceql.data.content import ContentError
-from ceql.engine.pruning import Reduced
 from ceql.engine.stages import Chunk
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, make_symbols
-from ceql.search.contenders import ContendersState
 from ceql.search.proposals import Archive
+from ceql.search.reduction import Contenders, Reduced
 from ceql.search.scheduler import TurnsState
 from ceql.search.state import Ending, SearchState
 from ceql.search.target_search import HuntState
@@ -284,7 +283,7 @@ def _hunt(hunt: dict[str, Any], arrays: StoredArrays, prefix: str, names: tuple[
         Archive(chunk, content.whole(hunt, "starts"), content.whole(hunt, "rounds"), founders),
         keys("tried"),
         content.flag(hunt, "tried_closed_form"),
-        ContendersState(tuple(Reduced(*row) for row in known), keys("reduced"), content.whole(hunt, "quiet")),
+        Contenders(tuple(Reduced(*row) for row in known), keys("reduced"), content.whole(hunt, "quiet")),
         None if spare is None else _formula(spare, names),
         content.number(hunt, "edges_too_many", least=0.0, infinite=True),
     )

@@ -62,10 +62,10 @@ class DenseStarts(Adapter):
         from ceql.choice.exactness import EXACT
         from ceql.engine import fit
         from ceql.engine.deadline import Deadline
-        from ceql.engine.pruning import Reduced, eliminate
         from ceql.engine.stages import Schedule, fit_chunk
         from ceql.network import clean_up
         from ceql.network.extract import extract, upright
+        from ceql.search.reduction import Reduced, WhileExact, eliminate
         from ceql.training import recipes
 
         deadline = Deadline.after(time_limit)
@@ -88,7 +88,7 @@ class DenseStarts(Adapter):
             state = Reduced(fits.edges[k], fits.params[k], float(fits.misfit[k]))
             exact = False
             if state.misfit < _NEAR and fits.in_domain[k]:
-                path = eliminate(network, plain, state, max(tolerance, 10.0 * state.misfit), exact=tolerance)
+                (path,) = eliminate(network, plain, [state], WhileExact(tolerance, margin=10.0))
                 survivors = [step for step in path if step.misfit <= tolerance]
                 exact = bool(survivors)
                 state = survivors[-1] if survivors else state
