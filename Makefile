@@ -14,7 +14,7 @@ BUILD_INPUTS := pyproject.toml constraints.txt CMakeLists.txt tools/build_backen
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format typecheck unit sanitise docs bench-speed clean
+.PHONY: help demo test lint format typecheck unit sanitise wheel docs bench-speed clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
