@@ -47,17 +47,17 @@ LAYERS = {
     "transforms": "data operators expression engine",
     "closed_form": "data operators engine",
     "templates": "errors data operators expression network engine",
-    "choice": "errors expression formula",
+    "choice": "errors data expression engine formula",
     "search": "errors data operators expression constraints network engine formula training transforms closed_form "
     "templates choice",
     "discovery": "data expression formula search",
-    "storage": "errors data operators expression constraints engine formula search discovery",
+    "storage": "errors data operators expression constraints engine formula choice search discovery",
     "pipeline": "errors data network engine formula training choice search discovery storage",
     "output": "errors data operators expression formula templates discovery storage",
     "estimator": "errors data expression constraints formula templates choice search discovery storage pipeline output",
     "cli": "data expression network engine formula discovery storage estimator",
-    "bench": "errors data operators expression network engine formula training search discovery storage pipeline "
-    "output estimator",
+    "bench": "errors data operators expression network engine formula training choice search discovery "
+    "storage pipeline output estimator",
     "frf": "errors data templates storage output cli",
     "__main__": "errors operators cli bench frf",
 }

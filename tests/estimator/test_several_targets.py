@@ -206,8 +206,8 @@ def telling(verbose):
         if report.target.startswith("y2") and report.starts:
             print("ready", flush=True)
     yield tell
-import ceql.estimator
-ceql.estimator.live_display = telling
+import ceql.estimator.regressor
+ceql.estimator.regressor.live_display = telling
 model = CEQLRegressor(operators=["mul", "div"], time_limit=300).fit(x, y)
 print(*[found.outcome.name for found in model.discoveries_], model.score(x[:, :], y) > 0)
 """

@@ -142,7 +142,7 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import sys
 import ceql.search.target_search
-from ceql import cli, progress
+from ceql import __main__ as cli
 ceql.search.target_search._QUIET = ceql.search.target_search._QUIET_IN_DOUBT = 10**9
 def telling(word, original):
     def told(self, *arguments):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ceql.choice.criterion import criterion, of_fits
+from ceql.choice.criterion import criterion, interpolates, of_fits
 from ceql.choice.exactness import EXACT, is_exact
 from ceql.choice.residuals import look_like_noise, neighbours
 from ceql.closed_form import fraction, images, product, proposals, sparse_sum
@@ -235,6 +235,8 @@ class Hunt:
         case that nothing better comes."""
         if is_exact(formula, self.data):
             return True
+        if interpolates(formula, len(self.data.y)):  # which proves nothing
+            return False
         if self.spare is None or formula.loss < self.spare.loss:
             self.spare = formula
         return False
