@@ -198,7 +198,6 @@ ceql.search.target_search._QUIET = ceql.search.target_search._QUIET_IN_DOUBT = 1
 rng = np.random.default_rng(0)
 x = rng.uniform(1, 2, (64, 2))
 y = np.column_stack([1 / x[:, 0], rng.normal(size=64), rng.normal(size=64)])
-from ceql import progress
 from contextlib import contextmanager
 @contextmanager
 def telling(verbose):
