@@ -20,7 +20,7 @@ from ceql.choice.criterion import EDGE, of_fits, of_rows
 from ceql.choice.exactness import EXACT
 from ceql.data.dataset import Dataset, typical_size
 from ceql.engine import fit
-from ceql.formula import Formula
+from ceql.formula import values_of
 from ceql.search.losses import NORMAL, Loss, robust_scale
 from ceql.search.reduction import Reduced
 from ceql.search.target_search import Hunt
@@ -53,8 +53,8 @@ class Reweighting:
             return False
         best = min(pilots, key=lambda pilot: _criterion(pilot, hunt))
         score = _criterion(best, hunt)
-        prediction = Formula(hunt.expression(best), hunt.symbols, np.inf)(self._data.x)
-        if score > self._criterion - _PROGRESS or not np.isfinite(prediction).all():
+        prediction = values_of(hunt.expression(best), hunt.symbols, self._data.x)
+        if prediction is None or score > self._criterion - _PROGRESS:
             return False
         self._criterion = score
         self.weighted = with_weight(self._data, self._data.weight * _weights(self._data.y, prediction, self._loss))
