@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from ceql.data.formats.delimited import is_number
+
 # Text that begins so is a formula to a spreadsheet, and a formula may start programs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _MARK = "'"  # what spreadsheets take for the sign of plain text
@@ -22,12 +24,4 @@ def as_csv(table: pd.DataFrame, missing: str = "") -> str:
 
 
 def _harmless(cell: Any) -> Any:
-    return _MARK + cell if isinstance(cell, str) and cell.startswith(_FORMULA) and not _is_number(cell) else cell
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return _MARK + cell if isinstance(cell, str) and cell.startswith(_FORMULA) and not is_number(cell) else cell

@@ -98,11 +98,12 @@ def _check_header(path: Path, header: list[str], separator: str) -> None:
                 f"{path} has one column only, {header[0]!r}: its columns seem to be separated by {_NAMED[other]}, "
                 f"so say --separator {_NAMED[other]}{decimal}."
             )
-    if all(_is_number(name) for name in header):
+    if all(is_number(name) for name in header):
         raise InputError(f"{path} begins with numbers: its first line must name the columns, as in x{separator}y.")
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a cell can be read as a number."""
     try:
         float(text)
     except ValueError:
