@@ -16,6 +16,7 @@ from ceql.engine.deadline import Deadline
 _SKETCH, _SKETCH_A_ROW = 0.05, 3e-7
 _LEVELS = (240, 120, 60)  # sketches that the whole may cost; with the first, nothing is left out
 _RESERVED, _MOST_RESERVED = 0.15, 2.0  # share of the time limit kept for drawing the front, and at most seconds
+_RESERVED_SHORT, _LEAST_RESERVED = 0.4, 1.0  # the share that even the least plan may need of a short limit; seconds
 _RESERVED_LONG, _RESERVED_A_ROW = 0.35, 5e-6  # share beside it for a long table, and at most so many seconds a row
 _ROWS_FOR_FREE = 2000  # rows that a formula is fitted to in any case
 
@@ -34,7 +35,7 @@ class Finishing:
 
 
 EVERYTHING = Finishing(asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6)
-LEAST = Finishing(asked=1, sketched=1, polished=1, drawn=8, finished=1, relatives=1, outlined=1)
+LEAST = Finishing(asked=1, sketched=1, polished=1, drawn=4, finished=1, relatives=1, outlined=1)
 IN_HASTE = replace(LEAST, drawn=6, sketched=2)  # for somebody who has pressed Ctrl-C
 
 
@@ -75,7 +76,8 @@ def _price(rows: int) -> float:
 def reserve(time_limit: float, rows: int) -> float:
     """Seconds kept for drawing the front. Formulas are fitted to and judged on all rows, which takes long for many."""
     long = max(rows - _ROWS_FOR_FREE, 0) * _RESERVED_A_ROW
-    return min(_RESERVED * time_limit, _MOST_RESERVED) + min(_RESERVED_LONG * time_limit, long)
+    least = min(_RESERVED_SHORT * time_limit, _LEAST_RESERVED)
+    return max(min(_RESERVED * time_limit, _MOST_RESERVED), least) + min(_RESERVED_LONG * time_limit, long)
 
 
 def finishing(time_limit: float, deadline: Deadline, rows: int) -> Finishing:
