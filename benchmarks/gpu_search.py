@@ -76,16 +76,16 @@ class Starts:
         return fit.Samples.of(self.x, self.y, 1 / (1 + self.y**2), single_precision=single)
 
 
-def stages(network) -> tuple[list[gpu.Stage], list[gpu.Stage], gpu.Stage]:
+def stages(network) -> tuple[list[fit.Stage], list[fit.Stage], fit.Stage]:
     """Before the halving, after it, and on the real axis."""
     imaginary = network.is_imaginary.astype(float)
 
-    def least_squares(iterations: int, size: float) -> gpu.Stage:
+    def least_squares(iterations: int, size: float) -> fit.Stage:
         options = fit.Levenberg(iterations, target=SCHEDULE.target)
-        return gpu.Stage(options, fit.Penalties(ridge=size * imaginary, aux=SCHEDULE.argument))
+        return fit.Stage(options, fit.Penalties(ridge=size * imaginary, aux=SCHEDULE.argument))
 
     penalties = fit.Penalties(ridge=SCHEDULE.adam_imaginary * imaginary, aux=SCHEDULE.adam_argument)
-    adam = gpu.Stage(fit.Adam(SCHEDULE.adam_steps, SCHEDULE.adam_rate), penalties)
+    adam = fit.Stage(fit.Adam(SCHEDULE.adam_steps, SCHEDULE.adam_rate), penalties)
     look = least_squares(SCHEDULE.first_look, SCHEDULE.imaginary[0])
     descent = [least_squares(SCHEDULE.descent, size) for size in SCHEDULE.imaginary]
     return [adam, look], descent, least_squares(SCHEDULE.finish, 0.0)

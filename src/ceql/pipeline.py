@@ -19,14 +19,15 @@ from ceql.engine.dispatch import Workers
 from ceql.errors import InputError, unknown_name
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.network.extract import extract, upright
-from ceql.search.driver import Rounds
+from ceql.search.driver import run
 from ceql.search.finishing import sketches_within
 from ceql.search.guesses import starting_formulas
 from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
 from ceql.search.losses import SQUARED, Loss, read_loss
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
-from ceql.search.reweighting import Reweighting
+from ceql.search.reweighting import first_weights, with_weight
+from ceql.search.stage import Search
 from ceql.search.state import Ending
 from ceql.storage.checkpoint import Checkpoint, CheckpointError
 from ceql.storage.claims import check_losses
@@ -68,8 +69,9 @@ def _discovered(
 ) -> Discovery:
     constraints = settings.constraints
     loss = read_loss(settings.loss, data.y)
-    reweighting = None if loss is None else Reweighting(data, loss)
-    rows = data if reweighting is None else reweighting.weighted
+    few = data if loss is None else data.thinned(settings.search.reweighting.rows)
+    weights = None if loss is None else first_weights(few, settings.search.reweighting)
+    rows = few if weights is None else with_weight(few, weights.weight)
     sketches = sketches_within(settings.time_limit / 2, len(data.y))
     guessed = [f for f in starting_formulas(settings.guesses, rows, constraints, sketches) if _is_allowed(f, settings)]
     constant = constant_formula(data, constraints) if loss is None else constant_for(data, loss, constraints)
@@ -87,7 +89,9 @@ def _discovered(
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
                     kept = 0.0 if loss is None else seconds_for_judging(data, settings.time_limit)
                     own = replace(settings, time_limit=settings.time_limit - kept)
-                    found = Rounds(rows, own, report, watch, workers, reweighting, guessed, keeper).run()
+                    guesses = tuple(formula.expression for formula in guessed)
+                    given = few, own, workers, watch, loss, weights, guesses, report, keeper.note, keeper.write
+                    found = keeper.require(partial(run, Search(*given), keeper.kept))
                 leftover = keeper.end(_ending(found, watch.seconds))
     else:
         found = _trained(data, settings, report, watch)

@@ -19,30 +19,30 @@ from joblib.parallel import BACKENDS, get_active_backend
 
 from ceql.engine import fit, gpu
 from ceql.engine.deadline import NEVER, Deadline
-from ceql.engine.gpu_stages import fit_chunks, fit_group, starts_in_flight
-from ceql.engine.stages import Chunk, Schedule, fit_chunk
+from ceql.engine.stages import Chunk, Work, fit_chunks, on_processor
 from ceql.errors import CeqlError, InputError, WorkersLostError
-from ceql.network import Structure
 
 _ATTEMPTS = 4  # a round is sent so many times before its workers count as lost
 _GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
-    """A chunk of starts and all that is needed to fit it, anywhere."""
-
-    network: Structure
-    samples: fit.Samples
-    schedule: Schedule
-    edges: np.ndarray
-    params: np.ndarray
+# Tasks of a worker, wherever it is. The time comes as seconds left, because clocks of different machines do not agree.
 
 
-def fit_work(work: Work, threads: int, seconds: float) -> Chunk:
-    """Fits a chunk. The time comes as seconds left, because clocks of different machines do not agree."""
-    deadline = Deadline.after(seconds)
-    return fit_chunk(work.network, work.samples, work.edges, work.params, work.schedule, threads, deadline)
+def fit_on_processor(works: Sequence[Work], threads: int, seconds: float) -> list[Chunk]:
+    return fit_chunks(works, on_processor(threads), Deadline.after(seconds))
+
+
+def fit_on_gpu(works: Sequence[Work], number: int, seconds: float) -> list[Chunk]:
+    """On the GPU of this number."""
+    with gpu.on_device(number):
+        return fit_chunks(works, gpu.Batch, Deadline.after(seconds))
+
+
+def starts_in_flight() -> int:
+    """How many starts the first GPU works on at a time."""
+    with gpu.on_device(0):
+        return gpu.starts_in_flight()
 
 
 @dataclass(frozen=True)
@@ -130,20 +130,20 @@ class Workers:
 
     def fit(self, chunks: list[Work], deadline: Deadline = NEVER) -> list[Chunk]:
         """The fitted chunks, in the order given."""
-        if self._pool is None and self.device == "gpu":
-            return fit_chunks(chunks, deadline)
         if self._pool is None:
-            return [fit_work(work, self.force.threads, deadline.left) for work in chunks]
-
-        def seconds() -> float:
-            return max(deadline.left, 0.0)
-
+            return fit_chunks(chunks, gpu.Batch if self.device == "gpu" else on_processor(self.force.threads), deadline)
         if self.device == "gpu":
-            groups = shared_out(chunks, self.force.workers)
-            fitted = self._send(lambda: [joblib.delayed(fit_group)(g, k, seconds()) for k, g in enumerate(groups)])
-            return [chunk for group in fitted for chunk in group]
-        threads = self.force.threads
-        return self._send(lambda: [joblib.delayed(fit_work)(work, threads, seconds()) for work in chunks])
+            task, groups = fit_on_gpu, shared_out(chunks, self.force.workers)
+            options: Sequence[int] = range(len(groups))
+        else:
+            task, groups = fit_on_processor, [[chunk] for chunk in chunks]
+            options = [self.force.threads] * len(groups)
+
+        def tasks() -> list[Any]:
+            left = max(deadline.left, 0.0)
+            return [joblib.delayed(task)(group, option, left) for group, option in zip(groups, options, strict=True)]
+
+        return [chunk for group in self._send(tasks) for chunk in group]
 
     @cached_property
     def least_round(self) -> int:

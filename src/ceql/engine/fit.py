@@ -54,6 +54,14 @@ class Levenberg:
     least_reduction: float = 1e-7  # three steps in a row below this fraction end the fit
 
 
+@dataclass(frozen=True)
+class Stage:
+    """A piece of a schedule: what to run and under which penalties."""
+
+    options: Adam | Levenberg
+    penalties: Penalties = Penalties()
+
+
 @dataclass(frozen=True, eq=False)
 class Samples:
     """Data in the core's layout, kept for many calls."""

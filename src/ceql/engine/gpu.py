@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ceql import _core
-from ceql.engine.fit import Adam, Fits, Levenberg, Penalties, Samples, Status, StopFlag, _batch
+from ceql.engine.fit import Adam, Fits, Levenberg, Penalties, Samples, Stage, Status, StopFlag, _batch
 from ceql.errors import InputError, missing_extra
 from ceql.operators.tape import Tape
 
@@ -31,14 +31,6 @@ _RESERVED = 1024  # bytes of shared memory that every block costs beside its own
 _MOST_BLOCKS = {False: 8, True: 12}  # on a multiprocessor, by single precision: more of them fight for instructions
 _STREAMS = 6  # a GPU follows eight at once, and one must stay free to tell the kernels to stop
 _POLL = 5e-4  # seconds between two looks at the clock
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A piece of a schedule: what to run and under which penalties."""
-
-    options: Adam | Levenberg
-    penalties: Penalties = Penalties()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,20 @@
-"""How one chunk of starts is fitted: a few Adam steps in the complex domain, then least squares onto the real axis."""
+"""How starts are fitted, as data and one loop for processor and GPU: a few Adam steps in the complex domain, then least
+squares onto the real axis, with a halving after the first look."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 
 from ceql.engine import fit
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.network import Structure
+from ceql.operators.tape import Tape
 
 
 @dataclass(frozen=True)
@@ -17,19 +23,15 @@ class Schedule:
 
     adam_steps: int = 30
     adam_rate: float = 5e-2
-    adam_imaginary: float = 1e-6
-    adam_argument: float = 1e-3
+    adam_imaginary: float = 1e-6  # penalty on imaginary parts
+    adam_argument: float = 1e-3  # penalty on arguments below zero
     first_look: int = 15  # Levenberg-Marquardt iterations before the halving
-    survivors: float = 0.12
-    imaginary: tuple[float, ...] = (
-        1e-6,
-        1e-4,
-        1e-2,
-    )  # the penalty grows and the poles slide onto the real axis
+    survivors: float = 0.12  # share of the starts of a chunk that go on after it
+    imaginary: tuple[float, ...] = (1e-6, 1e-4, 1e-2)  # the penalty grows and the poles slide onto the real axis
     descent: int = 40  # iterations at each of these
     finish: int = 120  # iterations on the real axis
     argument: float = 1e-2  # weight of arguments below zero in least squares
-    target: float = 1e-28
+    target: float = 1e-28  # misfit that is good enough
     complex_weights: bool = True
 
 
@@ -43,66 +45,142 @@ class Chunk:
     in_domain: np.ndarray
 
     @staticmethod
-    def concatenate(chunks: list[Chunk]) -> Chunk:
+    def concatenate(chunks: Sequence[Chunk]) -> Chunk:
         return Chunk(*(np.concatenate([getattr(c, name) for c in chunks]) for name in Chunk.__annotations__))
 
-
-def edge_price(n_samples: int) -> float:
-    """What an edge must lower the logarithm of the misfit by, as in the Bayesian information criterion."""
-    return float(np.log(n_samples)) / n_samples
+    def rows(self, rows: np.ndarray) -> Chunk:
+        return Chunk(*(getattr(self, name)[rows] for name in Chunk.__annotations__))
 
 
-def fit_chunk(
-    network: Structure,
-    samples: fit.Samples,
-    edges: np.ndarray,
-    params: np.ndarray,
-    schedule: Schedule,
-    threads: int = 1,
-    deadline: Deadline = NEVER,
-) -> Chunk:
-    """Runs the whole schedule. The result of a start depends on nothing but its own row and its chunk.
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A chunk of starts and all that is needed to fit it, anywhere."""
 
-    After the `deadline` the fits still running are given up.
+    structure: Structure
+    samples: fit.Samples
+    schedule: Schedule
+    edges: np.ndarray
+    params: np.ndarray
+
+
+class Batch(Protocol):
+    """Starts in the memory of whoever fits them; what is read off them may have to be fetched by `on_host`."""
+
+    def select(self, rows: np.ndarray, masks: np.ndarray | None = None) -> Batch:
+        """Some of the starts, from where they are now; with other masks if these are given."""
+        ...
+
+    def run(self, stages: Sequence[fit.Stage], *, time_limit: float) -> Any:
+        """Runs the stages on every start, 0 seconds for no limit; gives `params`, `objective` and `misfit`."""
+        ...
+
+
+# Makes a batch of a tape, samples, parameters and masks.
+Device = Callable[[Tape, fit.Samples, np.ndarray, np.ndarray], Batch]
+
+
+class Processor:
+    """Starts on the cores of this machine."""
+
+    def __init__(
+        self, tape: Tape, samples: fit.Samples, params: np.ndarray, masks: np.ndarray, threads: int = 1
+    ) -> None:
+        self._tape, self._samples, self._masks, self._threads = tape, samples, masks, threads
+        self._params = params
+
+    def select(self, rows: np.ndarray, masks: np.ndarray | None = None) -> Processor:
+        masks = self._masks[rows] if masks is None else masks
+        return Processor(self._tape, self._samples, self._params[rows], masks, self._threads)
+
+    def run(self, stages: Sequence[fit.Stage], *, time_limit: float) -> fit.Fits:
+        deadline = NEVER if time_limit == 0.0 else Deadline.after(time_limit)
+        fits = None
+        for stage in stages:
+            method: Any = fit.adam if isinstance(stage.options, fit.Adam) else fit.levenberg
+            given = self._tape, self._samples, self._params, self._masks, stage.options, stage.penalties
+            fits = method(*given, threads=self._threads, time_limit=deadline.of_a_fit)
+            self._params = fits.params
+        if fits is None:
+            raise ValueError("there is no stage to run")
+        return fits
+
+
+def on_processor(threads: int = 1) -> Device:
+    return partial(Processor, threads=threads)
+
+
+def fit_chunks(chunks: Sequence[Work], device: Device, deadline: Deadline = NEVER) -> list[Chunk]:
+    """Runs the whole schedule on chunks of one round, which share their structure, samples and schedule.
+
+    The result of a start depends on nothing but its own row and its chunk. After the `deadline` the fits still running
+    are given up.
     """
-    tape = network.tape()
+    structure, samples, schedule = chunks[0].structure, chunks[0].samples, chunks[0].schedule
+    edges, params = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("edges", "params"))
+    ends = np.cumsum([len(chunk.edges) for chunk in chunks])
+    stages = _Stages(schedule, structure.is_imaginary.astype(float))
+    with_imaginary = schedule.complex_weights
+    masks = structure.smoothing_mask(edges) if with_imaginary else structure.parameter_mask(edges, imaginary=False)
+    batch = device(structure.tape(), samples, params, masks)
+    objective = on_host(batch.run(stages.first_look, time_limit=deadline.of_a_fit).objective)
+    best = [
+        first + survivors(edges[first:last], objective[first:last], len(samples.y), schedule.survivors)
+        for first, last in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+    edges = edges[np.concatenate(best)]
+    batch = batch.select(np.concatenate(best))
+    if with_imaginary:
+        batch.run(stages.descent, time_limit=deadline.of_a_fit)
+    masks = structure.parameter_mask(edges, imaginary=False)
+    fits = batch.select(np.arange(len(edges)), masks).run(stages.finish, time_limit=deadline.of_a_fit)
+    fitted, reached, misfit = (on_host(part) for part in (fits.params, fits.objective, fits.misfit))
+    # Fits on the real axis whose penalties are zero respect every domain.
+    misfit, in_domain = np.where(np.isfinite(misfit), misfit, np.inf), reached <= misfit
+    whole = Chunk(edges, np.where(masks, fitted, 0.0), misfit, in_domain)
+    cuts = [0, *np.cumsum([len(part) for part in best])]
+    return [whole.rows(np.arange(first, last)) for first, last in pairwise(cuts)]
 
-    def run() -> dict:
-        return {"threads": threads, "time_limit": deadline.of_a_fit}
 
-    masks = network.smoothing_mask(edges) if schedule.complex_weights else network.parameter_mask(edges, False)
-    on_imaginary = network.is_imaginary.astype(float)
+@dataclass(frozen=True, eq=False)
+class _Stages:
+    """A schedule with the penalties of a structure."""
 
-    def least_squares(params, masks, iterations, imaginary):
-        options = fit.Levenberg(iterations, target=schedule.target)
-        penalties = fit.Penalties(ridge=imaginary * on_imaginary, aux=schedule.argument)
-        return fit.levenberg(tape, samples, params, masks, options, penalties, **run())
+    schedule: Schedule
+    on_imaginary: np.ndarray
 
-    adam = fit.Adam(schedule.adam_steps, schedule.adam_rate)
-    penalties = fit.Penalties(ridge=schedule.adam_imaginary * on_imaginary, aux=schedule.adam_argument)
-    params = fit.adam(tape, samples, params, masks, adam, penalties, **run()).params
-    fits = least_squares(params, masks, schedule.first_look, schedule.imaginary[0])
-    best = survivors(edges, fits.objective, len(samples.y), schedule)
-    edges, masks, params = edges[best], masks[best], fits.params[best]
-    if schedule.complex_weights:
-        for imaginary in schedule.imaginary:
-            params = least_squares(params, masks, schedule.descent, imaginary).params
-    masks = network.parameter_mask(edges, imaginary=False)
-    fits = least_squares(params, masks, schedule.finish, 0.0)
-    return finished(edges, masks, fits.params, fits.objective, fits.misfit)
+    @property
+    def first_look(self) -> list[fit.Stage]:
+        schedule = self.schedule
+        penalties = fit.Penalties(ridge=schedule.adam_imaginary * self.on_imaginary, aux=schedule.adam_argument)
+        adam = fit.Stage(fit.Adam(schedule.adam_steps, schedule.adam_rate), penalties)
+        return [adam, self._least_squares(schedule.first_look, schedule.imaginary[0])]
+
+    @property
+    def descent(self) -> list[fit.Stage]:
+        return [self._least_squares(self.schedule.descent, imaginary) for imaginary in self.schedule.imaginary]
+
+    @property
+    def finish(self) -> list[fit.Stage]:
+        return [self._least_squares(self.schedule.finish, 0.0)]
+
+    def _least_squares(self, iterations: int, imaginary: float) -> fit.Stage:
+        penalties = fit.Penalties(ridge=imaginary * self.on_imaginary, aux=self.schedule.argument)
+        return fit.Stage(fit.Levenberg(iterations, target=self.schedule.target), penalties)
 
 
-def survivors(edges: np.ndarray, objective: np.ndarray, n_samples: int, schedule: Schedule) -> np.ndarray:
+def survivors(edges: np.ndarray, objective: np.ndarray, rows: int, share: float) -> np.ndarray:
     """The starts of a chunk that go on after the first look, the best first."""
     # With noise the largest fit best, whatever their structure: an edge must earn its price here too.
-    handicap = np.exp(edges.sum(axis=1) * edge_price(n_samples))
+    handicap = np.exp(edges.sum(axis=1) * edge_price(rows))
     best = np.argsort(np.where(np.isfinite(objective), objective * handicap, np.inf), kind="stable")
-    return best[: max(1, int(schedule.survivors * len(best)))]
+    return best[: max(1, int(share * len(best)))]
 
 
-def finished(
-    edges: np.ndarray, masks: np.ndarray, params: np.ndarray, objective: np.ndarray, misfit: np.ndarray
-) -> Chunk:
-    """The chunk that the last stage left: fits on the real axis whose penalties are zero respect every domain."""
-    within = np.where(np.isfinite(misfit), misfit, np.inf)
-    return Chunk(edges, np.where(masks, params, 0.0), within, objective <= misfit)
+def edge_price(rows: int) -> float:
+    """What an edge must lower the logarithm of the misfit by to pay for its constant."""
+    return float(np.log(rows)) / rows
+
+
+def on_host(array: Any) -> np.ndarray:
+    """An array of a device, in this machine's memory."""
+    return array.get() if hasattr(array, "get") else array

@@ -20,18 +20,9 @@ from ceql.engine import fit
 from ceql.engine.pruning import Needed, removals_of_each
 from ceql.engine.stages import Chunk
 from ceql.network import Structure
+from ceql.search.policy import ReductionPolicy
 
 _DOMAIN = fit.Penalties(aux=1e-2)  # on arguments below zero
-
-
-@dataclass(frozen=True)
-class ReductionPolicy:
-    """How much is reduced after a round, and what counts as better."""
-
-    fits: int = 16  # reduced after a round
-    kept: int = 48  # reduced fits that are remembered
-    progress: float = 1.0  # of the criterion that counts as a better one
-    hopeless: float = 40.0  # criterion above the best of a path at which it is given up
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,56 +17,46 @@ from dataclasses import replace
 import numpy as np
 
 from ceql.choice.criterion import EDGE, of_fits, of_rows
-from ceql.choice.exactness import EXACT
 from ceql.data.dataset import Dataset, typical_size
 from ceql.engine import fit
 from ceql.formula import values_of
+from ceql.search.archive import with_fits
 from ceql.search.losses import NORMAL, Loss, robust_scale
+from ceql.search.policy import ReweightingPolicy, SearchPolicy
 from ceql.search.reduction import Reduced
-from ceql.search.target_search import Hunt
+from ceql.search.state import RowWeights, Signed
+from ceql.search.target_search import TargetProblem, TargetState
 
-_ROWS = 20_000  # of a long table that are looked at
-_PILOTS = 12  # fits tried as pilots after a round
-_CONCENTRATIONS = 4  # times that the nearest rows are chosen anew
-_NEIGHBOURS = 8
-_COMPARED, _COMPARISONS = 2000, 1e8  # rows among which neighbours are looked for, and numbers compared for that
+_DEFAULT = ReweightingPolicy()
 _SORTING = 3  # columns that it takes as long to compare as to find the nearest rows
 _BLOCK = 2**17  # distances that are held at a time
-_LOOSE = 4.0  # scales at which a row that disagrees with its neighbours counts half
-_ROUNDING = 1e-12  # share of the size of y below which residuals are not told apart
-_PROGRESS = 1.0  # of the criterion, for which the weights change
-_STEEP = 3.0  # scales, beyond which the weight of a row grows no more where a loss is steeper than squares
 
 
-class Reweighting:
-    """The weights of the rows while a search goes on."""
+def first_weights(data: Dataset, policy: ReweightingPolicy = _DEFAULT) -> RowWeights:
+    """Before the first round: rows that do not agree with their neighbours count less."""
+    return RowWeights(with_weight(data, data.weight * agreement_with_neighbours(data, policy)).weight)
 
-    def __init__(self, data: Dataset, loss: Loss) -> None:
-        self._data, self._loss = data.thinned(_ROWS), loss
-        self._criterion, self._tried = np.inf, set[bytes]()
-        self.weighted = with_weight(self._data, self._data.weight * agreement_with_neighbours(self._data))
 
-    def follow(self, hunt: Hunt) -> bool:
-        """Looks for a better pilot among the fits of a hunt; says whether the weights have changed."""
-        pilots = [pilot for k in self._most_promising(hunt) if (pilot := concentrated(hunt, k)) is not None]
-        if not pilots:
-            return False
-        best = min(pilots, key=lambda pilot: _criterion(pilot, hunt))
-        score = _criterion(best, hunt)
-        prediction = values_of(hunt.expression(best), hunt.symbols, self._data.x)
-        if prediction is None or score > self._criterion - _PROGRESS:
-            return False
-        self._criterion = score
-        self.weighted = with_weight(self._data, self._data.weight * _weights(self._data.y, prediction, self._loss))
-        hunt.admit(best)
-        return True
-
-    def _most_promising(self, hunt: Hunt) -> list[int]:
-        chunk = hunt.archive.chunk
-        order = np.argsort(of_fits(chunk.misfit, chunk.edges.sum(axis=1), len(hunt.plain.y)), kind="stable")
-        fresh = [int(k) for k in order if chunk.in_domain[k] and chunk.edges[k].tobytes() not in self._tried]
-        self._tried.update(chunk.edges[k].tobytes() for k in fresh[:_PILOTS])
-        return fresh[:_PILOTS]
+def followed(
+    problem: TargetProblem, state: TargetState, weights: RowWeights, data: Dataset, loss: Loss
+) -> tuple[RowWeights, TargetState]:
+    """The weights by a better pilot among the fits of a target, where there is one, which then joins its archive."""
+    policy, chunk = problem.policy, state.archive.chunk
+    order = np.argsort(of_fits(chunk.misfit, chunk.edges.sum(axis=1), len(problem.plain.y)), kind="stable")
+    fresh = [int(k) for k in order if chunk.in_domain[k] and chunk.edges[k].tobytes() not in weights.tried]
+    fresh = fresh[: policy.reweighting.pilots]
+    weights = replace(weights, tried=weights.tried.union(chunk.edges[k].tobytes() for k in fresh))
+    pilots = [pilot for k in fresh if (pilot := concentrated(problem, state.fit(k))) is not None]
+    if not pilots:
+        return weights, state
+    best = min(pilots, key=lambda pilot: _criterion(pilot, problem))
+    score = _criterion(best, problem)
+    prediction = values_of(problem.expression(best), problem.symbols, data.x)
+    if prediction is None or score > weights.criterion - policy.reweighting.progress:
+        return weights, state
+    weight = with_weight(data, data.weight * _weights(data.y, prediction, loss, policy)).weight
+    admitted = replace(state, archive=with_fits(state.archive, [(best.edges, best.params)]))
+    return replace(weights, weight=weight, criterion=Signed(score)), admitted
 
 
 def with_weight(data: Dataset, weight: np.ndarray) -> Dataset:
@@ -75,28 +65,29 @@ def with_weight(data: Dataset, weight: np.ndarray) -> Dataset:
     return replace(data, weight=weight / mean) if 0.0 < mean < np.inf else data
 
 
-def _weights(y: np.ndarray, prediction: np.ndarray, loss: Loss) -> np.ndarray:
+def _weights(y: np.ndarray, prediction: np.ndarray, loss: Loss, policy: SearchPolicy) -> np.ndarray:
     residual = y - prediction
-    size = typical_size(y)
+    size, share = typical_size(y), policy.exact.share
     scale = robust_scale(residual)
-    if scale <= EXACT.share * size:
-        return (np.abs(residual) <= np.maximum(1e3 * scale, EXACT.share * np.maximum(np.abs(y), size))).astype(float)
+    if scale <= share * size:
+        return (np.abs(residual) <= np.maximum(1e3 * scale, share * np.maximum(np.abs(y), size))).astype(float)
     # Both together, since the largest of them is 1.
-    drawn_in = y - np.clip(residual, -_STEEP * scale, _STEEP * scale)
-    both = loss.weight(np.concatenate([y, y]), np.concatenate([prediction, drawn_in]), scale)
+    reach = policy.reweighting.steep * scale
+    both = loss.weight(
+        np.concatenate([y, y]), np.concatenate([prediction, y - np.clip(residual, -reach, reach)]), scale
+    )
     return np.minimum(*np.split(both, 2))
 
 
-def concentrated(hunt: Hunt, index: int) -> Reduced | None:
+def concentrated(problem: TargetProblem, start: Reduced) -> Reduced | None:
     """A fit of the archive, fitted to the rows it is nearest to; its misfit is their trimmed mean square."""
-    chunk, samples = hunt.archive.chunk, hunt.plain
-    edges, params = chunk.edges[index], chunk.params[index]
-    mask = hunt.network.parameter_mask(edges[None], imaginary=False)
-    tape = hunt.network.tape()
+    samples, params, share = problem.plain, start.params, problem.policy.exact.most_rows
+    mask = problem.structure.parameter_mask(start.edges[None], imaginary=False)
+    tape = problem.structure.tape()
     before, best = np.inf, params
-    for _ in range(_CONCENTRATIONS + 1):
+    for _ in range(problem.policy.reweighting.concentrations + 1):
         residual = np.abs(samples.y - fit.values(tape, samples, params, mask)[0])
-        near = residual <= np.quantile(residual, EXACT.most_rows) if np.isfinite(residual).all() else np.zeros(0, bool)
+        near = residual <= np.quantile(residual, share) if np.isfinite(residual).all() else np.zeros(0, bool)
         if not near.any():
             return None
         misfit = float(np.mean(residual[near] ** 2))
@@ -106,41 +97,44 @@ def concentrated(hunt: Hunt, index: int) -> Reduced | None:
         part = fit.Samples.of(samples.x[near], samples.y[near])
         fits = fit.levenberg(tape, part, params, mask, fit.Levenberg(30), fit.Penalties(aux=1e-2))
         params = np.where(mask[0], fits.params[0], 0.0)
-    return Reduced(edges, best, before)
+    return Reduced(start.edges, best, before)
 
 
-def _criterion(pilot: Reduced, hunt: Hunt) -> float:
-    rows = EXACT.most_rows * len(hunt.plain.y)
-    floor = (_ROUNDING * typical_size(hunt.plain.y)) ** 2
-    return float(of_rows(max(pilot.misfit, floor), pilot.size, rows, EDGE * pilot.size, len(hunt.plain.y)))
+def _criterion(pilot: Reduced, problem: TargetProblem) -> float:
+    y, policy = problem.plain.y, problem.policy
+    rows = policy.exact.most_rows * len(y)
+    floor = (policy.reweighting.rounding * typical_size(y)) ** 2
+    return float(of_rows(max(pilot.misfit, floor), pilot.size, rows, EDGE * pilot.size, len(y)))
 
 
-def agreement_with_neighbours(data: Dataset) -> np.ndarray:
+def agreement_with_neighbours(data: Dataset, policy: ReweightingPolicy = _DEFAULT) -> np.ndarray:
     """Per row a weight between 0 and 1: how well it agrees with the rows around it, by how much these differ."""
-    few = data.thinned(_rows_compared(*data.x.shape))
-    if len(few.y) < 4 * _NEIGHBOURS:
+    few = data.thinned(_rows_compared(len(data.y), data.x.shape[1], policy))
+    if len(few.y) < 4 * policy.neighbours:
         return np.ones(len(data.y))
     spread = np.maximum(few.x.std(axis=0), 1e-300)
     block = max(1, _BLOCK // len(few.y))
-    parts = [_around(few, data.x[k : k + block], spread) for k in range(0, len(data.y), block)]
+    blocks = (data.x[k : k + block] for k in range(0, len(data.y), block))
+    parts = [_around(few, rows, spread, policy.neighbours) for rows in blocks]
     middle, variation = (np.concatenate(part) for part in zip(*parts, strict=True))
     middle = np.where(np.isfinite(middle), middle, data.y)
     off = data.y - middle
     scale = np.maximum(variation, robust_scale(off))
-    return 1.0 / (1.0 + (off / np.maximum(_LOOSE * scale, 1e-300)) ** 2)
+    return 1.0 / (1.0 + (off / np.maximum(policy.loose * scale, 1e-300)) ** 2)
 
 
-def _rows_compared(rows: int, columns: int) -> int:
+def _rows_compared(rows: int, columns: int, policy: ReweightingPolicy) -> int:
     """So that the work stays within bounds for a long or wide table; enough for neighbours in any case."""
-    return int(np.clip(_COMPARISONS / (rows * (columns + _SORTING)), 8 * _NEIGHBOURS, _COMPARED))
+    most = policy.comparisons / (rows * (columns + _SORTING))
+    return int(np.clip(most, 8 * policy.neighbours, policy.compared))
 
 
-def _around(few: Dataset, rows: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _around(few: Dataset, rows: np.ndarray, spread: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The median of y among the nearest other points, and its scale there; infinite where there are none."""
     distance = np.zeros((len(rows), len(few.y)))
     for one, other, size in zip(few.x.T, rows.T, spread, strict=True):
         distance += ((one - other[:, None]) / size) ** 2
-    nearest = np.argpartition(distance, _NEIGHBOURS, axis=1)[:, : _NEIGHBOURS + 1]
+    nearest = np.argpartition(distance, count, axis=1)[:, : count + 1]
     others = np.take_along_axis(distance, nearest, axis=1) > 0.0
     y = few.y[nearest]
     middle = _medians(np.where(others, y, np.inf), others)

@@ -1,18 +1,21 @@
-"""Whose turn it is: y as it stands every other round, and in between the other aims that may be easier to hit."""
+"""Whose turn it is: y as it stands every other round, and in between transformed targets that may be easier to hit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import cycle, islice
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from ceql.data.dataset import Dataset
-from ceql.formula import Formula
-from ceql.search.target_search import Hunt, HuntState
+from ceql.search.policy import TurnPolicy
+from ceql.search.state import SearchState
+from ceql.search.target_search import TargetProblem, begin, sees_noise
 from ceql.transforms import (
-    Aim,
+    Aim as TransformedTarget,
+)
+from ceql.transforms import (
     independent_parts,
     only,
     reduced,
@@ -24,170 +27,167 @@ from ceql.transforms import (
     with_logs,
 )
 
-_MANY_COLUMNS = 8  # above this, a search among the columns that seem to matter runs beside the one among all
 _LOG_TARGETS = ("y", "log y")
-_MOST_ROUNDS = 10**7  # that a search is believed to have behind it
-_SELDOM = 4  # another aim every so many rounds where the data seem to be noisy: a hard formula may look like noise
+
+# Makes the problem of a target: the data with all rows, all rows of the target, and those to look at.
+Maker = Callable[[Dataset, TransformedTarget, TransformedTarget], TargetProblem]
 
 
 @dataclass(frozen=True, eq=False)
-class TurnsState:
-    """How far the turns have gone, and all hunts. Hunts are made in a fixed order, so that advancing remakes them."""
+class Others:
+    """The targets beside y, in the order in which they are numbered: in fewer variables, then transformed."""
 
-    rounds: int
-    direct: int  # times that a main hunt was asked for
-    aside: int  # times that another one was
-    hunts: tuple[HuntState, ...]
-
-
-class Turns:
-    """The hunts of a search. Those that are not needed for an easy formula are only made when it was not found."""
-
-    def __init__(
-        self,
-        aim: Aim,
-        operators: tuple[str, ...],
-        hunt_for: Callable[[Aim, Aim], Hunt],
-        aside: bool = True,
-        required: Sequence[int] = (),
-        rows: int | None = None,
-    ) -> None:
-        """The search looks at `rows` of the aim; what columns it needs, and in which combination, is read off all.
-
-        `hunt_for` makes a hunt for an aim, given all rows of it and those to look at.
-        """
-        self._operators, self._hunt_for, self.rows = (
-            operators,
-            hunt_for,
-            rows if rows is not None and len(aim.y) > rows else None,
-        )
-        self._aim = few = _few_columns(aim, required) if aside else aim
-        self.hunts: list[Hunt] = []
-        self.mains = self._made([few, aim] if few is not aim else [aim])
-        self._direct = cycle(self.mains)
-        self._asides: Iterator[Hunt] | None = None
-        self.rounds = self._direct_turns = self._aside_turns = 0
-        self._has_asides = aside
-        self.noise_at_most = smooth_error(few)  # in the weighted and scaled units of a main hunt's misfit
-
-    def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
-        """Goes on with other weights of the rows; hunts yet to be made take them over from the first."""
-        for hunt in self.hunts:
-            hunt.reweigh(data, weight)
+    shorter: tuple[TargetProblem, ...]
+    transformed: tuple[TargetProblem, ...]
+    smooth_error: float  # of the first in fewer variables; infinite where there is none
 
     @property
-    def sees_noise(self) -> bool:
-        """Whether larger fits have stopped being better, and no smooth function is better than they are."""
-        best = min(float(main.archive.chunk.misfit.min(initial=np.inf)) for main in self.mains)
-        return best <= self.noise_at_most and any(main.sees_noise() for main in self.mains)
+    def all(self) -> tuple[TargetProblem, ...]:
+        return self.shorter + self.transformed
+
+    def turn(self, number: int) -> int | None:
+        """Whose turn it is when others are asked for that often: both kinds by turns, each in a circle."""
+        first, rest = len(self.shorter), len(self.transformed)
+        if not first or not rest:
+            return number % (first + rest) if first + rest else None
+        half = number // 2
+        return first + half % rest if number % 2 else half % first
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTargets:
+    """The targets of a search. Those that are not needed for an easy formula are only made when it was not found."""
+
+    data: Dataset
+    target: TransformedTarget  # y over all columns
+    operators: tuple[str, ...]
+    make: Maker
+    policy: TurnPolicy = field(default_factory=TurnPolicy)
+    has_others: bool = True
+    required: tuple[int, ...] = ()
+    rows: int | None = None  # that the search looks at; which columns it needs is read off all
+
+    @cached_property
+    def few_columns(self) -> TransformedTarget:
+        if not self.has_others:
+            return self.target
+        return _few_columns(self.target, self.required, self.policy.many_columns)
+
+    @cached_property
+    def mains(self) -> tuple[TargetProblem, ...]:
+        """y itself: over the columns that seem to matter, and over all where these are more."""
+        few = self.few_columns
+        return self._made([few] if few is self.target else [few, self.target])
+
+    @cached_property
+    def others(self) -> Others:
+        if not self.has_others:
+            return Others((), (), np.inf)
+        few = self.few_columns
+        shorter = _in_fewer_variables(few, self.policy.many_columns)
+        bases = (*shorter, few)
+        transformed = (variant for base in bases for variant in _variants(base, self.operators))
+        error = smooth_error(shorter[0]) if shorter else np.inf
+        return Others(self._made(shorter), self._made(transformed), error)
+
+    @cached_property
+    def smooth_error(self) -> float:
+        return smooth_error(self.few_columns)
+
+    def problems(self, state: SearchState) -> tuple[TargetProblem, ...]:
+        """In the order of the states; the others only once they are there."""
+        return self.mains + self.others.all if self.has_made_others(state) else self.mains
+
+    def has_made_others(self, state: SearchState) -> bool:
+        return len(state.targets) > len(self.mains)
+
+    def noise_at_most(self, state: SearchState) -> float:
+        """What a smooth function leaves of y, in the weighted and scaled units of a misfit."""
+        return min(self.smooth_error, self.others.smooth_error if self.has_made_others(state) else np.inf)
+
+    def reweighed(self, data: Dataset, weight: np.ndarray) -> SearchTargets:
+        """With other weights of the rows; targets that are made already keep their columns."""
+        changed = replace(self, data=data, target=replace(self.target, weight=weight))
+        known = changed.__dict__
+        known["few_columns"] = replace(self.few_columns, weight=weight)
+        known["mains"] = tuple(problem.reweighed(data, weight) for problem in self.mains)
+        known["smooth_error"] = self.smooth_error
+        if "others" in self.__dict__:
+            parts = (self.others.shorter, self.others.transformed)
+            shorter, transformed = (tuple(p.reweighed(data, weight) for p in part) for part in parts)
+            known["others"] = replace(self.others, shorter=shorter, transformed=transformed)
+        return changed
+
+    def _made(self, targets: Sequence[TransformedTarget] | Iterator[TransformedTarget]) -> tuple[TargetProblem, ...]:
+        rows = self.rows if self.rows is not None and len(self.target.y) > self.rows else None
+        return tuple(self.make(self.data, target, sampled(target, rows)) for target in targets)
 
     @property
-    def spares(self) -> list[Formula]:
-        """Exact formulas for which there may be a shorter way to say it."""
-        return [hunt.spare for hunt in self.hunts if hunt.spare is not None]
-
-    def have_settled(self) -> bool:
-        return self.sees_noise and all(main.has_settled() for main in self.mains)
-
-    def next_hunt(self) -> Hunt:
-        """Noisy data mostly get y itself: the other aims distort the noise and serve to find exact formulas."""
-        self.rounds += 1
-        if not self._has_asides or self.rounds <= len(self.mains):
-            return self._next_main()
-        period = _SELDOM if self.sees_noise else 2
-        if self.rounds % period:
-            return self._next_main()
-        return self._next_aside() or self._next_main()
-
-    def _next_main(self) -> Hunt:
-        self._direct_turns += 1
-        return next(self._direct)
-
-    def _next_aside(self) -> Hunt | None:
-        self._aside_turns += 1
-        return next(self._aside(), None)
-
-    @property
-    def state(self) -> TurnsState:
-        hunts = tuple(hunt.state for hunt in self.hunts)
-        return TurnsState(self.rounds, self._direct_turns, self._aside_turns, hunts)
-
-    def restore(self, state: TurnsState) -> None:
-        """Makes turns that were just made go on where those of `state` were; a ValueError where they do not match."""
-        if sum(hunt.archive.rounds for hunt in state.hunts) != state.rounds or state.rounds > _MOST_ROUNDS:
-            raise ValueError("the numbers of rounds do not agree")
-        if not 0 <= min(state.direct, state.aside) <= max(state.direct, state.aside) <= state.rounds:
-            raise ValueError("the numbers of turns do not agree")
-        if len(state.hunts) > len(self.mains):
-            self.asides()
-        for _ in range(state.direct):
-            self._next_main()
-        for _ in range(state.aside):
-            self._next_aside()
-        self.rounds = state.rounds
-        for hunt, kept in zip(self.hunts, state.hunts, strict=True):
-            hunt.restore(kept)
-
-    def asides(self) -> list[Hunt]:
-        """All other aims, those with fewer variables first."""
-        if self._has_asides:
-            self._aside()
-        return self.asides_so_far
-
-    @property
-    def asides_so_far(self) -> list[Hunt]:
-        """Those of them that were made already."""
-        return self.hunts[len(self.mains) :]
-
-    @property
-    def starts(self) -> int:
-        return sum(hunt.archive.starts for hunt in self.hunts)
-
-    def _aside(self) -> Iterator[Hunt]:
-        """The other aims in turn; they are made when first asked for."""
-        if self._asides is None:
-            self._asides = self._hunts_aside(self._aim)
-        return self._asides
-
-    def _hunts_aside(self, aim: Aim) -> Iterator[Hunt]:
-        shorter = _in_fewer_variables(aim)
-        if not shorter:
-            return cycle(self._made(_variants(aim, self._operators)))
-        self.noise_at_most = min(self.noise_at_most, smooth_error(shorter[0]))
-        first = self._made(shorter)
-        rest = self._made(v for base in (*shorter, aim) for v in _variants(base, self._operators))
-        return _alternating(cycle(first), cycle(rest))
-
-    def _made(self, aims: Iterable[Aim]) -> list[Hunt]:
-        hunts = [self._hunt_for(aim, sampled(aim, self.rows)) for aim in aims]
-        self.hunts += hunts
-        return hunts
+    def looks_at_few_rows(self) -> bool:
+        return self.rows is not None and len(self.target.y) > self.rows
 
 
-def _few_columns(aim: Aim, required: Sequence[int] = ()) -> Aim:
-    n = aim.x.shape[1]
-    columns = relevant(aim.x, aim.y, _MANY_COLUMNS) if n > _MANY_COLUMNS else range(n)
+def with_others(targets: SearchTargets, state: SearchState) -> SearchState:
+    """The state with a place for each of the other targets."""
+    if not targets.has_others or targets.has_made_others(state):
+        return state
+    return replace(state, targets=(*state.targets, *map(begin, targets.others.all)))
+
+
+def next_turn(targets: SearchTargets, state: SearchState) -> tuple[SearchState, int]:
+    """The target whose turn it is. Noisy data mostly get y itself: the others distort the noise and serve to find exact
+    formulas."""
+    state = replace(state, rounds=state.rounds + 1)
+    policy = targets.policy
+    if targets.has_others and state.rounds > len(targets.mains):
+        period = policy.other_every_in_noise if looks_noisy(targets, state) else policy.other_every
+        if state.rounds % period == 0:
+            state = with_others(targets, state)
+            turn = targets.others.turn(state.other_turns)
+            state = replace(state, other_turns=state.other_turns + 1)
+            if turn is not None:
+                return state, len(targets.mains) + turn
+    turn = state.main_turns % len(targets.mains)
+    return replace(state, main_turns=state.main_turns + 1), turn
+
+
+def others_by_width(targets: SearchTargets, state: SearchState) -> list[int]:
+    """The other targets that are made already, those with the fewest columns first."""
+    problems = targets.problems(state)
+    return sorted(range(len(targets.mains), len(problems)), key=lambda k: problems[k].target.x.shape[1])
+
+
+def asked(targets: SearchTargets, state: SearchState, most: int, worth_making: int) -> SearchState:
+    """The state after y itself and that many other targets were asked for formulas that need no search."""
+    state = with_others(targets, state) if most >= worth_making else state
+    return replace(state, asked=state.asked.union([0, *others_by_width(targets, state)[:most]]))
+
+
+def looks_noisy(targets: SearchTargets, state: SearchState) -> bool:
+    """Whether larger fits have stopped being better, and no smooth function is better than they are."""
+    chunks = [known.archive.chunk for known in state.targets[: len(targets.mains)]]
+    best = min(float(chunk.misfit.min(initial=np.inf)) for chunk in chunks)
+    return best <= targets.noise_at_most(state) and any(map(sees_noise, chunks))
+
+
+def _few_columns(target: TransformedTarget, required: Sequence[int], many: int) -> TransformedTarget:
+    n = target.x.shape[1]
+    columns = relevant(target.x, target.y, many) if n > many else range(n)
     columns = sorted({*columns, *required}) if len(columns) else columns
-    return only(aim, columns) if 0 < len(columns) < n else aim
+    return only(target, columns) if 0 < len(columns) < n else target
 
 
-def _in_fewer_variables(aim: Aim) -> list[Aim]:
+def _in_fewer_variables(target: TransformedTarget, many: int) -> list[TransformedTarget]:
     """What both kinds of tests lead to, fewest variables first."""
-    by_prediction = reduced(aim) if aim.x.shape[1] <= _MANY_COLUMNS else None
-    found = [*independent_parts(aim), *([] if by_prediction is None else [by_prediction])]
+    by_prediction = reduced(target) if target.x.shape[1] <= many else None
+    found = [*independent_parts(target), *([] if by_prediction is None else [by_prediction])]
     return sorted(found, key=lambda shorter: shorter.x.shape[1])
 
 
-def _variants(aim: Aim, operators: tuple[str, ...]) -> Iterator[Aim]:
+def _variants(target: TransformedTarget, operators: tuple[str, ...]) -> Iterator[TransformedTarget]:
     """The same in shallower forms: with logarithms as inputs, with the outermost operator undone."""
-    targets = usable_targets(aim.y, operators)
-    logs = with_logs(aim) if "log" in operators else None
+    inverses = usable_targets(target.y, operators)
+    logs = with_logs(target) if "log" in operators else None
     if logs is not None:
-        yield from (towards(logs, target) for target in targets if target.name in _LOG_TARGETS)
-    yield from (towards(aim, target) for target in targets if target.needs)
-
-
-def _alternating(first: Iterator[Hunt], second: Iterator[Hunt]) -> Iterator[Hunt]:
-    for hunt in first:
-        yield hunt
-        yield from islice(second, 1)  # there may be none, when few operators are allowed
+        yield from (towards(logs, inverse) for inverse in inverses if inverse.name in _LOG_TARGETS)
+    yield from (towards(target, inverse) for inverse in inverses if inverse.needs)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ceql.constraints import NONE, Constraints
 from ceql.search.losses import SQUARED
-from ceql.search.proposals import SearchSettings
+from ceql.search.policy import SearchPolicy
 from ceql.templates import Template
 from ceql.training import Recipe
 
@@ -31,4 +31,4 @@ class Settings:
     constraints: Constraints = NONE  # what every formula of the front keeps to
     loss: str = SQUARED  # by name, or a formula in `residual`
     guesses: tuple[str, ...] = ()  # formulas as text that compete in the front and are parents of the search
-    search: SearchSettings = field(default_factory=SearchSettings)
+    search: SearchPolicy = field(default_factory=SearchPolicy)  # every number that steers the search

@@ -1,13 +1,16 @@
-"""The state of a search between two rounds, and what keeps it."""
+"""The state of a search between two rounds, as one value. A checkpoint keeps it field by field."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NewType
+
+import numpy as np
 
 from ceql.formula import Formula
-from ceql.search.scheduler import Turns, TurnsState
+from ceql.search.target_search import TargetState
+
+Signed = NewType("Signed", float)  # a number that may be negative; all others of a state may not
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,43 +22,46 @@ class Ending:
     starts: int
     rows_searched: int
     seconds: float
-    stands_until: float  # the time limit up to which the search would end so again
+    stands_until: float  # the time limit up to which the search would end the same way
+
+
+@dataclass(frozen=True, eq=False)
+class RowWeights:
+    """The weights of the rows under a loss that is not of squares, and how good the fit is that they come from."""
+
+    weight: np.ndarray
+    criterion: Signed = Signed(np.inf)
+    tried: frozenset[bytes] = frozenset()  # structures that were tried as pilots
 
 
 @dataclass(frozen=True, eq=False)
 class SearchState:
-    """A search between two rounds."""
+    """All targets, whose turn it was, and what the search counts to know when to end."""
 
-    turns: TurnsState
+    targets: tuple[TargetState, ...]
+    rounds: int = 0
+    main_turns: int = 0  # times that y itself was asked for
+    other_turns: int = 0  # times that another target was
+    asked: frozenset[int] = frozenset()  # targets that have proposed formulas for noisy data
+    explained: bool = False  # whether a proposed formula leaves only noise
+    rounds_explained: int = 0  # since then
+    rounds_beyond_limit: int = 0  # since an exact formula was larger than allowed
+    rounds_with_spare: int = 0  # since there is an exact formula for which there may be a shorter one
     started_before: int = 0  # starts of a search on few rows that gave way to this one; 0: nothing did
-    rounds_beyond_limit: int = 0
-    rounds_with_spare: int = 0
-    rounds_explained: int = 0
+    weights: RowWeights | None = None
     seconds: float = 0.0
     ending: Ending | None = None
 
     @property
-    def progress(self) -> tuple[int, int]:
-        """The larger, the further."""
-        return self.started_before, self.turns.rounds
-
-
-class Keeping(Protocol):
-    """Whoever keeps the state of a search between two rounds."""
+    def starts(self) -> int:
+        return self.started_before + sum(target.archive.starts for target in self.targets)
 
     @property
-    def started_before(self) -> int:
-        """Starts of an earlier stage of what the search goes on from."""
-        ...
+    def progress(self) -> tuple[int, int]:
+        """The larger, the further."""
+        return self.started_before, self.rounds
 
-    def restore(self, turns: Turns) -> SearchState:
-        """Brings turns that were just made to where the search was; gives the state it is in now."""
-        ...
-
-    def note(self, state: Callable[[], SearchState]) -> None:
-        """To be called between two rounds."""
-        ...
-
-    def write(self) -> None:
-        """To be called when the search may be lost."""
-        ...
+    @property
+    def spares(self) -> list[Formula]:
+        """Exact formulas for which there may be a shorter way to say it."""
+        return [target.spare for target in self.targets if target.spare is not None]

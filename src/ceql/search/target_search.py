@@ -1,440 +1,345 @@
-"""The hunt for one aim: rounds of the search, hits carried to exact formulas, the rest to an approximate front."""
+"""The search for one target: what never changes (`TargetProblem`), what does (`TargetState`), and a round between.
+
+A round proposes starts, fits them and merges them into the archive. Exact fits are eliminated and become formulas;
+where the data look noisy, the most promising fits are reduced instead. Every function takes a state and gives the next.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from ceql.choice.criterion import criterion, interpolates, of_fits
-from ceql.choice.exactness import EXACT, is_exact
+from ceql.choice.criterion import interpolates
+from ceql.choice.exactness import is_exact, is_hit
 from ceql.choice.residuals import look_like_noise, neighbours
-from ceql.closed_form import fraction, images, product, proposals, sparse_sum
+from ceql.closed_form import fraction, images, product, sparse_sum
+from ceql.closed_form import proposals as noisy_forms
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
 from ceql.engine.deadline import Deadline
-from ceql.engine.dispatch import Workers
+from ceql.engine.dispatch import Work, Workers
+from ceql.engine.stages import Chunk
 from ceql.expression.text.glance import short_text
-from ceql.formula import Formula, make_symbols, mean_square, polish, sketch, values_of
+from ceql.formula import Formula, make_symbols, mean_square, polish, values_of
 from ceql.network import Structure
-from ceql.search import proposals as searching
-from ceql.search.finishing import EVERYTHING, Finishing
-from ceql.search.proposals import SearchSettings
-from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate, fitted
-from ceql.transforms import Aim
+from ceql.search.archive import Archive, empty_archive, judged_anew, merge, with_fits
+from ceql.search.periodogram import peaks
+from ceql.search.policy import SearchPolicy
+from ceql.search.proposals import propose
+from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate
+from ceql.transforms import Aim as TransformedTarget
 
-_HITS_TRIED = 6  # exact fits that are eliminated
-_MISSES_TRIED = 2  # fits a round that may hide an exact one are eliminated
 _FRACTIONS_NEED = {"mul", "div"}
 _IN_FRACTIONS = ("cos", "sin", "exp")
 _IN_CLOSED_FORM = ("sqrt", "log", "sin", "cos", "exp")
-_SHORT_FRACTION = 14  # terms, above and below the line together
-_MARGIN = 10.0  # times its misfit that a fit which is not exact may have on its way to a smaller one
-_SMALLER = WhileExact()  # the removal that costs least, down to a single edge
-_POLISHED = 2  # of these, the smallest become formulas
-_ROWS = 8  # of a front beside those that may be chosen; to draw one takes some hundredths of a second
-_CONTENDERS = 8  # reduced fits that are drawn as formulas
-_FOREMOST = 3  # of these, the best come before all others
-_FAR_WORSE = 30.0  # by the criterion; the full effort does not make up for more
-_FEW_INPUTS = 12  # up to so many, linear formulas are drawn as well
-_FIRST_REDUCTION = 2  # rounds after which fits to noisy data are reduced; what is exact has mostly been found by then
-_QUIET, _QUIET_IN_DOUBT = 8, 16  # rounds without a better contender that end a search: the residuals are noise or not
-
-Finished = TypeVar("Finished")
 
 
 @dataclass(frozen=True, eq=False)
-class HuntState:
-    """What has to be kept between two rounds for the hunt to go on later as if nothing had happened."""
+class TargetProblem:
+    """One target of the search and all that its rounds depend on."""
 
-    archive: searching.Archive
-    tried: frozenset[bytes]
-    tried_closed_form: bool
-    contenders: Contenders
-    spare: Formula | None
-    edges_too_many: float
+    data: Dataset  # all rows, in the user's columns
+    target: TransformedTarget  # the rows that the search looks at
+    whole: TransformedTarget  # all rows of it
+    structure: Structure
+    policy: SearchPolicy = field(default_factory=SearchPolicy)
+    seed: int = 0
+    constraints: Constraints = NONE
+    most_nodes: float = np.inf  # of a formula that is allowed
 
+    @cached_property
+    def scaling(self) -> Scaling:
+        return Scaling.of(self.target.x, self.target.y)
 
-class Hunt:
-    """One aim's search. `next_round` may be called as often as there is time."""
+    @cached_property
+    def symbols(self) -> tuple[Any, ...]:
+        return make_symbols(self.data.names)
 
-    def __init__(
-        self,
-        data: Dataset,
-        aim: Aim,
-        network: Structure,
-        settings: SearchSettings,
-        seed: int,
-        workers: Workers,
-        deadline: Deadline,
-        max_complexity: int | None = None,
-        constraints: Constraints = NONE,
-        whole: Aim | None = None,
-    ) -> None:
-        """`aim` has the rows that the search looks at, `whole` all there are."""
-        self.network, self.threads = network, workers.threads_here
-        self._search = settings, seed, workers, deadline
-        self.constraints, self._needed = constraints, settings.prior.needed
-        self.scaling = Scaling.of(aim.x, aim.y)
-        self.whole = whole or aim
-        self.symbols = make_symbols(data.names)
-        self.archive = searching.empty_archive(network)
-        self._begin(data, aim)
-        self.spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
-        self._glance = b"", ""
-        self._limit = np.inf if max_complexity is None else max_complexity
-        self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
+    @cached_property
+    def plain(self) -> fit.Samples:
+        x, y = self.scaling.apply(self.target.x, self.target.y)
+        return fit.Samples.of(x, y, self.target.weight)
 
-    def _begin(self, data: Dataset, aim: Aim) -> None:
-        """Everything that depends on the weights of the rows."""
-        self.data, self.aim = data, aim
-        x, y = self.scaling.apply(aim.x, aim.y)
-        self.samples = fit.Samples.of(x, y, aim.weight / (1.0 + y**2))
-        self.plain = fit.Samples.of(x, y, aim.weight)
-        self.tolerance = EXACT.hit * mean_square(y, aim.weight)
-        self._rounds = searching.search(self.network, self.samples, *self._search, self.archive)
-        self._tried: set[bytes] = set()
-        self.tried_closed_form = False
-        self.contenders = Contenders()
+    @cached_property
+    def samples(self) -> fit.Samples:
+        """Large values count less in the search: near a pole they would outweigh all others."""
+        return fit.Samples.of(self.plain.x, self.plain.y, self.target.weight / (1.0 + self.plain.y**2))
 
-    @property
-    def state(self) -> HuntState:
-        tried, contenders = frozenset(self._tried), self.contenders
-        return HuntState(self.archive, tried, self.tried_closed_form, contenders, self.spare, self._edges_too_many)
+    @cached_property
+    def tolerance(self) -> float:
+        """Misfit of an exact fit."""
+        return self.policy.exact.hit * mean_square(self.plain.y, self.target.weight)
 
-    def restore(self, state: HuntState) -> None:
-        chunk = state.archive.chunk
-        if (chunk.edges.shape[1], chunk.params.shape[1]) != (self.network.n_edges, self.network.n_params):
-            raise ValueError("it is of another network")
-        self.archive = state.archive
-        self._begin(self.data, self.aim)
-        self._tried, self.tried_closed_form = set(state.tried), state.tried_closed_form
-        self.contenders = state.contenders
-        self.spare, self._edges_too_many = state.spare, state.edges_too_many
+    @cached_property
+    def rhythms(self) -> list[np.ndarray]:
+        return peaks(self.samples.x, self.samples.y) if self.structure.is_frequency.any() else []
 
-    def reweigh(self, data: Dataset, weight: np.ndarray) -> None:
-        """Goes on with other weights of the rows: `data` has those of all, `weight` those of the rows searched."""
-        self.archive = searching.judged_anew(self.archive, self.network, self._samples_with(weight))
-        self._begin(data, replace(self.aim, weight=weight))
+    @cached_property
+    def neighbours(self) -> np.ndarray:
+        return neighbours(self.plain.x)
 
-    def _samples_with(self, weight: np.ndarray) -> fit.Samples:
-        return fit.Samples.of(self.samples.x, self.samples.y, weight / (1.0 + self.samples.y**2))
+    def reweighed(self, data: Dataset, weight: np.ndarray) -> TargetProblem:
+        """The same with other weights: `data` has those of all rows, `weight` those of the rows searched."""
+        changed = replace(self, data=data, target=replace(self.target, weight=weight))
+        changed.__dict__["scaling"] = self.scaling  # fits keep their units
+        return changed
 
-    def found(self, guesses: Sequence[Any]) -> None:
-        """Formulas in the user's columns as parents of the search, as far as they fit into the library."""
-        if not self.aim.is_direct:
-            return
-        founders = tuple(s for g in guesses for s in self.network.embedded(g, self.aim.symbols, self.scaling))
-        if founders:
-            edges, params = zip(*founders, strict=True)
-            known = searching.with_fits(self.archive, edges, params)
-            archive = searching.judged_anew(known, self.network, self.samples)
-            self.archive = replace(archive, founders=founders)
-            self._begin(self.data, self.aim)
-
-    def admit(self, state: Reduced) -> None:
-        """Puts a fit that was made elsewhere into the archive."""
-        self.archive = searching.with_fits(self.archive, [state.edges], [state.params])
-
-    def expression(self, state: Reduced) -> Any:
+    def expression(self, fitted: Reduced) -> Any:
         """The raw formula of a fit, in the user's units."""
-        return self._formula(state, lambda raw, *_: raw)
+        params = self.structure.upright(fitted.edges, fitted.params, self.samples.x)
+        raw = self.structure.in_units(fitted.edges, params, self.target.symbols, self.scaling)
+        return self.target.back(raw)
 
-    def next_round(self, anyhow: bool = False) -> list[Formula]:
-        """Fits another round of starts; gives the exact formulas it led to. What needs no search comes first.
 
-        A round that the deadline has cut short counts as if it had not begun, except `anyhow`, where nothing else is
-        there.
-        """
-        if self.archive.rounds == 0 and (closed := self.closed_form()):
-            return closed
-        *_, deadline = self._search
-        archive = next(self._rounds)
-        if deadline.over and not anyhow:
-            return []
-        self.archive = archive
-        exact = self._exact_formulas()
-        if not exact and self.aim.is_direct and self.archive.rounds >= _FIRST_REDUCTION and self.sees_noise():
-            self._challenge()
-        return exact
+@dataclass(frozen=True, eq=False)
+class TargetState:
+    """What is known of one target between two rounds."""
 
-    def _challenge(self) -> None:
-        """Reduces the most promising fits of the archive that were not tried yet."""
-        policy = self._search[0].reduction
-        given = self.archive.chunk, self.network, self.plain, policy, self.threads, self._needed
-        self.contenders = challenged(self.contenders, *given)
-
-    def _fraction(self) -> list[Formula]:
-        """A fraction of polynomials in the columns, or with the sine, cosine or exponential of one in its place."""
-        operators = self.network.operator_names
-        if not _FRACTIONS_NEED.issubset(operators):
-            return []
-        symbols = [s / float(k) for s, k in zip(self.aim.symbols, self.scaling.x, strict=True)]
-        counted = self.aim.weight > 0.0
-        x, y = self.plain.x[counted], self.plain.y[counted]
-        names = [name for name in _IN_FRACTIONS if name in operators]
-        for columns, written in ((x, symbols), *images(x, symbols, self.aim.x[counted], self.aim.symbols, names)):
-            found = fraction(columns, y, written)
-            formula = None if found is None else self._exact(self.scaling.y * found.expression)
-            if found is not None and formula is not None:
-                break
-        else:
-            return []
-        if found.is_linear or found.terms <= _SHORT_FRACTION:
-            return [formula]
-        # Several separate poles make one long fraction. The search may find them apart, which is shorter.
-        self.spare = formula
-        return []
-
-    def closed_form(self) -> list[Formula]:
-        """What needs no search; it is looked for only once."""
-        if self.tried_closed_form:
-            return []
-        self.tried_closed_form = True
-        return self._fraction() or self._product_or_sum()
-
-    def _product_or_sum(self) -> list[Formula]:
-        operators = self.network.operator_names
-        if not _FRACTIONS_NEED.issubset(operators):
-            return []
-        counted = self.aim.weight > 0.0
-        x, y = self.aim.x[counted], self.aim.y[counted]
-        functions = tuple(name for name in _IN_CLOSED_FORM if name in operators)
-        for method in (product, sparse_sum):
-            found = method(x, y, self.aim.symbols, functions)
-            if found is not None and (formula := self._exact(found)) is not None:
-                return [formula]
-        return []
-
-    def proposals(self) -> list[Any]:
-        """Expressions for noisy y that need no search, in the user's columns; none of them is fitted to y yet."""
-        if not _FRACTIONS_NEED.issubset(self.network.operator_names):
-            return []
-        functions = tuple(name for name in _IN_CLOSED_FORM if name in self.network.operator_names)
-        aim = self.whole  # noise is averaged out over rows
-        return [aim.back(found) for found in proposals(aim.x, aim.y, aim.symbols, functions, aim.slope)]
-
-    def _exact(self, found: Any) -> Formula | None:
-        """The formula for y that this expression for the aim leads to, if it is exact and not too large."""
-        raw = self.aim.back(found)
-        few = self.data.thinned(EXACT.rows)
-        values = values_of(raw, self.symbols, few.x)
-        if values is not None and float(values @ few.y) < 0.0:
-            raw = -raw  # a square does not tell the sign
-        formula = polish(raw, self.data, self.symbols, self.constraints)
-        if formula is None or formula.loss > self._exact_loss or formula.complexity > self._limit:
-            return None
-        return formula if self._is_beyond_doubt(formula) else None
-
-    def _is_beyond_doubt(self, formula: Formula) -> bool:
-        """Whether it fits to the last digits. One that does not may be a very good approximation: it is kept for the
-        case that nothing better comes."""
-        if is_exact(formula, self.data):
-            return True
-        if interpolates(formula, len(self.data.y)):  # which proves nothing
-            return False
-        if self.spare is None or formula.loss < self.spare.loss:
-            self.spare = formula
-        return False
-
-    @property
-    def _exact_loss(self) -> float:
-        return EXACT.hit * mean_square(self.data.y, self.data.weight)
-
-    @property
-    def best_loss(self) -> float:
-        """The misfit of the best fit so far, in the units of the target."""
-        return float(self.archive.chunk.misfit[0]) * self.scaling.y**2
+    archive: Archive
+    tried: frozenset[bytes] = frozenset()  # structures whose fits were eliminated
+    tried_closed_form: bool = False
+    contenders: Contenders = field(default_factory=Contenders)
+    spare: Formula | None = None  # exact, but perhaps not the shortest way to say it
+    edges_too_many: float = np.inf  # from this number on, exact fits are formulas beyond the limit
 
     @property
     def exceeds_limit(self) -> bool:
         """Whether a formula was exact, but larger than allowed."""
-        return bool(self._edges_too_many < np.inf)
+        return bool(self.edges_too_many < np.inf)
 
-    def sees_noise(self) -> bool:
-        """Whether larger fits have stopped being better: without noise they would go on improving."""
-        chunk = self.archive.chunk
-        if not len(chunk.misfit):
-            return False
-        sizes = chunk.edges.sum(axis=1)
-        best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
-        reached = np.flatnonzero(best <= 2.0 * best.min())
-        return len(best) - 1 - reached[0] >= 6
-
-    def has_settled(self) -> bool:
-        """Whether more rounds would hardly change the formula: larger fits only follow the noise, and the best small
-        one has not changed for a while. If its residuals are not like noise, that while is longer."""
-        if not self.sees_noise() or self.contenders.quiet < _QUIET:
-            return False
-        return self.contenders.quiet >= _QUIET_IN_DOUBT or self._leaves_only_noise(self.contenders.known[0])
-
-    def _leaves_only_noise(self, state: Reduced) -> bool:
-        mask = self.network.parameter_mask(state.edges[None], imaginary=False)
-        values = fit.values(self.network.tape(), self.plain, state.params, mask)[0]
-        return look_like_noise(self.plain.y - values, values, self._neighbours)
-
-    @cached_property
-    def _neighbours(self) -> np.ndarray:
-        return neighbours(self.plain.x)
-
-    def front(self, plan: Finishing = EVERYTHING, rival: float = np.inf) -> Iterator[list[Formula]]:
-        """Approximate formulas of all sizes; those that may be chosen get the full effort.
-
-        `rival` is the criterion of a formula from elsewhere, which rules out those that are far worse. Yields what
-        there is again and again as it grows, for those who cannot wait; the last is the front.
-        """
-        drawn: list[tuple[Formula, Reduced]] = []
-        for state in self._states():
-            if (formula := self._formula(state, sketch)) is not None:
-                drawn.append((formula, state))
-                yield [formula for formula, _ in drawn]
-            if len(drawn) >= plan.drawn:
-                break
-        drawn = _without_twins(sorted(drawn, key=lambda pair: self._rank(pair[0])))
-        formulas = [formula for formula, _ in drawn]
-        yield formulas
-        for sketched, state in drawn[: plan.finished]:
-            if self._rank(sketched)[1] > rival + _FAR_WORSE:
-                break
-            if (formula := self._formula(state, polish)) is not None:
-                formulas = [*formulas, formula]
-                yield formulas
-
-    def _rank(self, formula: Formula) -> tuple[bool, float]:
-        return formula.complexity > self._limit, criterion(formula, len(self.data.y))
-
-    def at_once(self, most: int) -> Iterator[list[Formula]]:
-        """The most promising fits as they stand, nothing reduced or finished, for those who cannot wait. Yields what
-        there is as it grows."""
-        rows = len(self.plain.y)
-        states = [*self.contenders.known[:_CONTENDERS], *self._best_per_size()]
-        states.sort(key=lambda state: float(of_fits(state.misfit, state.size, rows)))
-        drawn: list[Formula] = []
-        for state in _distinct(states):
-            if (formula := self._formula(state, sketch)) is not None:
-                drawn = [*drawn, formula]
-                yield drawn
-            if len(drawn) >= most:
-                break
-
-    def outline(self) -> list[Formula]:
-        """A few approximate formulas, quickly, to stand beside an exact one."""
-        return [formula for state in self._best_per_size()[:5] if (formula := self._formula(state, sketch))]
-
-    def _reduced(self, index: int) -> Reduced:
+    def fit(self, index: int) -> Reduced:
         chunk = self.archive.chunk
         return Reduced(chunk.edges[index], chunk.params[index], float(chunk.misfit[index]))
 
-    def _untried(self, rows: np.ndarray, most: int) -> list[int]:
-        chunk = self.archive.chunk
-        rows = rows[np.argsort(chunk.edges[rows].sum(axis=1), kind="stable")]
-        fresh = [int(k) for k in rows if chunk.edges[k].tobytes() not in self._tried][:most]
-        self._tried.update(chunk.edges[k].tobytes() for k in fresh)
-        return fresh
 
-    def _near_misses(self) -> np.ndarray:
-        """Fits so good that the formula may be inside them, slowed down by edges it does not need."""
-        chunk = self.archive.chunk
-        return np.flatnonzero((chunk.misfit < EXACT.near) & (chunk.misfit >= EXACT.hit) & chunk.in_domain)
-
-    def _exact_formulas(self) -> list[Formula]:
-        """Exact fits that survive elimination, as formulas; a fit is tried only once."""
-        chosen = self._untried(self.archive.hits, _HITS_TRIED) or self._untried(self._near_misses(), _MISSES_TRIED)
-        survivors: dict[bytes, Reduced] = {}
-        rule = WhileExact(self.tolerance, margin=_MARGIN)
-        starts = [self._reduced(index) for index in chosen]
-        for path in eliminate(self.network, self.plain, starts, rule, self.threads, self._needed):
-            exact = [step for step in path if step.misfit <= self.tolerance]
-            if exact:
-                survivors[exact[-1].edges.tobytes()] = exact[-1]
-        smallest_first = sorted(survivors.values(), key=lambda step: int(step.edges.sum()))
-        formulas = []
-        for step in smallest_first[:_POLISHED]:
-            size = int(step.edges.sum())
-            formula = self._formula(step, polish) if size < self._edges_too_many else None
-            if formula is None or formula.loss > self._exact_loss:
-                continue
-            if formula.complexity <= self._limit:
-                formulas += [formula] if self._is_beyond_doubt(formula) else []
-            else:
-                self._edges_too_many = size
-        return formulas
-
-    def _states(self) -> list[Reduced]:
-        """What a front is drawn from, the most promising first: reduced fits, what elimination makes of the best of
-        them on the way to a single edge, and the best fit of each size."""
-        self._challenge()
-        contenders = _distinct(list(self.contenders.known))[:_CONTENDERS]
-        steps: dict[int, Reduced] = {}
-        for path in eliminate(self.network, self.plain, contenders[:2], _SMALLER, self.threads, self._needed):
-            for step in path[1:]:
-                size = int(step.edges.sum())
-                if size not in steps or step.misfit < steps[size].misfit:
-                    steps[size] = step
-        small = [*_falling(steps)[:_ROWS], *self._best_per_size()[: _ROWS // 2], *self._linear_fits()]
-        # Perhaps only some of them are drawn: the best come first, and small ones before many alike.
-        return _distinct([*contenders[:_FOREMOST], *small, *contenders[_FOREMOST:]])
-
-    def _linear_fits(self) -> list[Reduced]:
-        """Weighted sums of the inputs: the smallest formulas there are, and no draw consists of nothing else."""
-        edges = self.network.linear_edges
-        if edges is None or self.network.n_inputs > _FEW_INPUTS:
-            return []
-        params = np.zeros((1, self.network.n_params))
-        starts = fitted(self.network, self.plain, edges[None], params, fit.Levenberg(30), self.threads)
-        (path,) = eliminate(self.network, self.plain, starts, _SMALLER, self.threads, self._needed)
-        return path
-
-    def _best_per_size(self) -> list[Reduced]:
-        chunk = self.archive.chunk
-        sizes = chunk.edges.sum(axis=1)
-        best: dict[int, Reduced] = {}
-        for size in np.unique(sizes):
-            rows = np.flatnonzero((sizes == size) & chunk.in_domain)
-            if len(rows):
-                best[int(size)] = self._reduced(rows[np.argmin(chunk.misfit[rows])])
-        return _falling(best)
-
-    def glance(self) -> str:
-        """The best fit so far as a short text: raw and unsimplified, but in the user's units."""
-        state = self._reduced(0)
-        key = state.params.tobytes()
-        if key != self._glance[0]:
-            self._glance = key, self._formula(state, lambda raw, *_: short_text(raw))
-        return self._glance[1]
-
-    def _formula(self, state: Reduced, finish: Callable[..., Finished]) -> Finished:
-        params = self.network.upright(state.edges, state.params, self.samples.x)
-        raw = self.network.in_units(state.edges, params, self.aim.symbols, self.scaling)
-        return finish(self.aim.back(raw), self.data, self.symbols, self.constraints)
+Step = tuple[TargetState, list[Formula]]  # the next state, and the exact formulas that were found on the way
 
 
-def _falling(best: dict[int, Reduced]) -> list[Reduced]:
-    """From small to large, only those that fit better than everything smaller."""
-    kept: list[Reduced] = []
-    for size in sorted(best):
-        if not kept or best[size].misfit < 0.999 * kept[-1].misfit:
-            kept.append(best[size])
-    return kept
+def begin(problem: TargetProblem, guesses: Sequence[Any] = ()) -> TargetState:
+    """Before the first round. Guesses in the user's columns are parents of the search, as far as they fit in."""
+    archive = empty_archive(problem.structure)
+    if guesses and problem.target.is_direct:
+        symbols, scaling = problem.target.symbols, problem.scaling
+        founders = tuple(s for g in guesses for s in problem.structure.embedded(g, symbols, scaling))
+        if founders:
+            archive = judged_anew(with_fits(archive, founders), problem.structure, problem.samples)
+            archive = replace(archive, founders=founders)
+    return TargetState(archive)
 
 
-def _distinct(states: list[Reduced]) -> list[Reduced]:
-    """The smallest of each function: equal misfits to six digits mean the same function in different networks."""
-    kept: dict[str, Reduced] = {}
-    for state in states:
-        twin = kept.setdefault(f"{state.misfit:.5e}", state)
-        if state.edges.sum() < twin.edges.sum():
-            kept[f"{state.misfit:.5e}"] = state
-    return list(kept.values())
+def reweighed(problem: TargetProblem, state: TargetState) -> TargetState:
+    """The state after the weights have changed to those of `problem`: fits are judged anew, all else is forgotten."""
+    archive = judged_anew(state.archive, problem.structure, problem.samples)
+    return TargetState(archive, spare=state.spare, edges_too_many=state.edges_too_many)
 
 
-def _without_twins(drawn: list[tuple[Formula, Reduced]]) -> list[tuple[Formula, Reduced]]:
-    """One of each function: equal losses to six digits mean the same function from different fits."""
-    kept: dict[str, tuple[Formula, Reduced]] = {}
-    for formula, state in drawn:
-        kept.setdefault(f"{formula.loss:.5e}", (formula, state))
-    return list(kept.values())
+def next_round(
+    problem: TargetProblem, state: TargetState, workers: Workers, deadline: Deadline, anyhow: bool = False
+) -> Step:
+    """Fits another round of starts. What needs no search comes first.
+
+    A round that the deadline has cut short counts as if it had not begun, except `anyhow`, where nothing else is there.
+    """
+    if state.archive.rounds == 0:
+        state, closed = closed_form(problem, state)
+        if closed:
+            return state, closed
+    archive = _fitted_round(problem, state.archive, workers, deadline)
+    if deadline.over and not anyhow:
+        return state, []
+    state, exact = _exact_formulas(problem, replace(state, archive=archive), workers.threads_here)
+    policy = problem.policy.reduction
+    may_reduce = problem.target.is_direct and archive.rounds >= policy.first_round
+    if not exact and may_reduce and sees_noise(archive.chunk):
+        state = replace(state, contenders=reduced(problem, state, workers.threads_here))
+    return state, exact
+
+
+def _fitted_round(problem: TargetProblem, archive: Archive, workers: Workers, deadline: Deadline) -> Archive:
+    policy, step = problem.policy, problem.policy.chunk_size
+    edges, params = propose(problem.structure, policy, archive, problem.seed, problem.rhythms)
+    starts = [(edges[k : k + step], params[k : k + step]) for k in range(0, len(edges), step)]
+    chunks = workers.fit([Work(problem.structure, problem.samples, policy.schedule, *s) for s in starts], deadline)
+    return merge(archive, Chunk.concatenate(chunks), len(edges), len(problem.samples.y), policy.kept_per_size)
+
+
+def reduced(problem: TargetProblem, state: TargetState, threads: int) -> Contenders:
+    """The contenders after a challenge by the archive."""
+    policy, needed = problem.policy.reduction, problem.policy.prior.needed
+    chunk = state.archive.chunk
+    return challenged(state.contenders, chunk, problem.structure, problem.plain, policy, threads, needed)
+
+
+# ---- what needs no search -----------------------------------------------------------------------------------------
+
+
+def closed_form(problem: TargetProblem, state: TargetState) -> Step:
+    """What needs no search; it is looked for only once."""
+    if state.tried_closed_form:
+        return state, []
+    state = replace(state, tried_closed_form=True)
+    if not problem.structure.operator_names >= _FRACTIONS_NEED:
+        return state, []
+    state, found = _fraction(problem, state)
+    return (state, found) if found else _product_or_sum(problem, state)
+
+
+def _fraction(problem: TargetProblem, state: TargetState) -> Step:
+    """A fraction of polynomials in the columns, or with the sine, cosine or exponential of one in its place."""
+    target, operators = problem.target, problem.structure.operator_names
+    symbols = [s / float(k) for s, k in zip(target.symbols, problem.scaling.x, strict=True)]
+    counted = target.weight > 0.0
+    x, y = problem.plain.x[counted], problem.plain.y[counted]
+    names = [name for name in _IN_FRACTIONS if name in operators]
+    for columns, written in ((x, symbols), *images(x, symbols, target.x[counted], target.symbols, names)):
+        found = fraction(columns, y, written)
+        if found is None:
+            continue
+        state, formula = _examined(problem, state, problem.scaling.y * found.expression)
+        if formula is not None:
+            if found.is_linear or found.terms <= problem.policy.shortcuts.short_fraction:
+                return state, [formula]
+            # Several separate poles make one long fraction. The search may find them apart, which is shorter.
+            return replace(state, spare=formula), []
+    return state, []
+
+
+def _product_or_sum(problem: TargetProblem, state: TargetState) -> Step:
+    target, counted = problem.target, problem.target.weight > 0.0
+    functions = _functions(problem)
+    for method in (product, sparse_sum):
+        found = method(target.x[counted], target.y[counted], target.symbols, functions)
+        if found is not None:
+            state, formula = _examined(problem, state, found)
+            if formula is not None:
+                return state, [formula]
+    return state, []
+
+
+def noisy_expressions(problem: TargetProblem) -> list[Any]:
+    """Expressions for noisy y that need no search, in the user's columns; none of them is fitted to y yet."""
+    if not problem.structure.operator_names >= _FRACTIONS_NEED:
+        return []
+    target = problem.whole  # noise is averaged out over rows
+    found = noisy_forms(target.x, target.y, target.symbols, _functions(problem), target.slope)
+    return [target.back(expression) for expression in found]
+
+
+def _functions(problem: TargetProblem) -> tuple[str, ...]:
+    return tuple(name for name in _IN_CLOSED_FORM if name in problem.structure.operator_names)
+
+
+# ---- exact formulas -----------------------------------------------------------------------------------------------
+
+
+def _examined(problem: TargetProblem, state: TargetState, found: Any) -> tuple[TargetState, Formula | None]:
+    """The formula for y that this expression for the target leads to, if it is exact and not too large."""
+    raw = problem.target.back(found)
+    few = problem.data.thinned(problem.policy.exact.rows)
+    values = values_of(raw, problem.symbols, few.x)
+    if values is not None and float(values @ few.y) < 0.0:
+        raw = -raw  # a square does not tell the sign
+    formula = polish(raw, problem.data, problem.symbols, problem.constraints)
+    if (
+        formula is None
+        or not is_hit(formula, problem.data, problem.policy.exact)
+        or formula.complexity > problem.most_nodes
+    ):
+        return state, None
+    return _proven(problem, state, formula)
+
+
+def _proven(problem: TargetProblem, state: TargetState, formula: Formula) -> tuple[TargetState, Formula | None]:
+    """The formula where it is exact; otherwise it is kept for the case that nothing better comes."""
+    if is_exact(formula, problem.data, problem.policy.exact):
+        return state, formula
+    if interpolates(formula, len(problem.data.y)):  # which proves nothing
+        return state, None
+    if state.spare is None or formula.loss < state.spare.loss:
+        state = replace(state, spare=formula)
+    return state, None
+
+
+def _exact_formulas(problem: TargetProblem, state: TargetState, threads: int) -> Step:
+    """Exact fits that survive elimination, as formulas; a fit is tried only once."""
+    policy, chunk, exact = problem.policy.hits, state.archive.chunk, problem.policy.exact
+    near = np.flatnonzero((chunk.misfit < exact.near) & (chunk.misfit >= exact.hit) & chunk.in_domain)
+    chosen = _untried(state, state.archive.hits(exact.hit), policy.tried) or _untried(state, near, policy.near_tried)
+    if not chosen:
+        return state, []
+    state = replace(state, tried=state.tried.union(chunk.edges[k].tobytes() for k in chosen))
+    rule, needed = WhileExact(problem.tolerance, policy.margin), problem.policy.prior.needed
+    starts = [state.fit(k) for k in chosen]
+    survivors: dict[bytes, Reduced] = {}
+    for path in eliminate(problem.structure, problem.plain, starts, rule, threads, needed):
+        steps = [step for step in path if step.misfit <= problem.tolerance]
+        survivors.update({steps[-1].edges.tobytes(): steps[-1]} if steps else {})
+    formulas: list[Formula] = []
+    for step in sorted(survivors.values(), key=lambda step: step.size)[: policy.polished]:
+        state, formula = _polished(problem, state, step)
+        formulas += [] if formula is None else [formula]
+    return state, formulas
+
+
+def _untried(state: TargetState, rows: np.ndarray, most: int) -> list[int]:
+    """The smallest of these fits that were not eliminated before."""
+    edges = state.archive.chunk.edges
+    smallest_first = rows[np.argsort(edges[rows].sum(axis=1), kind="stable")]
+    return [int(k) for k in smallest_first if edges[k].tobytes() not in state.tried][:most]
+
+
+def _polished(problem: TargetProblem, state: TargetState, step: Reduced) -> tuple[TargetState, Formula | None]:
+    if step.size >= state.edges_too_many:
+        return state, None
+    formula = polish(problem.expression(step), problem.data, problem.symbols, problem.constraints)
+    if formula is None or not is_hit(formula, problem.data, problem.policy.exact):
+        return state, None
+    if formula.complexity > problem.most_nodes:
+        return replace(state, edges_too_many=step.size), None
+    return _proven(problem, state, formula)
+
+
+# ---- noise --------------------------------------------------------------------------------------------------------
+
+
+def sees_noise(chunk: Chunk) -> bool:
+    """Whether larger fits have stopped being better: without noise they would go on improving."""
+    if not len(chunk.misfit):
+        return False
+    sizes = chunk.edges.sum(axis=1)
+    best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
+    reached = np.flatnonzero(best <= 2.0 * best.min())
+    return len(best) - 1 - reached[0] >= 6
+
+
+def has_settled(problem: TargetProblem, state: TargetState) -> bool:
+    """Whether more rounds would hardly change the formula: larger fits only follow the noise, and the best small one
+    has not changed for a while. If its residuals are not like noise, that while is longer."""
+    policy, quiet = problem.policy.reduction, state.contenders.quiet
+    if quiet < policy.quiet or not sees_noise(state.archive.chunk):
+        return False
+    return quiet >= policy.quiet_in_doubt or _leaves_only_noise(problem, state.contenders.known[0])
+
+
+def _leaves_only_noise(problem: TargetProblem, fitted: Reduced) -> bool:
+    mask = problem.structure.parameter_mask(fitted.edges[None], imaginary=False)
+    values = fit.values(problem.structure.tape(), problem.plain, fitted.params, mask)[0]
+    return look_like_noise(problem.plain.y - values, values, problem.neighbours)
+
+
+# ---- for a live display -------------------------------------------------------------------------------------------
+
+
+def best_loss(problem: TargetProblem, state: TargetState) -> float:
+    """The misfit of the best fit so far, in the units of the target."""
+    return float(state.archive.chunk.misfit[0]) * problem.scaling.y**2
+
+
+def glance(problem: TargetProblem, state: TargetState) -> str:
+    """The best fit so far as a short text: raw and unsimplified, but in the user's units."""
+    return short_text(problem.expression(state.fit(0)))

@@ -1,15 +1,16 @@
 """A search on disk: all it needs to go on later as if nothing had happened, in one versioned file.
 
-The file is NumPy's npz: arrays, and a header of JSON beside them as bytes. Nothing in it is run or unpickled. Masks are
-packed into bits, and of the parameters only those are kept that are not zero: a file has a few hundred kilobytes.
+The file is NumPy's npz: a few arrays, and a header of JSON beside them as bytes, both made of the state by `serialise`.
+Nothing in it is run or unpickled. A file has a few hundred kilobytes.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +19,20 @@ import numpy as np
 from ceql import __version__
 from ceql.data import content
 from ceql.data.content import ContentError
-from ceql.engine.stages import Chunk
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, make_symbols
-from ceql.search.proposals import Archive
-from ceql.search.reduction import Contenders, Reduced
-from ceql.search.scheduler import TurnsState
-from ceql.search.state import Ending, SearchState
-from ceql.search.target_search import HuntState
+from ceql.search.state import SearchState
 from ceql.storage.files import beside
 from ceql.storage.fingerprint import Fingerprint
+from ceql.storage.serialise import BITS, PLACES, VALUES, Codec, Codecs, Reader, Writer
 from ceql.storage.stored_arrays import UNREADABLE, StoredArrays, opened
 
-FORMAT, VERSION = "ceql-checkpoint", 2
+FORMAT, VERSION = "ceql-checkpoint", 3
 _HEADER = "header"
 _LONGEST_HEADER = 2**26  # bytes; names of columns and formulas are most of it
 _LONGEST_FORMULAS = 2_000_000  # characters of all together; to read more would take minutes
-_MOST_EXTRA = 1000  # parameters of a template that belong to no edge; an edge has two at most
 
 
 class CheckpointError(CeqlError):
@@ -69,82 +65,30 @@ class Checkpoint:
 
 
 def to_bytes(state: SearchState, fingerprint: Fingerprint) -> bytes:
-    arrays: dict[str, np.ndarray] = {}
-    for index, hunt in enumerate(state.turns.hunts):
-        arrays.update({f"{index}.{name}": array for name, array in _hunt_arrays(hunt).items()})
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "ceql": __version__,
-        "fingerprint": fingerprint,
-        "seconds": state.seconds,
-        "started_before": state.started_before,
-        "rounds_beyond_limit": state.rounds_beyond_limit,
-        "rounds_with_spare": state.rounds_with_spare,
-        "rounds_explained": state.rounds_explained,
-        "turns": {"rounds": state.turns.rounds, "direct": state.turns.direct, "aside": state.turns.aside},
-        "hunts": [_hunt_header(hunt) for hunt in state.turns.hunts],
-        "ending": None if state.ending is None else _ending_header(state.ending),
-    }
+    writer = Writer(_codecs(()))
+    tree = writer.write(state)
+    header = {"format": FORMAT, "version": VERSION, "ceql": __version__, "fingerprint": fingerprint, "state": tree}
+    arrays = {_HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8), **writer.arrays()}
     buffer = io.BytesIO()
-    np.savez(buffer, **{_HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8)}, **arrays)  # pyright: ignore
+    np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType] - one of its options has the type of a flag
     return buffer.getvalue()
 
 
-def _hunt_header(hunt: HuntState) -> dict[str, Any]:
-    chunk = hunt.archive.chunk
-    return {
-        "edges": chunk.edges.shape[1],
-        "params": chunk.params.shape[1],
-        "starts": hunt.archive.starts,
-        "rounds": hunt.archive.rounds,
-        "tried_closed_form": hunt.tried_closed_form,
-        "quiet": hunt.contenders.quiet,
-        "edges_too_many": hunt.edges_too_many,
-        "spare": None if hunt.spare is None else _formula_header(hunt.spare),
-    }
+def _codecs(names: tuple[str, ...]) -> Codecs:
+    """A formula is text over the columns of these names."""
+    return {Formula: Codec(_written, partial(_read_formula, names))}
 
 
-def _formula_header(formula: Formula) -> dict[str, Any]:
+def _written(formula: Formula) -> dict[str, Any]:
     text, costs = write_formula(formula.expression), {name: int(cost) for name, cost in formula.costs.items()}
     return {"expression": text, "loss": formula.loss, "constants": formula.constants, "costs": costs}
 
 
-def _ending_header(ending: Ending) -> dict[str, Any]:
-    return {**vars(ending), "formulas": [_formula_header(formula) for formula in ending.formulas]}
-
-
-def _hunt_arrays(hunt: HuntState) -> dict[str, np.ndarray]:
-    chunk, founders, known = hunt.archive.chunk, hunt.archive.founders, hunt.contenders.known
-    n_edges, n_params = chunk.edges.shape[1], chunk.params.shape[1]
-    return {
-        "edges": _packed(chunk.edges),
-        **_sparse("params", chunk.params),
-        "misfit": chunk.misfit,
-        "founder_edges": _packed(np.array([edges for edges, _ in founders], bool).reshape(-1, n_edges)),
-        **_sparse("founder_params", np.array([params for _, params in founders], float).reshape(-1, n_params)),
-        "in_domain": chunk.in_domain,
-        "tried": _packed(_masks(hunt.tried, n_edges)),
-        "known_edges": _packed(np.array([state.edges for state in known], bool).reshape(-1, n_edges)),
-        **_sparse("known_params", np.array([state.params for state in known], float).reshape(-1, n_params)),
-        "known_misfit": np.array([state.misfit for state in known], float),
-        "reduced": _packed(_masks(hunt.contenders.tried, n_edges)),
-    }
-
-
-def _packed(masks: np.ndarray) -> np.ndarray:
-    return np.packbits(masks, axis=1)
-
-
-def _masks(keys: frozenset[bytes], n_edges: int) -> np.ndarray:
-    return np.frombuffer(b"".join(keys), bool).reshape(-1, n_edges)
-
-
-def _sparse(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
-    """Every bit of them: a negative zero is no zero here."""
-    flat = np.ascontiguousarray(values).ravel()
-    places = np.flatnonzero(flat.view(np.int64))
-    return {f"{name}.places": places, f"{name}.values": flat[places]}
+def _read_formula(names: tuple[str, ...], row: dict[str, Any]) -> Formula:
+    expression = parse_formula(content.text(row, "expression"), names, as_written=True)
+    costs = {str(name): content.whole(row["costs"], name) for name in content.field(row, "costs")}
+    loss = content.number(row, "loss", least=0.0, infinite=True)
+    return Formula(expression, make_symbols(names), loss, content.pairs(row, "constants"), costs)
 
 
 # ---- and back -----------------------------------------------------------------------------------------------------
@@ -200,90 +144,21 @@ def damaged(path: str | Path, error: BaseException) -> CheckpointError:
 
 
 def _state(header: dict[str, Any], arrays: StoredArrays) -> SearchState:
-    names = content.names(header["fingerprint"], "columns")
-    _require_short(header)
-    turns = {name: content.whole(content.field(header, "turns"), name) for name in ("rounds", "direct", "aside")}
-    hunts = tuple(_hunt(hunt, arrays, f"{k}.", names) for k, hunt in enumerate(content.rows(header, "hunts")))
-    ending = content.field(header, "ending")
-    return SearchState(
-        TurnsState(hunts=hunts, **turns),
-        content.whole(header, "started_before"),
-        content.whole(header, "rounds_beyond_limit"),
-        content.whole(header, "rounds_with_spare"),
-        content.whole(header, "rounds_explained"),
-        content.number(header, "seconds", least=0.0),
-        None if ending is None else _ending(ending, names),
-    )
-
-
-def _require_short(header: dict[str, Any]) -> None:
-    """All formulas together: to read long ones takes long."""
-    ending = header.get("ending") or {"formulas": []}
-    formulas = [*content.rows(ending, "formulas"), *(hunt["spare"] for hunt in header["hunts"] if hunt["spare"])]
-    if sum(len(content.text(formula, "expression")) for formula in formulas) > _LONGEST_FORMULAS:
+    tree = content.field(header, "state")
+    if sum(map(len, _formula_texts(tree))) > _LONGEST_FORMULAS:
         raise ContentError("its formulas are too long")
+    kinds = {BITS: np.uint8, PLACES: np.int64, VALUES: np.float64}
+    stored = {name: arrays.of(name, kind) for name, kind in kinds.items()}
+    reader = Reader(_codecs(content.names(header["fingerprint"], "columns")), stored)
+    state = reader.read(SearchState, tree)
+    reader.finish()
+    return state
 
 
-def _formula(row: dict[str, Any], names: tuple[str, ...]) -> Formula:
-    expression = parse_formula(content.text(row, "expression"), names, as_written=True)
-    costs = {str(name): content.whole(row["costs"], name) for name in content.field(row, "costs")}
-    loss = content.number(row, "loss", least=0.0, infinite=True)
-    return Formula(expression, make_symbols(names), loss, content.pairs(row, "constants"), costs)
-
-
-def _ending(ending: dict[str, Any], names: tuple[str, ...]) -> Ending:
-    return Ending(
-        content.text(ending, "outcome"),
-        tuple(_formula(row, names) for row in content.rows(ending, "formulas")),
-        content.whole(ending, "starts"),
-        content.whole(ending, "rows_searched"),
-        content.number(ending, "seconds", least=0.0),
-        content.number(ending, "stands_until", least=0.0, infinite=True),
-    )
-
-
-def _hunt(hunt: dict[str, Any], arrays: StoredArrays, prefix: str, names: tuple[str, ...]) -> HuntState:
-    n_edges, n_params = content.whole(hunt, "edges"), content.whole(hunt, "params")
-    if n_params > 2 * n_edges + _MOST_EXTRA:
-        raise ContentError(f"'params' is {n_params} beside {n_edges} edges, which no network has")
-
-    def masks(name: str) -> np.ndarray:
-        packed = arrays.of(prefix + name, np.uint8, 2)
-        if packed.shape[1] != -(-n_edges // 8):
-            raise ContentError(f"the array {prefix + name!r} has not {n_edges} edges")
-        return np.unpackbits(packed, axis=1, count=n_edges).astype(bool)
-
-    def dense(name: str, rows: int) -> np.ndarray:
-        places, values = arrays.of(f"{prefix}{name}.places", np.int64), arrays.of(f"{prefix}{name}.values", np.float64)
-        if len(places) and not 0 <= places.min() <= places.max() < rows * n_params:
-            raise ContentError(f"the array {prefix + name!r} has values outside its {rows} rows")
-        flat = np.zeros(rows * n_params)
-        flat[places] = values
-        return flat.reshape(rows, n_params)
-
-    def misfits(name: str, rows: int) -> np.ndarray:
-        values = arrays.of(prefix + name, np.float64)
-        if len(values) != rows or not (values >= 0.0).all():
-            raise ContentError(f"the array {prefix + name!r} must hold {rows} numbers of at least 0")
-        return values
-
-    def keys(name: str) -> frozenset[bytes]:
-        return frozenset(row.tobytes() for row in masks(name))
-
-    edges, founder_edges, known_edges = masks("edges"), masks("founder_edges"), masks("known_edges")
-    in_domain = arrays.of(prefix + "in_domain", np.bool_)
-    if len(in_domain) != len(edges):
-        raise ContentError(f"the array {prefix + 'in_domain'!r} must hold {len(edges)} values")
-    chunk = Chunk(edges, dense("params", len(edges)), misfits("misfit", len(edges)), in_domain)
-    founders = tuple(zip(founder_edges, dense("founder_params", len(founder_edges)), strict=True))
-    known_misfit = misfits("known_misfit", len(known_edges)).tolist()
-    known = zip(known_edges, dense("known_params", len(known_edges)), known_misfit, strict=True)
-    spare = content.field(hunt, "spare")
-    return HuntState(
-        Archive(chunk, content.whole(hunt, "starts"), content.whole(hunt, "rounds"), founders),
-        keys("tried"),
-        content.flag(hunt, "tried_closed_form"),
-        Contenders(tuple(Reduced(*row) for row in known), keys("reduced"), content.whole(hunt, "quiet")),
-        None if spare is None else _formula(spare, names),
-        content.number(hunt, "edges_too_many", least=0.0, infinite=True),
-    )
+def _formula_texts(tree: Any) -> Iterator[str]:
+    """All formulas of a state: to read long ones takes long."""
+    if isinstance(tree, dict) and "expression" in tree:
+        yield content.text(tree, "expression")
+    elif isinstance(tree, dict | list):
+        for part in tree.values() if isinstance(tree, dict) else tree:
+            yield from _formula_texts(part)

@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from ceql.data.content import ContentError
 from ceql.errors import CeqlWarning
-from ceql.search.scheduler import Turns
 from ceql.search.state import Ending, SearchState
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, damaged, read_checkpoint, to_bytes
 from ceql.storage.files import place_of, remove_unfinished, require_writable, write_atomically
 from ceql.storage.fingerprint import Fingerprint, differences
 from ceql.storage.lock import held
+
+Made = TypeVar("Made")
 
 _SHARE = 0.01  # of the time may go into writing
 
@@ -119,36 +121,17 @@ class Keeper:
             return ending.seconds
         return 0.0 if self.kept is None else self.kept.seconds
 
-    @property
-    def started_before(self) -> int:
-        """Starts of an earlier stage of what the search goes on from."""
-        return 0 if self.kept is None else self.kept.started_before
-
-    def restore(self, turns: Turns) -> SearchState:
-        """Brings turns that were just made to where the search was; gives the state it is in now."""
-        state = self.kept
-        if state is None:
-            self._latest = SearchState(turns.state)
-            return self._latest
+    def require(self, made: Callable[[], Made]) -> Made:
+        """What is made of what the search goes on from; an error in plain words where that cannot be."""
         try:
-            turns.restore(state.turns)
-        except (ValueError, IndexError, TypeError) as error:
-            raise damaged(self._path, error) from error
-        return state
-
-    def require(self, check: Callable[[], None]) -> None:
-        """What the search goes on from has to pass the check."""
-        try:
-            check()
+            return made()
         except ContentError as error:
             raise damaged(self._path, error) from error
 
-    def note(self, state: Callable[[], SearchState]) -> None:
+    def note(self, state: SearchState) -> None:
         """To be called between two rounds; writes if it is time to."""
-        if self._checkpoint is None:
-            return
-        self._latest = state()
-        if time.monotonic() >= self._next:
+        self._latest = state
+        if self._checkpoint is not None and time.monotonic() >= self._next:
             self.write()
 
     def write(self) -> None:

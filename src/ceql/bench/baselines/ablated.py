@@ -62,7 +62,7 @@ class DenseStarts(Adapter):
         from ceql.choice.exactness import EXACT
         from ceql.engine import fit
         from ceql.engine.deadline import Deadline
-        from ceql.engine.stages import Schedule, fit_chunk
+        from ceql.engine.stages import Schedule, Work, fit_chunks, on_processor
         from ceql.network import clean_up
         from ceql.network.extract import extract, upright
         from ceql.search.reduction import Reduced, WhileExact, eliminate
@@ -82,7 +82,8 @@ class DenseStarts(Adapter):
         starts = 0
         while True:
             params = rng.normal(0.0, self.start_scale, (self.chunk, network.n_params))
-            fits = fit_chunk(network, weighted, dense, params, Schedule(survivors=1.0), deadline=deadline)
+            work = Work(network, weighted, Schedule(survivors=1.0), dense, params)
+            (fits,) = fit_chunks([work], on_processor(), deadline)
             starts += self.chunk
             k = int(np.argmin(np.where(fits.in_domain, fits.misfit, np.inf)))
             state = Reduced(fits.edges[k], fits.params[k], float(fits.misfit[k]))

@@ -1,0 +1,140 @@
+"""The front of a target: which of its fits become formulas, and with how much effort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ceql.choice.criterion import criterion, of_fits
+from ceql.engine import fit
+from ceql.formula import Formula, polish, sketch
+from ceql.search.finishing import EVERYTHING, Finishing
+from ceql.search.reduction import Reduced, WhileExact, eliminate, fitted
+from ceql.search.target_search import TargetProblem, TargetState, reduced
+
+_SMALLER = WhileExact()  # the removal that costs least, down to a single edge
+
+
+def front(
+    problem: TargetProblem, state: TargetState, threads: int, plan: Finishing = EVERYTHING, rival: float = np.inf
+) -> Iterator[list[Formula]]:
+    """Approximate formulas of all sizes; those that may be chosen get the full effort.
+
+    `rival` is the criterion of a formula from elsewhere, which rules out those that are far worse. Yields what there is
+    again and again as it grows, for those who cannot wait; the last is the front.
+    """
+    drawn: list[tuple[Formula, Reduced]] = []
+    for fit_ in _fits(problem, state, threads):
+        if (formula := _sketched(problem, fit_)) is not None:
+            drawn.append((formula, fit_))
+            yield [formula for formula, _ in drawn]
+        if len(drawn) >= plan.drawn:
+            break
+    drawn = _without_twins(sorted(drawn, key=lambda pair: _rank(problem, pair[0])))
+    formulas = [formula for formula, _ in drawn]
+    yield formulas
+    for sketched, fit_ in drawn[: plan.finished]:
+        if _rank(problem, sketched)[1] > rival + problem.policy.drawing.far_worse:
+            break
+        formula = polish(problem.expression(fit_), problem.data, problem.symbols, problem.constraints)
+        if formula is not None:
+            formulas = [*formulas, formula]
+            yield formulas
+
+
+def at_once(problem: TargetProblem, state: TargetState, most: int) -> Iterator[list[Formula]]:
+    """The most promising fits as they stand, nothing reduced or finished, for those who cannot wait. Yields what there
+    is as it grows."""
+    rows = len(problem.plain.y)
+    fits = [*state.contenders.known[: problem.policy.drawing.contenders], *_best_per_size(problem, state)]
+    fits.sort(key=lambda fit_: float(of_fits(fit_.misfit, fit_.size, rows)))
+    drawn: list[Formula] = []
+    for fit_ in _distinct(fits):
+        if (formula := _sketched(problem, fit_)) is not None:
+            drawn = [*drawn, formula]
+            yield drawn
+        if len(drawn) >= most:
+            break
+
+
+def outline(problem: TargetProblem, state: TargetState) -> list[Formula]:
+    """A few approximate formulas, quickly, to stand beside an exact one."""
+    fits = _best_per_size(problem, state)[: problem.policy.drawing.outline]
+    return [formula for fit_ in fits if (formula := _sketched(problem, fit_)) is not None]
+
+
+def _sketched(problem: TargetProblem, fit_: Reduced) -> Formula | None:
+    return sketch(problem.expression(fit_), problem.data, problem.symbols, problem.constraints)
+
+
+def _rank(problem: TargetProblem, formula: Formula) -> tuple[bool, float]:
+    return formula.complexity > problem.most_nodes, criterion(formula, len(problem.data.y))
+
+
+def _fits(problem: TargetProblem, state: TargetState, threads: int) -> list[Reduced]:
+    """What a front is drawn from, the most promising first: reduced fits, what elimination makes of the best of them on
+    the way to a single edge, and the best fit of each size."""
+    policy, needed = problem.policy.drawing, problem.policy.prior.needed
+    contenders = _distinct(list(reduced(problem, state, threads).known))[: policy.contenders]
+    steps: dict[int, Reduced] = {}
+    paths = eliminate(problem.structure, problem.plain, contenders[: policy.eliminated], _SMALLER, threads, needed)
+    for step in (step for path in paths for step in path[1:]):
+        if step.size not in steps or step.misfit < steps[step.size].misfit:
+            steps[step.size] = step
+    small = [
+        *_falling(problem, steps)[: policy.rows],
+        *_best_per_size(problem, state)[: policy.rows // 2],
+        *_linear_fits(problem, threads),
+    ]
+    # Perhaps only some of them are drawn: the best come first, and small ones before many alike.
+    return _distinct([*contenders[: policy.foremost], *small, *contenders[policy.foremost :]])
+
+
+def _linear_fits(problem: TargetProblem, threads: int) -> list[Reduced]:
+    """Weighted sums of the inputs: the smallest formulas there are, and no draw consists of nothing else."""
+    edges, structure = problem.structure.linear_edges, problem.structure
+    if edges is None or structure.n_inputs > problem.policy.drawing.linear_inputs:
+        return []
+    params = np.zeros((1, structure.n_params))
+    starts = fitted(structure, problem.plain, edges[None], params, fit.Levenberg(30), threads)
+    (path,) = eliminate(structure, problem.plain, starts, _SMALLER, threads, problem.policy.prior.needed)
+    return path
+
+
+def _best_per_size(problem: TargetProblem, state: TargetState) -> list[Reduced]:
+    chunk = state.archive.chunk
+    sizes = chunk.edges.sum(axis=1)
+    best: dict[int, Reduced] = {}
+    for size in np.unique(sizes):
+        rows = np.flatnonzero((sizes == size) & chunk.in_domain)
+        if len(rows):
+            best[int(size)] = state.fit(int(rows[np.argmin(chunk.misfit[rows])]))
+    return _falling(problem, best)
+
+
+def _falling(problem: TargetProblem, best: dict[int, Reduced]) -> list[Reduced]:
+    """From small to large, only those that fit better than everything smaller."""
+    kept: list[Reduced] = []
+    for size in sorted(best):
+        if not kept or best[size].misfit < problem.policy.drawing.better * kept[-1].misfit:
+            kept.append(best[size])
+    return kept
+
+
+def _distinct(fits: list[Reduced]) -> list[Reduced]:
+    """The smallest of each function: equal misfits to six digits mean the same function in different networks."""
+    kept: dict[str, Reduced] = {}
+    for fit_ in fits:
+        twin = kept.setdefault(f"{fit_.misfit:.5e}", fit_)
+        if fit_.size < twin.size:
+            kept[f"{fit_.misfit:.5e}"] = fit_
+    return list(kept.values())
+
+
+def _without_twins(drawn: list[tuple[Formula, Reduced]]) -> list[tuple[Formula, Reduced]]:
+    """One of each function: equal losses to six digits mean the same function from different fits."""
+    kept: dict[str, tuple[Formula, Reduced]] = {}
+    for formula, fit_ in drawn:
+        kept.setdefault(f"{formula.loss:.5e}", (formula, fit_))
+    return list(kept.values())

@@ -1,0 +1,129 @@
+"""What a search comes to: exact formulas with an outline of others, or the front that is drawn of its fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from ceql.choice.criterion import criterion
+from ceql.formula import Formula
+from ceql.search.drawing import at_once, front, outline
+from ceql.search.finishing import IN_HASTE, Finishing, finishing
+from ceql.search.outcome import Found, Outcome
+from ceql.search.scheduler import asked
+from ceql.search.settings import Settings
+from ceql.search.simpler_numbers import plainer
+from ceql.search.stage import Search, Stage, proposers
+from ceql.search.state import SearchState
+
+Growing = Callable[[], Iterator[list[Formula]]]  # yields what there is again and again as it grows
+
+
+def ended(search: Search, stage: Stage, state: SearchState, exact: list[Formula], outcome: Outcome) -> Found:
+    """The formulas of a search that has ended this way."""
+    found = partial(_found, stage, state)
+    if exact:
+        return found(exact + _quick_outline(stage, state), Outcome.EXACT, np.inf)
+    stands_until = _stands_until(outcome, search.settings)
+    if stands_until < np.inf:
+        search.secure()  # a Ctrl-C may come while the front is drawn
+    if outcome is Outcome.INTERRUPTED:
+        return found(_in_haste(stage, state), outcome, stands_until)
+    if state.spares:
+        return found(state.spares + _quick_outline(stage, state), Outcome.EXACT, stands_until)
+    if state.rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME, Outcome.OUT_OF_STARTS):
+        outcome = Outcome.TOO_COMPLEX
+    formulas, is_whole = _drawn(search, stage, state)
+    return found(formulas, *((outcome, stands_until) if is_whole else (Outcome.INTERRUPTED, 0.0)))
+
+
+def _found(stage: Stage, state: SearchState, formulas: list[Formula], outcome: Outcome, stands_until: float) -> Found:
+    return Found(formulas, outcome, state.starts, 0.0, len(stage.main.samples.y), stands_until)
+
+
+def _stands_until(ended_by: Outcome, settings: Settings) -> float:
+    """The time limit up to which the search would end the same way again."""
+    if ended_by is Outcome.OUT_OF_TIME:
+        return settings.time_limit
+    return 0.0 if ended_by in (Outcome.INTERRUPTED, Outcome.WORKERS_LOST) else np.inf
+
+
+def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formula], bool]:
+    """The formulas of the search, and whether these are all: Ctrl-C ends the drawing and keeps those it has."""
+    data, settings = search.data, search.settings
+    plan = finishing(settings.time_limit, search.deadline, len(data.y))
+    proposed, is_whole = _as_it_grows(partial(_proposals, search, stage, state, plan))
+    rival = min((criterion(formula, len(data.y)) for formula in proposed), default=np.inf)
+    of_fits: list[Formula] = []
+    for problem, known in zip(stage.targets.mains, state.targets, strict=False):
+        if is_whole:
+            threads = search.workers.threads_here
+            drawn, is_whole = _as_it_grows(partial(front, problem, known, threads, plan, rival))
+            of_fits += drawn
+    relatives: list[Formula] = []
+    if is_whole and settings.template is None:
+        given = of_fits + proposed, data, settings.constraints, plan.relatives
+        relatives, is_whole = _as_it_grows(partial(plainer, *given))
+    if not is_whole:
+        return _in_haste(stage, state, of_fits, proposed, relatives), False
+    return of_fits + proposed + relatives, True
+
+
+def _in_haste(
+    stage: Stage,
+    state: SearchState,
+    of_fits: Sequence[Formula] = (),
+    proposed: Sequence[Formula] = (),
+    relatives: Sequence[Formula] = (),
+) -> list[Formula]:
+    """What there is when Ctrl-C comes, beside what is drawn by then: whoever presses it does not want to wait.
+
+    A second one ends this as well, and leaves what is there.
+    """
+    kept = [*state.spares, *of_fits, *proposed, *relatives]
+    missing: list[Growing] = []
+    if not of_fits:
+        missing.append(partial(at_once, stage.main, state.targets[0], IN_HASTE.drawn))
+    if not proposed:
+        missing.append(partial(stage.candidates.sketched, proposers(stage, state), IN_HASTE.sketched))
+    for growing in missing:
+        more, are_all = _as_it_grows(growing)
+        kept += more
+        if not are_all:
+            break
+    return kept
+
+
+def _proposals(search: Search, stage: Stage, state: SearchState, plan: Finishing) -> Iterator[list[Formula]]:
+    """Formulas for noisy data that need no search. Where rows are few, also small ones that other targets led to."""
+    outlined: list[Formula] = []
+    if len(search.data.y) <= search.policy.turns.few_rows:
+        mains = len(stage.targets.mains)
+        pairs = zip(stage.targets.problems(state)[mains:], state.targets[mains:], strict=True)
+        searched = [(problem, known) for problem, known in pairs if known.archive.rounds]
+        for problem, known in searched[: plan.outlined]:
+            outlined = [*outlined, *outline(problem, known)]
+            yield outlined
+    state = asked(stage.targets, state, plan.asked, search.policy.noisy.worth_making)
+    for drawn in stage.candidates.drawn(proposers(stage, state), plan):
+        yield outlined + drawn
+
+
+def _as_it_grows(growing: Growing) -> tuple[list[Formula], bool]:
+    """The last of these lists, and whether Ctrl-C has cut none off."""
+    so_far: list[Formula] = []
+    try:
+        for longer in growing():
+            so_far = longer
+    except KeyboardInterrupt:
+        return so_far, False
+    return so_far, True
+
+
+def _quick_outline(stage: Stage, state: SearchState) -> list[Formula]:
+    try:
+        return outline(stage.main, state.targets[0])
+    except KeyboardInterrupt:
+        return []

@@ -1,0 +1,137 @@
+"""Every number that steers the search, as data: a user sets it, a checkpoint fingerprints it, a test varies it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ceql.choice.exactness import Exactness
+from ceql.engine.stages import Schedule
+from ceql.network.sampling import Prior
+
+
+@dataclass(frozen=True)
+class ReductionPolicy:
+    """What noisy data leave of fits: the most promising of a round are reduced by the criterion."""
+
+    first_round: int = 2  # after which fits are reduced; what is exact has mostly been found by then
+    fits: int = 16  # reduced after a round
+    kept: int = 48  # reduced fits that are remembered
+    progress: float = 1.0  # of the criterion that counts as a better one
+    hopeless: float = 40.0  # criterion above the best of a path at which it is given up
+    quiet: int = 8  # rounds without a better one that end a search whose residuals are noise
+    quiet_in_doubt: int = 16  # the same where the residuals are not like noise
+
+
+@dataclass(frozen=True)
+class HitPolicy:
+    """What is made of exact fits."""
+
+    tried: int = 6  # exact fits of a round that are eliminated
+    near_tried: int = 2  # fits that may hide an exact one, where there is none
+    polished: int = 2  # of what survives, the smallest become formulas
+    margin: float = 10.0  # times its own misfit that one which is not exact may have on the way to a smaller one
+
+
+@dataclass(frozen=True)
+class DrawingPolicy:
+    """Which fits become the formulas of a front."""
+
+    contenders: int = 8  # reduced fits
+    foremost: int = 3  # of these, the best come before all others
+    eliminated: int = 2  # of these, the best are taken apart down to a single edge
+    rows: int = 8  # formulas on the way there, the smallest first; half as many of the best fit per size
+    linear_inputs: int = 12  # up to this number of inputs, weighted sums are drawn as well
+    outline: int = 5  # rows beside an exact formula
+    far_worse: float = 30.0  # by the criterion than a rival; the full effort does not make up for more
+    better: float = 0.999  # a larger fit must have less than this share of the misfit of every smaller one
+
+
+@dataclass(frozen=True)
+class ShortcutPolicy:
+    """When formulas that need no search are looked for, for y and for the other targets."""
+
+    targets: int = 24  # that are looked at; to look at one takes about 0.2 s
+    targets_in_noise: int = 12  # the same where the data look noisy
+    a_round: int = 4  # of these after every round
+    short_fraction: int = 14  # terms of a fraction that needs no shorter form
+
+
+@dataclass(frozen=True)
+class NoisyPolicy:
+    """Formulas for noisy data that need no search: when one of them explains the data."""
+
+    rows: int = 2000  # that are looked at
+    fewest_rows: int = 100  # in which noise can be told from what a formula fails to say
+    smallest: float = 1e-6  # size of what is left of y, as a share of its own, from which it may be noise
+    largest: float = 0.5  # and up to which
+    leeway: float = 1.5  # a smooth function is judged on few rows
+    asking: float = 0.25  # share of the time limit that may go into asking more targets
+    worth_making: int = 4  # targets to be asked, from which on those not there yet are made for it, in about a second
+
+
+@dataclass(frozen=True)
+class ReweightingPolicy:
+    """How the weights of the rows follow the best fit so far, under a loss that is not of squares."""
+
+    rows: int = 20_000  # of a long table that are looked at
+    pilots: int = 12  # fits tried as pilots after a round
+    concentrations: int = 4  # times that the nearest rows of a pilot are chosen anew
+    progress: float = 1.0  # of the criterion, for which the weights change
+    steep: float = 3.0  # scales, beyond which the weight of a row grows no more where a loss is steeper than squares
+    rounding: float = 1e-12  # share of the size of y below which residuals are not told apart
+    neighbours: int = 8  # rows that a row is compared with before the first round
+    compared: int = 2000  # rows among which these are looked for
+    comparisons: float = 1e8  # numbers compared for that, above which they are looked for among fewer
+    loose: float = 4.0  # scales at which a row that disagrees with its neighbours counts half
+
+
+@dataclass(frozen=True)
+class TurnPolicy:
+    """Whose turn it is."""
+
+    many_columns: int = 8  # above this a search among the columns that seem to matter runs beside that among all
+    other_every: int = 2  # another target than y every second round
+    other_every_in_noise: int = 4  # less often where the data seem noisy, but a hard formula may look like noise
+    first_rows: int = 400  # of a long table; without noise few rows say as much as many
+    rows: int = 2000  # of a long table, once noise is seen
+    few_rows: int = 40  # up to this number, some of the other targets are drawn too: their noise matters less
+
+
+@dataclass(frozen=True)
+class EndPolicy:
+    """When a search ends by itself."""
+
+    rounds_beyond_limit: int = 12  # after an exact formula that is larger than allowed, for an approximation
+    rounds_explained: int = 2  # after a formula without a search that leaves only noise, for a better one
+    rounds_with_spare: int = 40  # after an exact formula for which there may be a shorter one
+    fewest_edges: int = 6  # a limit on the edges of sub-networks is never less
+    edges_a_node: float = 0.75  # edges that a node of the largest formula allowed needs
+    edges_a_row: float = 2.0  # most edges for every row, less `edges_spare`: with as many as rows all are met
+    edges_spare: int = 10
+
+
+@dataclass(frozen=True)
+class SearchPolicy:
+    """A round: starts that are drawn, and mutants of the best fits so far."""
+
+    round_size: int = 1024
+    chunk_size: int = 256
+    start_scale: float = 0.7  # standard deviation of the first weights
+    mutant_share: float = 0.5  # of a round, from the second on
+    inherit_share: float = 0.5  # of the mutants, keep their parent's weights
+    kept_per_size: int = 24  # fits the archive holds of every number of edges
+    oscillating: float = 0.5  # share of starts whose sines begin at frequencies spread over decades
+    fastest: float = 30.0  # the highest of these, in radians per unit of scaled input
+    in_rhythm: float = 0.3  # share of starts whose sines begin at peaks of the periodogram
+    founders_share: float = 0.4  # of the mutants, children of the user's guesses
+    prior: Prior = field(default_factory=Prior)
+    schedule: Schedule = field(default_factory=Schedule)
+    exact: Exactness = field(default_factory=Exactness)
+    hits: HitPolicy = field(default_factory=HitPolicy)
+    reduction: ReductionPolicy = field(default_factory=ReductionPolicy)
+    drawing: DrawingPolicy = field(default_factory=DrawingPolicy)
+    shortcuts: ShortcutPolicy = field(default_factory=ShortcutPolicy)
+    noisy: NoisyPolicy = field(default_factory=NoisyPolicy)
+    reweighting: ReweightingPolicy = field(default_factory=ReweightingPolicy)
+    turns: TurnPolicy = field(default_factory=TurnPolicy)
+    end: EndPolicy = field(default_factory=EndPolicy)
