@@ -28,7 +28,7 @@ from ceql.engine.stages import Schedule, edge_price, fit_chunk
 from ceql.network.libraries import search_network
 from ceql.network.recording import network_tape
 from ceql.pipeline import discover
-from ceql.search.proposals import SearchSettings, empty_archive, propose
+from ceql.search.policy import SearchPolicy, empty_archive, propose
 
 SAMPLES = 128
 SCHEDULE = replace(Schedule(), adam_steps=100)
@@ -67,7 +67,7 @@ class Starts:
     def drawn(cls) -> Starts:
         rng = np.random.default_rng(0)
         network = search_network(1, None)
-        edges, params = propose(network, SearchSettings(round_size=DISTINCT), empty_archive(network), 0)
+        edges, params = propose(network, SearchPolicy(round_size=DISTINCT), empty_archive(network), 0)
         x = rng.uniform(-2, 2, (SAMPLES, 1))
         y = (0.53 - 2.94 * x[:, 0]) / (2.32 * x[:, 0] ** 2 - 1.8)
         return cls(network, edges, params, x, y / np.sqrt(np.mean(y**2)))

@@ -27,16 +27,16 @@ from ceql import CEQLRegressor, Dataset, InputError, Settings, discover, operato
 from ceql.discovery import Outcome
 from ceql.engine import fit
 from ceql.engine.cluster import _ray_workers, cluster
-from ceql.engine.dispatch import Work, Workers, fit_work, workforce
+from ceql.engine.dispatch import Work, Workers, fit_on_processor, workforce
 from ceql.engine.stages import Schedule
 from ceql.errors import CeqlError, MissingExtraError, WorkersLostError
 from ceql.network.libraries import search_network
 from ceql.network.sampling import draw
-from ceql.search.proposals import SearchSettings
+from ceql.search.policy import SearchPolicy
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 # Small rounds, so that the formula takes a number of them.
-SMALL = SearchSettings(round_size=96, chunk_size=24)
+SMALL = SearchPolicy(round_size=96, chunk_size=24)
 
 
 def data() -> Dataset:
@@ -287,8 +287,8 @@ def work(operators_=("mul", "div"), count: int = 24) -> Work:
 
 
 def test_work_survives_the_journey():
-    here = fit_work(work(), 1, np.inf)
-    there = fit_work(pickle.loads(pickle.dumps(work())), 1, 1e6)
+    (here,) = fit_on_processor([work()], 1, np.inf)
+    (there,) = fit_on_processor([pickle.loads(pickle.dumps(work()))], 1, 1e6)
     assert there.params.tobytes() == here.params.tobytes()
     assert there.misfit.tobytes() == here.misfit.tobytes()
 
@@ -303,7 +303,8 @@ def test_an_operator_of_the_users_own_travels_along():
 
 
 def test_time_that_is_up_ends_a_chunk():
-    assert fit_work(work(), 1, 0.0).misfit.shape == (2,)
+    (chunk,) = fit_on_processor([work()], 1, 0.0)
+    assert chunk.misfit.shape == (2,)
 
 
 def lost_pool(error):

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from ceql import CEQLRegressor
 from ceql.engine import dispatch, fit, gpu
-from ceql.engine import gpu_stages as gpu_schedule
 from ceql.engine.deadline import NEVER
-from ceql.engine.dispatch import Work, Workers, resolve_device, shared_out, workforce
-from ceql.engine.stages import Schedule, fit_chunk
+from ceql.engine.dispatch import Workers, fit_on_gpu, resolve_device, shared_out, workforce
+from ceql.engine.stages import Schedule, Work, fit_chunks, on_processor
 from ceql.errors import CeqlError, InputError
 from ceql.network.libraries import search_network
 from ceql.network.sampling import draw
@@ -44,7 +43,6 @@ class Machine:
         monkeypatch.setattr(gpu, "cupy", lambda: self)
         monkeypatch.setattr(gpu, "count", lambda: gpus)
         monkeypatch.setattr(gpu, "kernel_source", str)
-        monkeypatch.setattr(gpu_schedule, "fit_chunks", self.fit_chunks)
         monkeypatch.setattr(dispatch, "fit_chunks", self.fit_chunks)
         for cached in (gpu._limits_of, gpu._kernels_of):
             cached.cache_clear()
@@ -67,9 +65,10 @@ class Machine:
     def RawModule(self, **_):
         return SimpleNamespace(get_function=lambda name: SimpleNamespace(name=name))
 
-    def fit_chunks(self, works, deadline=NEVER):
+    def fit_chunks(self, works, device, deadline=NEVER):
+        assert device is gpu.Batch
         self.fitted.append((self.current, len(works), deadline))
-        return [fit_chunk(w.network, w.samples, w.edges, w.params, w.schedule, 1, deadline) for w in works]
+        return fit_chunks(works, on_processor(), deadline)
 
 
 def in_this_process(count: int) -> Workers:
@@ -101,7 +100,7 @@ def test_chunks_are_shared_out_evenly_and_in_order(count, workers):
 @pytest.mark.parametrize("gpus", [1, 2, 3, 8])
 def test_every_group_has_a_gpu_and_the_result_is_the_same_for_any_number_of_them(machine, gpus):
     given = chunks(5)
-    expected = [fit_chunk(w.network, w.samples, w.edges, w.params, w.schedule, 1) for w in given]
+    expected = fit_chunks(given, on_processor())
     stand_in = machine(gpus)
     fitted = in_this_process(3).fit(given)
     assert [(number, count) for number, count, _ in stand_in.fitted] == [(0, 1), (1 % gpus, 2), (2 % gpus, 2)]
@@ -112,7 +111,7 @@ def test_every_group_has_a_gpu_and_the_result_is_the_same_for_any_number_of_them
 
 def test_a_group_is_told_the_seconds_that_are_left(machine):
     stand_in = machine(2)
-    gpu_schedule.fit_group(chunks(1), 5, 7000.0)
+    fit_on_gpu(chunks(1), 5, 7000.0)
     ((number, count, deadline),) = stand_in.fitted
     assert (number, count) == (1, 1)
     assert 6000.0 < deadline.left < 7000.0  # by the worker's clock

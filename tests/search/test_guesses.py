@@ -19,7 +19,7 @@ from ceql.network.extract import extract
 from ceql.network.libraries import search_network
 from ceql.network.sampling import Prior, draw, graft
 from ceql.search.guesses import read_guess, starting_formulas
-from ceql.search.proposals import SearchSettings
+from ceql.search.policy import SearchPolicy
 
 NAMES = ("x1", "x2", "x3")
 SYMBOLS = make_symbols(NAMES)
@@ -190,14 +190,14 @@ NEARLY = "a*sin(3*x1*x2 + 1) + b*exp(-c*x3)/(x1 + d)"  # x3 should be squared
 def test_the_search_finds_with_a_guess_what_it_does_not_find_without():
     data = table(hard, rows=60)
     operators = ("mul", "div", "exp", "sin", "square")
-    given_ = Settings(operators=operators, guesses=(NEARLY,), time_limit=60, search=SearchSettings(round_size=512))
+    given_ = Settings(operators=operators, guesses=(NEARLY,), time_limit=60, search=SearchPolicy(round_size=512))
     found = discover(data, given_)
     assert found.outcome is Outcome.EXACT
     assert found.best.expression == parse_formula("1.7*sin(3*x1*x2 + 1) + 2*exp(-0.4*x3**2)/(x1 + 0.6)", NAMES)
     (guess,) = starting_formulas((NEARLY,), data)
     assert guess.loss > 1e-4  # the guess itself is not it
     # Without the guess, the same number of starts and more leads nowhere.
-    without = Settings(operators=operators, time_limit=4, search=SearchSettings(round_size=512))
+    without = Settings(operators=operators, time_limit=4, search=SearchPolicy(round_size=512))
     assert discover(data, without).outcome is not Outcome.EXACT
 
 

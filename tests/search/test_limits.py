@@ -12,7 +12,7 @@ from ceql.discovery import Outcome
 from ceql.network.libraries import search_network
 from ceql.network.sampling import Prior, draw
 from ceql.search.driver import edges_for, edges_within
-from ceql.search.proposals import SearchSettings
+from ceql.search.policy import SearchPolicy
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_a_number_of_starts_ends_the_search_at_the_same_point_on_any_machine():
     rng = np.random.default_rng(0)
     x = rng.uniform(1, 3, (60, 2))
     data = Dataset.of(x, np.sin(5 * x[:, 0] * x[:, 1]) / x[:, 1])
-    small = SearchSettings(round_size=64, chunk_size=32)
+    small = SearchPolicy(round_size=64, chunk_size=32)
     settings = Settings(operators=("mul", "div"), max_starts=150, time_limit=np.inf, search=small)
     one, two = (discover(data, replace(settings, threads=threads)) for threads in (1, 2))
     assert one.outcome is Outcome.OUT_OF_STARTS

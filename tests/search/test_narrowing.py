@@ -12,7 +12,7 @@ import pytest
 from ceql import CEQLRegressor, Constraints, Dataset, Settings, discover
 from ceql.cli.summary import in_words
 from ceql.search.narrowing import KEPT, WIDEST, narrowed
-from ceql.search.proposals import SearchSettings
+from ceql.search.policy import SearchPolicy
 from ceql.templates import Template, Unknown
 
 MEGABYTE = 2**20
@@ -94,6 +94,6 @@ def test_formulas_take_all_columns_of_a_wide_table(wide):
 
 def test_the_same_seed_gives_the_same_formula_of_a_wide_table(wide):
     settings = Settings(operators=("mul",), max_starts=64, time_limit=np.inf)
-    settings = replace(settings, search=SearchSettings(round_size=64, chunk_size=32))
+    settings = replace(settings, search=SearchPolicy(round_size=64, chunk_size=32))
     one, two = (discover(wide, replace(settings, threads=threads)) for threads in (1, 2))
     assert [str(formula) for formula in one.front] == [str(formula) for formula in two.front]

@@ -7,9 +7,9 @@ import pytest
 
 from ceql import Dataset, Settings, discover
 from ceql.discovery import Outcome
-from ceql.search.proposals import SearchSettings
+from ceql.search.policy import SearchPolicy
 
-FEW_STARTS = SearchSettings(round_size=64, chunk_size=32)
+FEW_STARTS = SearchPolicy(round_size=64, chunk_size=32)
 
 
 def searched(x: np.ndarray, y: np.ndarray, rounds: int = 6):

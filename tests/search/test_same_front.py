@@ -13,9 +13,9 @@ import pytest
 import sympy
 
 from ceql import Dataset, Settings, discover
-from ceql.search.proposals import SearchSettings
+from ceql.search.policy import SearchPolicy
 
-FEW_STARTS = SearchSettings(round_size=64, chunk_size=32)
+FEW_STARTS = SearchPolicy(round_size=64, chunk_size=32)
 SPIN = "while True: pass"
 
 

@@ -12,12 +12,12 @@ from ceql.engine.dispatch import Workers
 from ceql.formula import make_symbols
 from ceql.network.libraries import DEFAULT_OPERATORS, search_network
 from ceql.pipeline import discover
-from ceql.search.proposals import SearchSettings
+from ceql.search.policy import SearchPolicy
 from ceql.search.scheduler import Turns
 from ceql.search.target_search import Hunt
 from ceql.transforms import plain
 
-QUICK = SearchSettings(round_size=32, chunk_size=32)
+QUICK = SearchPolicy(round_size=32, chunk_size=32)
 
 
 def turns_for(x: np.ndarray, y: np.ndarray, operators: tuple[str, ...] = DEFAULT_OPERATORS) -> Turns:

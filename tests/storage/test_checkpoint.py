@@ -19,33 +19,28 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ceql.formula
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.discovery import Discovery, Outcome, Progress, Settings
-from ceql.engine.dispatch import Workers
 from ceql.engine.stages import Chunk
-from ceql.errors import CeqlError, InputError
+from ceql.errors import InputError
 from ceql.formula import Formula, make_symbols
 from ceql.pipeline import discover
-from ceql.search.proposals import Archive, SearchSettings
+from ceql.search.archive import Archive
+from ceql.search.policy import SearchPolicy
 from ceql.search.reduction import Contenders, Reduced
-from ceql.search.scheduler import Turns, TurnsState
-from ceql.search.state import Ending, SearchState
-from ceql.search.target_search import HuntState
-from ceql.storage import keeper
+from ceql.search.state import Ending, RowWeights, SearchState, Signed
+from ceql.search.target_search import TargetState
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint, to_bytes
-from ceql.storage.files import write_atomically
-from ceql.storage.keeper import Keeper
 from ceql.templates import Parameter, Template, Unknown
 
-SMALL_ROUNDS = SearchSettings(round_size=48, chunk_size=24)
+SMALL_ROUNDS = SearchPolicy(round_size=48, chunk_size=24)
 SEARCHED = ("square", "div")  # without products nothing is proposed
-ALWAYS = 1e-9  # seconds between two checkpoints: every round gets one
+ALWAYS = {"every": 1e-9, "share": np.inf}  # every round gets a checkpoint
 ROUNDS = {
     "template": 6,
     "with a spare": 10,
-    "many aims": 4,
+    "many targets": 4,
     "wide": 3,
 }  # after which these are stopped; the others end by themselves
 
@@ -116,8 +111,8 @@ def _guessed() -> tuple[Dataset, Settings]:
     )
 
 
-def _many_aims() -> tuple[Dataset, Settings]:
-    """More aims than are looked at for a closed form after one round."""
+def _many_targets() -> tuple[Dataset, Settings]:
+    """More targets than are looked at for a closed form after one round."""
     x = np.random.default_rng(8).uniform(0.5, 3, (40, 1))
     y = np.exp(np.sin(3.7 * x[:, 0])) + 0.3 * x[:, 0] ** 3
     return Dataset.of(x, y), Settings(operators=("mul", "sqrt", "exp", "log", "sin"), search=SMALL_ROUNDS)
@@ -141,19 +136,9 @@ PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "with a spare": _with_a_spare,
     "long": _long,
     "guessed": _guessed,
-    "many aims": _many_aims,
+    "many targets": _many_targets,
     "wide": _wide,
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def unhurried():
-    """Formulas are not shortened: that ends by the clock, and what is compared here must not depend on it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ceql.formula, "smallest_holding", lambda expression, *_, **__: expression)
-        patch.setattr(ceql.formula, "forms", lambda *_: [])
-        patch.setattr(keeper, "_SHARE", np.inf)
-        yield
 
 
 class Run(NamedTuple):
@@ -190,22 +175,24 @@ def undisturbed(tmp_path_factory) -> Callable[[str], Run]:
             chosen = replace(chosen, time_limit=600.0)
             path = tmp_path_factory.mktemp("undisturbed") / "run.ckpt"
             versions: list[bytes] = []
+            stop = stop_after(ROUNDS.get(name, np.inf))
 
-            def write(path: Path, content: bytes, error: type[CeqlError]) -> None:
-                versions.append(content)
-                write_atomically(path, content, error)
+            def report(progress: Progress) -> None:
+                """The file holds what the round before left."""
+                collect()
+                stop(progress)
 
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(keeper, "write_atomically", write)
-                found = discover(data, chosen, stop_after(ROUNDS.get(name, np.inf)), Checkpoint(path, ALWAYS))
-            known[name] = Run(data, chosen, found, [content for content in versions if content])
+            def collect() -> None:
+                content = path.read_bytes() if path.exists() else b""
+                if content and content not in versions[-1:]:
+                    versions.append(content)
+
+            found = discover(data, chosen, report, Checkpoint(path, **ALWAYS))
+            collect()
+            known[name] = Run(data, chosen, found, versions)
         return known[name]
 
     return search
-
-
-def rounds_in(content: bytes) -> int:
-    return header_of(content)["turns"]["rounds"]
 
 
 def arrays_of(content: bytes) -> dict[str, np.ndarray]:
@@ -216,6 +203,14 @@ def arrays_of(content: bytes) -> dict[str, np.ndarray]:
 def header_of(content: bytes) -> dict[str, Any]:
     with np.load(io.BytesIO(content)) as file:
         return json.loads(file["header"].tobytes())
+
+
+def state_of(content: bytes) -> dict[str, Any]:
+    return header_of(content)["state"]
+
+
+def with_state(content: bytes, **changes: Any) -> bytes:
+    return with_header(content, state=state_of(content) | changes)
 
 
 def with_header(content: bytes, **changes: Any) -> bytes:
@@ -243,14 +238,18 @@ def same(a: Any, b: Any) -> bool:
     return a == b
 
 
+def idle(_: Progress) -> None:
+    pytest.fail("there is nothing to search")
+
+
 # ---- the law ------------------------------------------------------------------------------------------------------
 
 
 def version(run: Run, which: str) -> bytes:
     """One of the checkpoints of a search that goes on: any, first, last, or when it began anew on all rows."""
-    unfinished = [content for content in run.versions if header_of(content)["ending"] is None]
+    unfinished = [content for content in run.versions if state_of(content)["ending"] is None]
     if which == "anew":
-        return next(content for content in unfinished if header_of(content)["started_before"])
+        return next(content for content in unfinished if state_of(content)["started_before"])
     drawn = np.random.default_rng(len(unfinished)).integers(len(unfinished))
     return unfinished[{"first": 0, "last": -1, "any": drawn}[which]]
 
@@ -261,27 +260,18 @@ def version(run: Run, which: str) -> bytes:
         ("long", "anew"),
         ("noisy", "last"),
         ("exact", "last"),
-        ("many aims", "first"),
-        *((name, "any") for name in PROBLEMS if name != "many aims"),
+        ("many targets", "first"),
+        *((name, "any") for name in PROBLEMS if name != "many targets"),
     ],
 )
-def test_stopped_after_any_round_it_goes_on_as_if_nothing_had_happened(undisturbed, tmp_path, monkeypatch, name, which):
+def test_stopped_after_any_round_it_goes_on_as_if_nothing_had_happened(undisturbed, tmp_path, name, which):
     run = undisturbed(name)
     kept = version(run, which)
     path = tmp_path / "run.ckpt"
     path.write_bytes(kept)
-    left = ROUNDS.get(name, np.inf) - rounds_in(kept)
+    left = ROUNDS.get(name, np.inf) - state_of(kept)["rounds"]
     assert left > 0
-    restore, restored = Keeper.restore, []
-
-    def look(self: Keeper, turns: Turns) -> SearchState:
-        state = restore(self, turns)
-        restored.append((turns.state, state.turns))
-        return state
-
-    monkeypatch.setattr(Keeper, "restore", look)
     resumed = discover(run.data, run.settings, stop_after(left), Checkpoint(path, 60.0))
-    assert same(*restored[0])
     assert summary(resumed) == summary(run.found)
 
 
@@ -289,16 +279,16 @@ def test_the_problems_are_of_all_kinds(undisturbed):
     outcomes = {name: undisturbed(name).found.outcome for name in PROBLEMS}
     assert outcomes["exact"] is outcomes["many columns"] is Outcome.EXACT
     assert outcomes["noisy"] is outcomes["explained"] is Outcome.SETTLED
-    explained = [header_of(content)["rounds_explained"] for content in undisturbed("explained").versions]
+    explained = [state_of(content)["rounds_explained"] for content in undisturbed("explained").versions]
     assert max(explained) > 0
     assert outcomes["within a limit"] is Outcome.TOO_COMPLEX
-    assert header_of(undisturbed("with a spare").versions[-1])["hunts"][0]["spare"] is not None
-    assert len(header_of(undisturbed("exact").versions[-1])["hunts"]) > 1
-    stages = {bool(header_of(content)["started_before"]) for content in undisturbed("long").versions}
+    assert state_of(undisturbed("with a spare").versions[-1])["targets"][0]["spare"] is not None
+    assert len(state_of(undisturbed("exact").versions[-1])["targets"]) > 1
+    stages = {bool(state_of(content)["started_before"]) for content in undisturbed("long").versions}
     assert stages == {False, True}
-    first = header_of(undisturbed("many aims").versions[0])["hunts"]
-    assert {hunt["tried_closed_form"] for hunt in first} == {False, True}
-    assert len(arrays_of(undisturbed("guessed").versions[-1])["0.founder_edges"])
+    first = state_of(undisturbed("many targets").versions[1])["targets"]
+    assert {target["tried_closed_form"] for target in first} == {False, True}
+    assert state_of(undisturbed("guessed").versions[-1])["targets"][0]["archive"]["founders"]
     assert all(len(undisturbed(name).versions) > 2 for name in PROBLEMS)
 
 
@@ -319,30 +309,27 @@ def test_out_of_time_and_interrupted_searches_go_on_with_more_time(undisturbed, 
 
 
 @pytest.mark.parametrize("name", ["exact", "noisy", "within a limit"])
-def test_what_has_ended_comes_back_at_once(undisturbed, tmp_path, monkeypatch, name):
+def test_what_has_ended_comes_back_at_once(undisturbed, tmp_path, name):
     run, path = undisturbed(name), tmp_path / "run.ckpt"
     path.write_bytes(run.versions[-1])
-    monkeypatch.setattr(Workers, "fit", lambda *_: pytest.fail("there is nothing to search"))
-    again = discover(run.data, replace(run.settings, time_limit=6000.0), None, Checkpoint(path))
+    again = discover(run.data, replace(run.settings, time_limit=6000.0), idle, Checkpoint(path))
     assert summary(again) == summary(run.found)
-    assert again.seconds >= header_of(run.versions[-1])["ending"]["seconds"]
+    assert again.seconds >= state_of(run.versions[-1])["ending"]["seconds"]
     assert path.read_bytes() == run.versions[-1]
 
 
-def test_out_of_time_stands_for_the_same_time(undisturbed, tmp_path, monkeypatch):
+def test_out_of_time_stands_for_the_same_time(undisturbed, tmp_path):
     run, kept_in = undisturbed("exact"), Checkpoint(tmp_path / "run.ckpt", 60.0)
     short = replace(run.settings, time_limit=0.05)
     first = discover(run.data, short, None, kept_in)
-    monkeypatch.setattr(Workers, "fit", lambda *_: pytest.fail("there is nothing to search"))
-    assert summary(discover(run.data, short, None, kept_in)) == summary(first)
+    assert summary(discover(run.data, short, idle, kept_in)) == summary(first)
 
 
-def test_no_round_begins_after_the_time(undisturbed, tmp_path, monkeypatch):
+def test_no_round_begins_after_the_time(undisturbed, tmp_path):
     """Killed just before the end, with nothing left to do but to draw the front."""
     run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
-    path.write_bytes(with_header(run.versions[3], seconds=1000.0))
-    monkeypatch.setattr(Workers, "fit", lambda *_: pytest.fail("there is no time left"))
-    found = discover(run.data, run.settings, None, Checkpoint(path))
+    path.write_bytes(with_state(run.versions[3], seconds=1000.0))
+    found = discover(run.data, run.settings, idle, Checkpoint(path))
     assert found.outcome is Outcome.OUT_OF_TIME
     assert found.seconds > 1000.0  # the earlier ones count
 
@@ -376,13 +363,13 @@ def test_formulas_come_back_in_the_form_they_had(undisturbed, tmp_path):
     found = [formula for name in ("exact", "with a spare", "guessed") for formula in undisturbed(name).found.front]
     ending = Ending("SETTLED", (inside, *found), 5, 5, 1.0, np.inf)
     path = tmp_path / "run.ckpt"
-    path.write_bytes(to_bytes(SearchState(TurnsState(0, 0, 0, ()), ending=ending), {"columns": ["x1", "x2"]}))
+    path.write_bytes(to_bytes(SearchState((), ending=ending), {"columns": ["x1", "x2"]}))
     assert same(read_checkpoint(path)[0].ending, ending)
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 5), known=st.integers(0, 3), n_edges=st.integers(1, 20))
-def test_every_bit_of_a_hunt_survives(tmp_path_factory, seed, rows, known, n_edges):
+def test_every_bit_of_a_state_survives(tmp_path_factory, seed, rows, known, n_edges):
     rng = np.random.default_rng(seed)
     n_params = n_edges + int(rng.integers(0, 9))
 
@@ -397,9 +384,10 @@ def test_every_bit_of_a_hunt_survives(tmp_path_factory, seed, rows, known, n_edg
     keys = [frozenset(row.tobytes() for row in masks(int(n))) for n in rng.integers(0, 6, 2)]
     founders = tuple(zip(masks(known), params(known), strict=True))
     archive, tried_closed_form = Archive(chunk, 5, 3, founders), bool(rng.random() < 0.5)
-    hunt = HuntState(archive, keys[0], tried_closed_form, Contenders(tuple(reduced), keys[1], 7), None, np.inf)
-    state = SearchState(TurnsState(3, 2, 1, (hunt, hunt)), 2048, 4, 5, 6, 0.1)
-    path = tmp_path_factory.mktemp("hunt") / "run.ckpt"
+    target = TargetState(archive, keys[0], tried_closed_form, Contenders(tuple(reduced), keys[1], 7), None, np.inf)
+    weights = RowWeights(rng.random(7), Signed(-3.5), keys[0])
+    state = SearchState((target, target), 3, 2, 1, frozenset({0, 4}), True, 6, 4, 5, 2048, weights, 0.1)
+    path = tmp_path_factory.mktemp("state") / "run.ckpt"
     path.write_bytes(to_bytes(state, {"columns": ["x1"]}))
     assert same(read_checkpoint(path)[0], state)
 
@@ -416,10 +404,13 @@ def test_every_bit_of_a_hunt_survives(tmp_path_factory, seed, rows, known, n_edg
         (lambda content: with_header(content, format="ceql-model"), "no checkpoint of ceql"),
         (lambda content: with_header(content, version=99), "version 99 of the format.* use the ceql that wrote it"),
         (lambda content: with_header(content, ceql="9.9"), "written by ceql 9.9 .* go on with the same version"),
-        (lambda content: with_header(content, hunts=[]), "damaged"),
-        (lambda content: with_header(content, seconds="long"), "damaged"),
-        (lambda content: with_header(content, turns={"rounds": 10**12, "direct": 1, "aside": 1}), "damaged.*rounds"),
-        (lambda content: with_header(content, turns={"rounds": 5, "direct": 99, "aside": -1}), "damaged"),
+        (lambda content: with_state(content, targets=[]), "damaged"),
+        (lambda content: with_state(content, seconds="long"), "damaged"),
+        (lambda content: with_state(content, rounds=10**12), "damaged.*rounds"),
+        (lambda content: with_state(content, main_turns=99), "damaged.*turns"),
+        (lambda content: with_state(content, other_turns=-1), "damaged"),
+        (lambda content: with_state(content, asked=[7]), "damaged.*other targets"),
+        (lambda content: with_state(content, luck=7), "damaged"),
     ],
 )
 def test_a_wrong_file_is_named(undisturbed, tmp_path, spoil, words):
@@ -435,21 +426,40 @@ def with_arrays(content: bytes, **changes: Any) -> bytes:
     return buffer.getvalue()
 
 
-def changed(name: str, value: Any) -> Callable[[bytes], bytes]:
-    """The checkpoint with another first number in one of its arrays."""
+def changed(name: str, value: Any, place: int = 0) -> Callable[[bytes], bytes]:
+    """The checkpoint with another number in one of its arrays."""
 
     def change(content: bytes) -> bytes:
         array = arrays_of(content)[name].copy()
-        array[0] = value
+        array[place] = value
         return with_arrays(content, **{name: array})
 
     return change
 
 
-def in_first_hunt(**changes: Any) -> Callable[[bytes], bytes]:
+def in_first_target(*path: str, to: Any) -> Callable[[bytes], bytes]:
+    """The checkpoint with another value somewhere in its first target."""
+
     def change(content: bytes) -> bytes:
-        first, *others = header_of(content)["hunts"]
-        return with_header(content, hunts=[first | changes, *others])
+        targets = state_of(content)["targets"]
+        place = targets[0]
+        for name in path[:-1]:
+            place = place[name]
+        place[path[-1]] = to
+        return with_state(content, targets=targets)
+
+    return change
+
+
+def with_a_misfit_of(value: float) -> Callable[[bytes], bytes]:
+    def change(content: bytes) -> bytes:
+        path = io.BytesIO(content)
+        arrays = arrays_of(content)
+        stored = state_of(content)["targets"][0]["archive"]["chunk"]["params"]["stored"]
+        arrays["values"][stored] = value  # the first misfit comes after the parameters
+        path = io.BytesIO()
+        np.savez(path, **arrays)
+        return path.getvalue()
 
     return change
 
@@ -457,33 +467,34 @@ def in_first_hunt(**changes: Any) -> Callable[[bytes], bytes]:
 def packed(content: bytes) -> bytes:
     """As small as zeros can be made, and without a header of ours."""
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **(arrays_of(content) | {"0.params.values": np.zeros(2**24)}))
+    np.savez_compressed(buffer, **(arrays_of(content) | {"values": np.zeros(2**24)}))
     return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (changed("0.misfit", -1.0), "'0.misfit' must hold .* numbers of at least 0"),
-        (changed("0.misfit", np.nan), "'0.misfit' must hold .* numbers of at least 0"),
-        (changed("0.known_misfit", -1.0), "'0.known_misfit' must hold .* numbers of at least 0"),
-        (changed("0.params.places", -1), "'0.params' has values outside"),
-        (changed("0.params.places", 10**12), "'0.params' has values outside"),
-        (lambda content: with_arrays(content, **{"0.misfit": np.ones(3)}), "'0.misfit' must hold"),
-        (lambda content: with_arrays(content, **{"0.edges": np.ones((4, 2))}), "'0.edges' is of another kind"),
-        (in_first_hunt(edges=10**9), "'0.edges' has not 1000000000 edges"),
-        (in_first_hunt(params=10**9), "'params' is 1000000000 beside"),
-        (in_first_hunt(quiet=-1), "'quiet' is -1"),
-        (in_first_hunt(edges_too_many=float("nan")), "'edges_too_many' is nan"),
-        (lambda content: with_header(content, seconds=-5.0), "'seconds' is -5.0"),
-        (lambda content: with_header(content, seconds=float("nan")), "'seconds' is nan"),
-        (lambda content: with_header(content, rounds_explained=1.5), "'rounds_explained' is 1.5"),
+        (with_a_misfit_of(-1.0), "a misfit that is no number of at least 0"),
+        (with_a_misfit_of(np.nan), "a misfit that is no number of at least 0"),
+        (changed("places", -1), "numbers lie outside their array"),
+        (changed("places", 10**12), "numbers lie outside their array"),
+        (lambda content: with_arrays(content, values=np.ones(3)), "its arrays are too short"),
+        (lambda content: with_arrays(content, bits=np.ones((4, 2))), "'bits' is of another kind"),
+        (in_first_target("archive", "chunk", "edges", to={"mask": [10**9, 10**9]}), "larger than what they hold"),
+        (in_first_target("archive", "chunk", "edges", to={"mask": [-1, 3]}), "-1 stands where a int belongs"),
+        (in_first_target("archive", "chunk", "misfit", to=None), "None stands where an array belongs"),
+        (in_first_target("contenders", "quiet", to=-1), "-1 stands where a int belongs"),
+        (in_first_target("edges_too_many", to=float("nan")), "nan is no number of at least 0"),
+        (in_first_target("spare", to="x1"), "'x1' stands where a table"),
+        (lambda content: with_state(content, seconds=-5.0), "-5.0 is no number of at least 0"),
+        (lambda content: with_state(content, seconds=float("nan")), "nan is no number of at least 0"),
+        (lambda content: with_state(content, rounds_explained=1.5), "1.5 stands where a int belongs"),
         (packed, "no checkpoint of ceql, or only part of one"),
     ],
 )
 def test_what_a_file_claims_is_checked(undisturbed, tmp_path, spoil, words):
     run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
-    path.write_bytes(spoil(run.versions[-1]))
+    path.write_bytes(spoil(version(run, "last")))
     with pytest.raises(CheckpointError, match=f"run.ckpt .*{words}"):
         discover(run.data, run.settings, None, Checkpoint(path))
 
@@ -504,29 +515,29 @@ def test_an_array_is_as_long_as_it_says(undisturbed, tmp_path):
     """The header of an array may claim a size that its bytes do not have."""
     path = tmp_path / "run.ckpt"
     content = undisturbed("noisy").versions[4]
-    rows = len(arrays_of(content)["0.misfit"])
+    rows = len(arrays_of(content)["values"])
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
             part = old.read(name)
             longer = part.replace(f"({rows},)".encode(), f"({rows + 1},)".encode())
-            new.writestr(name, longer if name == "0.misfit.npy" else part)
-    with pytest.raises(CheckpointError, match=r"the array '0.misfit' is not of the size that it says"):
+            new.writestr(name, longer if name == "values.npy" else part)
+    with pytest.raises(CheckpointError, match=r"the array 'values' is not of the size that it says"):
         read_checkpoint(path)
 
 
 def test_a_loss_in_an_ending_is_held_against_the_data(undisturbed, tmp_path):
     run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
-    ending = header_of(run.versions[-1])["ending"]
+    ending = state_of(run.versions[-1])["ending"]
     ending["formulas"][0]["loss"] = 0.0
-    path.write_bytes(with_header(run.versions[-1], ending=ending))
+    path.write_bytes(with_state(run.versions[-1], ending=ending))
     with pytest.raises(CheckpointError, match=r"run.ckpt is damaged \('loss' in row 0 of the front is 0, but"):
         discover(run.data, run.settings, None, Checkpoint(path))
 
 
 def test_an_ending_that_does_not_exist(undisturbed, tmp_path):
     run, path = undisturbed("noisy"), tmp_path / "run.ckpt"
-    ending = header_of(run.versions[-1])["ending"]
-    path.write_bytes(with_header(run.versions[-1], ending=ending | {"outcome": "GREAT"}))
+    ending = state_of(run.versions[-1])["ending"]
+    path.write_bytes(with_state(run.versions[-1], ending=ending | {"outcome": "GREAT"}))
     with pytest.raises(CheckpointError, match=r"ends with 'GREAT'.*delete it"):
         discover(run.data, run.settings, None, Checkpoint(path))
 
@@ -559,7 +570,7 @@ def test_mutated_files_give_a_state_or_our_error(undisturbed, tmp_path_factory, 
         (lambda d, s: (d, replace(s, seed=7)), "seed is 7 here and 0 there"),
         (lambda d, s: (d, replace(s, operators=("mul",))), "operators is mul here and square, div there"),
         (lambda d, s: (d, replace(s, max_complexity=9, seed=7)), "max_complexity is 9 .*; seed is 7"),
-        (lambda d, s: (d, replace(s, search=SearchSettings())), "search differs"),
+        (lambda d, s: (d, replace(s, search=SearchPolicy())), "search differs"),
         (lambda d, s: (d, replace(s, guesses=("1/x1",))), "guesses is 1/x1 here and  there"),
         (lambda d, s: (d, replace(s, constraints=Constraints(costs={"div": 2}))), "constraints differs"),
         (lambda d, s: (d, replace(s, recipe="real")), "recipe is real here and search there"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,9 @@ from sklearn.base import clone
 from ceql import CEQLRegressor, load, operators
 from ceql.data.dataset import Dataset
 from ceql.discovery import Outcome, Settings
-from ceql.engine.dispatch import Workers
 from ceql.errors import CeqlWarning, InputError
 from ceql.pipeline import discover
-from ceql.search.scheduler import TurnsState
 from ceql.search.state import Ending, SearchState
-from ceql.storage import keeper
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 from ceql.storage.fingerprint import differences, fingerprint
 from ceql.storage.keeper import Keeper, kept_alone
@@ -32,7 +29,7 @@ QUICK = {"operators": ["sqrt"], "time_limit": 60.0}
 
 
 def state(rounds: int) -> SearchState:
-    return SearchState(TurnsState(rounds, rounds, 0, ()), seconds=float(rounds))
+    return SearchState((), rounds, rounds, seconds=float(rounds))
 
 
 def ending(seconds: float = 100.0, stands_until: float = np.inf) -> Ending:
@@ -40,71 +37,69 @@ def ending(seconds: float = 100.0, stands_until: float = np.inf) -> Ending:
 
 
 def rounds_in(path) -> int:
-    return read_checkpoint(path)[0].turns.rounds
+    return read_checkpoint(path)[0].rounds
+
+
+@dataclass
+class Clock:
+    """Shows what it is set to, and goes on by a tick with every look at it."""
+
+    seconds: float = 0.0
+    tick: float = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += self.tick
+        return self.seconds
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    now = SimpleNamespace(seconds=0.0)
-    monkeypatch.setattr(keeper, "time", SimpleNamespace(monotonic=lambda: now.seconds))
-    return now
+def clock() -> Clock:
+    return Clock()
 
 
-def keeper_at(path, *, says="0", **options) -> Keeper:
-    return Keeper(Checkpoint(path, **options), lambda: {**FINGERPRINT, "seed": says})
+def keeper_at(path, clock=Clock(), *, says="0", **options) -> Keeper:
+    return Keeper(Checkpoint(path, **options), lambda: {**FINGERPRINT, "seed": says}, clock)
 
 
 def test_it_is_written_every_so_many_seconds(tmp_path, clock):
     path = tmp_path / "run.ckpt"
-    kept = keeper_at(path, every=5.0)
+    kept = keeper_at(path, clock, every=5.0)
     seen = []
     for second in range(18):
         clock.seconds = float(second)
-        kept.note(lambda second=second: state(second))
+        kept.note(state(second))
         seen.append(rounds_in(path) if path.exists() else None)
     assert seen == [None] * 5 + [5] * 5 + [10] * 5 + [15] * 3
 
 
-def test_where_writing_takes_long_it_is_seldom(tmp_path, clock, monkeypatch):
-    path, written = tmp_path / "run.ckpt", []
-
-    def slow(*_):
-        written.append(clock.seconds)
-        clock.seconds += 1.0
-
-    kept = keeper_at(path, every=5.0)
-    monkeypatch.setattr(keeper, "write_atomically", slow)
-    for _ in range(1000):
-        clock.seconds += 1.0
-        kept.note(lambda: state(1))
+def test_where_writing_takes_long_it_is_seldom(tmp_path, clock):
+    path, written = tmp_path / "run.ckpt", set()
+    kept = keeper_at(path, clock, every=5.0)
+    clock.tick = 1.0
+    for rounds in range(1000):
+        kept.note(state(rounds))
+        written |= {rounds_in(path)} if path.exists() else set()
     assert 8 <= len(written) <= 11
 
 
 def test_without_a_checkpoint_nothing_is_even_looked_at():
     kept = Keeper(None, lambda: pytest.fail("no fingerprint is needed"))
-    kept.note(lambda: pytest.fail("no state is needed"))
+    kept.note(state(1))
     kept.write()
     kept.end(ending())
 
 
-def test_a_disk_that_is_full_for_a_while_is_mentioned_once(tmp_path, clock, monkeypatch):
-    path = tmp_path / "run.ckpt"
-    kept = keeper_at(path, every=5.0)
-
-    def full(path, *_):
-        raise CheckpointError(f"{path} cannot be written: No space left on device.")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(keeper, "write_atomically", full)
-        clock.seconds = 6.0
-        with pytest.warns(
-            CeqlWarning, match=r"run.ckpt cannot be written: No space left on device. The search goes on"
-        ):
-            kept.note(lambda: state(1))
-        clock.seconds = 12.0
-        kept.note(lambda: state(2))
+def test_a_place_that_is_missing_for_a_while_is_mentioned_once(tmp_path, clock):
+    path = tmp_path / "drive" / "run.ckpt"
+    kept = keeper_at(path, clock, every=5.0, transient=True)
+    clock.seconds = 6.0
+    with pytest.warns(CeqlWarning, match=r"run.ckpt cannot be written: .* The search goes on"):
+        kept.note(state(1))
+    clock.seconds = 12.0
+    kept.note(state(2))
+    path.parent.mkdir()
     clock.seconds = 18.0
-    kept.note(lambda: state(3))
+    kept.note(state(3))
     assert rounds_in(path) == 3
 
 
@@ -130,7 +125,7 @@ def test_an_impossible_place_is_named_before_the_search(tmp_path, place, words):
 
 
 def test_an_interval_of_nothing(tmp_path):
-    with pytest.raises(CheckpointError, match="every so many seconds, more than 0, not 0"):
+    with pytest.raises(CheckpointError, match="every few seconds, a number above 0, not 0"):
         keeper_at(tmp_path / "run.ckpt", every=0)
 
 
@@ -187,9 +182,9 @@ def test_what_a_link_points_to_is_the_checkpoint(tmp_path):
 )
 def test_a_file_of_its_own_accord_is_not_written_for_a_short_search(tmp_path, clock, written, end, stays):
     path = tmp_path / "run.ckpt"
-    kept = keeper_at(path, transient=True)
+    kept = keeper_at(path, clock, transient=True)
     clock.seconds = 6.0 if written else 1.0
-    kept.note(lambda: state(4))
+    kept.note(state(4))
     assert path.exists() == written
     leftover = kept.end(end)
     assert path.exists() == stays
@@ -199,39 +194,39 @@ def test_a_file_of_its_own_accord_is_not_written_for_a_short_search(tmp_path, cl
 
 def test_what_is_there_is_replaced_only_by_what_has_come_further(tmp_path, clock):
     path = tmp_path / "run.ckpt"
-    first = keeper_at(path)
+    first = keeper_at(path, clock)
     clock.seconds = 6.0
-    first.note(lambda: state(10))
-    anew = keeper_at(path, resume=False, transient=True)
+    first.note(state(10))
+    anew = keeper_at(path, clock, resume=False, transient=True)
     assert anew.kept is None
     for rounds, there in [(9, 10), (11, 11)]:
         clock.seconds += 6.0
-        anew.note(lambda rounds=rounds: state(rounds))
+        anew.note(state(rounds))
         assert rounds_in(path) == there
 
 
 @pytest.mark.parametrize("damage", [True, False])
 def test_a_stale_file_is_replaced_but_not_removed_unwritten(tmp_path, clock, damage):
     path = tmp_path / "run.ckpt"
-    first = keeper_at(path, says="other")
+    first = keeper_at(path, clock, says="other")
     clock.seconds = 6.0
-    first.note(lambda: state(10))
+    first.note(state(10))
     if damage:
         path.write_bytes(b"something else")
-    anew = keeper_at(path, resume=False, transient=True)
-    anew.note(lambda: state(1))
+    anew = keeper_at(path, clock, resume=False, transient=True)
+    anew.note(state(1))
     anew.end(ending(1.0))
     assert path.exists()
     clock.seconds += 6.0
-    anew.note(lambda: state(2))
+    anew.note(state(2))
     assert rounds_in(path) == 2
 
 
 def test_in_a_folder_that_may_not_be_written_the_search_goes_on(tmp_path, clock):
-    kept = keeper_at(tmp_path / "no folder" / "run.ckpt", transient=True)
+    kept = keeper_at(tmp_path / "no folder" / "run.ckpt", clock, transient=True)
     clock.seconds = 6.0
     with pytest.warns(CeqlWarning, match="cannot be written"):
-        kept.note(lambda: state(1))
+        kept.note(state(1))
     kept.end(ending())
 
 
@@ -274,13 +269,14 @@ def test_what_does_not_go_together(parameters, words):
         CEQLRegressor(**parameters).fit(X, Y)
 
 
-def test_each_of_several_targets_has_a_file_of_its_own(tmp_path, monkeypatch):
+def test_each_of_several_targets_has_a_file_of_its_own(tmp_path):
     several = pd.DataFrame({"root": Y, "drag [N]": np.sqrt(X[:, 0] + 0.7)})
     model = CEQLRegressor(**QUICK, checkpoint=tmp_path / "run.ckpt").fit(X, several)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert [name[:11] for name in names] == ["run-drag__N", "run-root.ck"]
-    monkeypatch.setattr(Workers, "fit", lambda *_: pytest.fail("both have ended"))
+    before = [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())]
     again = clone(model).fit(X, several)
+    assert [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())] == before  # both had ended
     assert all(a.equals(b) for a, b in zip(again.equations_, model.equations_, strict=True))
     assert [found.starts for found in again.discoveries_] == [found.starts for found in model.discoveries_]
 

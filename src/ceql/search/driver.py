@@ -90,7 +90,7 @@ def _next_round(search: Search, stage: Stage, state: SearchState) -> tuple[Stage
     state, turn = next_turn(stage.targets, state)
     problem = stage.targets.problems(state)[turn]
     changed, exact = next_round(problem, state.targets[turn], search.workers, search.deadline_of_rounds, anyhow)
-    state = _with_target(state, turn, changed)
+    state = state.with_target(turn, changed)
     if search.deadline_of_rounds.over:
         return stage, state, exact
     if not exact and not state.started_before:
@@ -100,16 +100,12 @@ def _next_round(search: Search, stage: Stage, state: SearchState) -> tuple[Stage
     return stage, state, exact
 
 
-def _with_target(state: SearchState, index: int, changed: TargetState) -> SearchState:
-    return replace(state, targets=(*state.targets[:index], changed, *state.targets[index + 1 :]))
-
-
 def _reweighed(search: Search, loss: Loss, stage: Stage, state: SearchState) -> tuple[Stage, SearchState]:
     """The rows weighed anew where a fit of y has become better."""
     before = weights = state.weights or RowWeights(search.data.weight)
     for index, problem in enumerate(stage.targets.mains):
         weights, known = followed(problem, state.targets[index], before, search.rows, loss)
-        state = replace(_with_target(state, index, known), weights=weights)
+        state = replace(state.with_target(index, known), weights=weights)
         if weights.weight is not before.weight:
             break
         before = weights
@@ -132,7 +128,7 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
         if search.deadline_of_rounds.over:
             return state, []
         changed, exact = closed_form(problems[index], state.targets[index])
-        state = _with_target(state, index, changed)
+        state = state.with_target(index, changed)
         if exact:
             return state, exact
     state = _asked_those_tried(search, stage, state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NewType
 
 import numpy as np
@@ -55,6 +55,9 @@ class SearchState:
     @property
     def starts(self) -> int:
         return self.started_before + sum(target.archive.starts for target in self.targets)
+
+    def with_target(self, index: int, changed: TargetState) -> SearchState:
+        return replace(self, targets=(*self.targets[:index], changed, *self.targets[index + 1 :]))
 
     @property
     def progress(self) -> tuple[int, int]:

@@ -49,6 +49,7 @@ class Checkpoint:
 
     path: str | Path
     every: float = 5.0  # seconds; more where writing takes long
+    share: float = 0.01  # of the time that may go into writing
     resume: bool = True  # False: the search starts anew and replaces the file once it has come further
     # True: nobody asked for it, so it says nothing beforehand. Of a search that is done the discovery names it as its
     # `leftover`, for whoever has the result in safety to remove.

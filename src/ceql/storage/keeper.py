@@ -21,8 +21,6 @@ from ceql.storage.lock import held
 
 Made = TypeVar("Made")
 
-_SHARE = 0.01  # of the time may go into writing
-
 
 @contextmanager
 def kept_alone(checkpoint: Checkpoint | None) -> Iterator[Checkpoint | None]:
@@ -54,8 +52,13 @@ def kept_alone(checkpoint: Checkpoint | None) -> Iterator[Checkpoint | None]:
 class Keeper:
     """Does nothing without a checkpoint."""
 
-    def __init__(self, checkpoint: Checkpoint | None, fingerprint: Callable[[], Fingerprint]) -> None:
-        self._checkpoint = checkpoint
+    def __init__(
+        self,
+        checkpoint: Checkpoint | None,
+        fingerprint: Callable[[], Fingerprint],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._checkpoint, self._clock = checkpoint, clock
         self._latest: SearchState | None = None
         self._written: SearchState | None = None
         self.kept: SearchState | None = None  # what the search goes on from
@@ -65,7 +68,7 @@ class Keeper:
             return
         if not checkpoint.every > 0:
             raise CheckpointError(
-                f"A checkpoint is written every so many seconds, more than 0, not {checkpoint.every!r}."
+                f"A checkpoint is written every few seconds, a number above 0, not {checkpoint.every!r}."
             )
         self._path, self._fingerprint = Path(checkpoint.path), fingerprint()
         there = self._read()
@@ -76,7 +79,7 @@ class Keeper:
         self._is_ours = there is not None
         if not checkpoint.transient:
             self._require_place()
-        self._next = time.monotonic() + checkpoint.every
+        self._next = self._clock() + checkpoint.every
 
     def _read(self) -> SearchState | None:
         if not self._path.exists():
@@ -131,7 +134,7 @@ class Keeper:
     def note(self, state: SearchState) -> None:
         """To be called between two rounds; writes if it is time to."""
         self._latest = state
-        if self._checkpoint is not None and time.monotonic() >= self._next:
+        if self._checkpoint is not None and self._clock() >= self._next:
             self.write()
 
     def write(self) -> None:
@@ -141,14 +144,14 @@ class Keeper:
             return
         if state.progress < self._there:
             return
-        begin = time.monotonic()
+        begin = self._clock()
         try:
             write_atomically(self._path, to_bytes(state, self._fingerprint), CheckpointError)
             self._written, self._is_ours = state, True
         except CheckpointError as error:
             self._complain(error)
-        now = time.monotonic()
-        self._next = now + max(self._checkpoint.every, (now - begin) / _SHARE)
+        now = self._clock()
+        self._next = now + max(self._checkpoint.every, (now - begin) / self._checkpoint.share)
 
     def _complain(self, error: CheckpointError) -> None:
         """Once. It is tried again later, for a disk may have room again."""
