@@ -22,9 +22,7 @@ from ceql.bench.problems import load_problem
 from ceql.data.dataset import Dataset
 from ceql.discovery import Settings
 from ceql.engine import fit, gpu
-from ceql.engine.dispatch import Work
-from ceql.engine.gpu_stages import fit_chunks
-from ceql.engine.stages import Schedule, edge_price, fit_chunk
+from ceql.engine.stages import Schedule, Stages, Work, edge_price, fit_chunks, on_processor
 from ceql.network.libraries import search_network
 from ceql.network.recording import network_tape
 from ceql.pipeline import discover
@@ -76,26 +74,11 @@ class Starts:
         return fit.Samples.of(self.x, self.y, 1 / (1 + self.y**2), single_precision=single)
 
 
-def stages(network) -> tuple[list[fit.Stage], list[fit.Stage], fit.Stage]:
-    """Before the halving, after it, and on the real axis."""
-    imaginary = network.is_imaginary.astype(float)
-
-    def least_squares(iterations: int, size: float) -> fit.Stage:
-        options = fit.Levenberg(iterations, target=SCHEDULE.target)
-        return fit.Stage(options, fit.Penalties(ridge=size * imaginary, aux=SCHEDULE.argument))
-
-    penalties = fit.Penalties(ridge=SCHEDULE.adam_imaginary * imaginary, aux=SCHEDULE.adam_argument)
-    adam = fit.Stage(fit.Adam(SCHEDULE.adam_steps, SCHEDULE.adam_rate), penalties)
-    look = least_squares(SCHEDULE.first_look, SCHEDULE.imaginary[0])
-    descent = [least_squares(SCHEDULE.descent, size) for size in SCHEDULE.imaginary]
-    return [adam, look], descent, least_squares(SCHEDULE.finish, 0.0)
-
-
 def whole_starts(starts: Starts, single: bool, count: int) -> Row:
     """Times the schedule on the device, from parameters there to the finished fits on the host."""
     cp = gpu.cupy()
     network, samples, tape = starts.network, starts.samples(single), network_tape(starts.network)
-    first, descent, finish = stages(network)
+    stages = Stages(SCHEDULE, network.is_imaginary.astype(float))
     which = np.arange(count) % DISTINCT
     sizes, on_the_axis = starts.edges.sum(axis=1)[which], network.parameter_mask(starts.edges, imaginary=False)
     masks = cp.asarray(network.smoothing_mask(starts.edges).astype(np.uint8))[cp.asarray(which)]
@@ -104,17 +87,18 @@ def whole_starts(starts: Starts, single: bool, count: int) -> Row:
     cp.cuda.Device().synchronize()
     begin = time.perf_counter()
     batch = gpu.Batch(tape, samples, params, masks)
-    looked = batch.run(first)
+    looked = batch.run(stages.first_look)
     rows = best_of_chunks(sizes, looked.objective.get())
     batch = batch.select(rows)
-    descended = batch.run(descent)
+    descended = batch.run(stages.descent)
     batch = batch.select(np.arange(len(rows)), on_the_axis[which[rows]])
-    finished = batch.run([finish])
+    finished = batch.run(stages.finish)
     finished.params.get(), finished.misfit.get()
     seconds = time.perf_counter() - begin
     # The last stage of a launch is counted; the descent has three stages, and they take about as long as each other.
     iterations = sum(
-        float(fits.iterations.sum()) * times for fits, times in ((looked, 1), (descended, len(descent)), (finished, 1))
+        float(fits.iterations.sum()) * times
+        for fits, times in ((looked, 1), (descended, len(stages.descent)), (finished, 1))
     )
     floor = floor_seconds(starts, single, iterations / count)
     precision = "float32" if single else "float64"
@@ -138,17 +122,14 @@ def floor_seconds(starts: Starts, single: bool, levenberg_iterations: float) -> 
     return walks / RATE[single] + squares / MATRIX_RATE
 
 
-def on_processor(starts: Starts, single: bool) -> float:
+def on_cores(starts: Starts, single: bool) -> float:
     """Whole starts a second on two threads."""
     samples = starts.samples(single)
 
-    def run() -> None:
-        for k in range(0, ON_CPU, CHUNK):
-            part = slice(k, k + CHUNK)
-            fit_chunk(starts.network, samples, starts.edges[part], starts.params[part], SCHEDULE, THREADS)
-
+    parts = [slice(k, k + CHUNK) for k in range(0, ON_CPU, CHUNK)]
+    works = [Work(starts.network, samples, SCHEDULE, starts.edges[part], starts.params[part]) for part in parts]
     begin = time.perf_counter()
-    run()
+    fit_chunks(works, on_processor(THREADS))
     return ON_CPU / (time.perf_counter() - begin)
 
 
@@ -157,9 +138,9 @@ def from_the_host(starts: Starts) -> float:
     samples = starts.samples(False)
     parts = [slice(k, k + CHUNK) for k in range(0, DISTINCT, CHUNK)]
     works = [Work(starts.network, samples, SCHEDULE, starts.edges[part], starts.params[part]) for part in parts]
-    fit_chunks(works)
+    fit_chunks(works, gpu.Batch)
     begin = time.perf_counter()
-    fit_chunks(works)
+    fit_chunks(works, gpu.Batch)
     return DISTINCT / (time.perf_counter() - begin)
 
 

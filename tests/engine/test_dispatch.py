@@ -374,19 +374,13 @@ _INTERRUPTED = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may inherit it ignored
 import numpy as np
-import ceql.search.target_search
-from ceql import CEQLRegressor
-from ceql.engine.dispatch import Workers
-ceql.search.target_search.Hunt.has_settled = lambda self: False
-fit = Workers.fit
-def announced(self, *args):
-    chunks = fit(self, *args)
-    print("fitted", flush=True)
-    return chunks
-Workers.fit = announced
+from ceql import Dataset, Settings, discover
+from ceql.search.policy import ReductionPolicy, SearchPolicy
+restless = SearchPolicy(reduction=ReductionPolicy(quiet=10**9, quiet_in_doubt=10**9))
 rng = np.random.default_rng(0)
-model = CEQLRegressor(time_limit=300, n_jobs=2).fit(rng.uniform(-1, 1, (128, 3)), rng.normal(size=128))
-print(model.discovery_.outcome.name, flush=True)
+data = Dataset.of(rng.uniform(-1, 1, (128, 3)), rng.normal(size=128))
+settings = Settings(time_limit=300, n_jobs=2, search=restless)
+print(discover(data, settings, lambda progress: print("fitted", flush=True)).outcome.name, flush=True)
 """
 
 

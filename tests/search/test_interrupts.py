@@ -6,6 +6,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Container
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,74 +18,128 @@ import threadpoolctl
 from ceql import CEQLRegressor, CeqlWarning, Dataset, Settings, discover, pipeline
 from ceql import __main__ as cli
 from ceql.discovery import Outcome
+from ceql.engine.deadline import Stopwatch
+from ceql.engine.dispatch import Workers
 from ceql.engine.one_thread import one_thread
-from ceql.search.noisy_candidates import Proposed
-from ceql.search.target_search import Hunt
+from ceql.formula import constant_formula
+from ceql.search.driver import run
+from ceql.search.ending import ended
+from ceql.search.finishing import IN_HASTE
+from ceql.search.policy import SearchPolicy
+from ceql.search.stage import Search, Stage, make_stage
+from ceql.search.state import SearchState
+
+SETTINGS = Settings(operators=("mul",), max_starts=256, search=SearchPolicy(round_size=128, chunk_size=64))
 
 
-@pytest.fixture
-def noisy():
+class Pressed:
+    """A structure whose formulas are written until somebody presses Ctrl-C, at some of the times they are asked for."""
+
+    def __init__(self, structure: Any, at: Container[int]) -> None:
+        self.structure, self.at, self.asked = structure, at, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.structure, name)
+
+    def in_units(self, *given: Any) -> Any:
+        self.asked += 1
+        if self.asked in self.at:
+            raise KeyboardInterrupt
+        return self.structure.in_units(*given)
+
+
+class PressedWhileProposing:
+    """Stands for the candidates that need no search."""
+
+    def drawn(self, *_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    def sketched(self, *_: Any) -> Any:
+        return iter([[]])
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A search that is ready to be drawn."""
+
+    search: Search
+    state: SearchState
+
+    def stage(self, at: Container[int] = (), proposing: bool = False) -> tuple[Stage, Pressed]:
+        stage = make_stage(self.search, self.state)
+        pressed = Pressed(stage.main.structure, at)
+        targets = replace(
+            stage.targets, make=lambda *given: replace(stage.targets.make(*given), structure=cast(Any, pressed))
+        )
+        candidates: Any = PressedWhileProposing() if proposing else stage.candidates
+        return Stage(targets, candidates), pressed
+
+
+@pytest.fixture(scope="module")
+def finished() -> Finished:
+    states: list[SearchState] = []
+    search = Search(noise(), SETTINGS, Workers(1, 1), Stopwatch(), keep=states.append)
+    run(search)
+    return Finished(search, states[-1])
+
+
+def noise() -> Dataset:
     rng = np.random.default_rng(0)
     return Dataset.of(rng.uniform(1, 2, (60, 2)), rng.normal(size=60))
 
 
-def interrupted(*_):
+@pytest.fixture
+def noisy() -> Dataset:
+    return noise()
+
+
+def interrupted(*_: Any) -> Any:
     raise KeyboardInterrupt
 
 
 def searched(data: Dataset):
-    return discover(data, Settings(operators=("mul",), time_limit=0.5))
+    return discover(data, SETTINGS)
 
 
 @pytest.mark.parametrize("drawn", [1, 3])
-def test_a_second_interrupt_keeps_what_is_drawn(noisy, monkeypatch, drawn):
-    whole = Hunt.front
-
-    def cut(self, *arguments):
-        for so_far in whole(self, *arguments):
-            yield so_far
-            if len(so_far) == drawn:
-                interrupted()
-
-    monkeypatch.setattr(Hunt, "front", cut)
-    discovery = searched(noisy)
-    assert discovery.outcome is Outcome.INTERRUPTED
-    assert 2 <= len(discovery.front) <= drawn + 1
+def test_a_second_interrupt_keeps_what_is_drawn(finished, drawn):
+    stage, _ = finished.stage(at=range(drawn + 1, 1000))
+    found = ended(finished.search, stage, finished.state, [], Outcome.SETTLED)
+    assert found.outcome is Outcome.INTERRUPTED
+    assert len(found.formulas) == drawn
 
 
-def test_an_interrupt_before_anything_is_drawn_leaves_an_outline(noisy, monkeypatch):
-    monkeypatch.setattr(Hunt, "front", interrupted)
-    discovery = searched(noisy)
-    assert discovery.outcome is Outcome.INTERRUPTED
-    assert len(discovery.front) >= 2
+def test_an_interrupt_before_anything_is_drawn_leaves_an_outline(finished):
+    stage, _ = finished.stage(at=[1])
+    found = ended(finished.search, stage, finished.state, [], Outcome.SETTLED)
+    assert found.outcome is Outcome.INTERRUPTED
+    assert found.formulas
 
 
-def test_and_once_more_leaves_the_constant(noisy, monkeypatch):
-    monkeypatch.setattr(Proposed, "drawn", interrupted)
-    monkeypatch.setattr(Hunt, "at_once", interrupted)
-    discovery = searched(noisy)
-    assert discovery.outcome is Outcome.INTERRUPTED
-    assert [formula.complexity for formula in discovery.front] == [1]
+def test_and_once_more_leaves_nothing_but_the_constant_that_is_always_there(finished):
+    stage, pressed = finished.stage(at=range(1000), proposing=True)
+    found = ended(finished.search, stage, finished.state, [], Outcome.SETTLED)
+    assert (found.outcome, found.formulas, pressed.asked) == (Outcome.INTERRUPTED, [], 1)
 
 
-def never(*_):
+def never(*_: Any) -> Any:
     pytest.fail("a step that takes long was begun after Ctrl-C")
 
 
-def test_ctrl_c_ends_the_search_without_a_long_drawing(noisy, monkeypatch):
-    for long, step in ((Hunt, "front"), (Proposed, "drawn")):
-        monkeypatch.setattr(long, step, never)
-    discovery = discover(noisy, Settings(operators=("mul",), max_starts=10**9), progress=interrupted)
+def test_ctrl_c_ends_the_search_without_a_long_drawing(finished, noisy):
+    stage, pressed = finished.stage()
+    found = ended(finished.search, stage, finished.state, [], Outcome.INTERRUPTED)
+    assert 1 <= len(found.formulas) <= pressed.asked <= IN_HASTE.drawn
+    discovery = discover(noisy, replace(SETTINGS, max_starts=10**9), progress=interrupted)
     assert discovery.outcome is Outcome.INTERRUPTED
     assert len(discovery.front) >= 2
 
 
-def test_ctrl_c_while_proposals_are_drawn_begins_no_front(noisy, monkeypatch):
-    monkeypatch.setattr(Proposed, "drawn", interrupted)
-    monkeypatch.setattr(Hunt, "front", never)
-    discovery = searched(noisy)
-    assert discovery.outcome is Outcome.INTERRUPTED
-    assert len(discovery.front) >= 2
+def test_ctrl_c_while_proposals_are_drawn_begins_no_front(finished):
+    stage, pressed = finished.stage(proposing=True)
+    found = ended(finished.search, stage, finished.state, [], Outcome.SETTLED)
+    assert found.outcome is Outcome.INTERRUPTED
+    assert 1 <= len(found.formulas) <= pressed.asked <= IN_HASTE.drawn
 
 
 def test_ctrl_c_in_the_last_moment_loses_nothing(noisy, monkeypatch):
@@ -99,13 +157,13 @@ def test_ctrl_c_in_the_last_moment_loses_nothing(noisy, monkeypatch):
 
 def test_ctrl_c_before_a_second_target_keeps_the_first(monkeypatch):
     x = np.linspace(1, 2, 30)[:, None]
-    begin, begun = pipeline.Rounds, []
+    begin, begun = pipeline.run, []
 
-    def first_only(data, *arguments):
-        begun.append(data)
-        return interrupted() if len(begun) > 1 else begin(data, *arguments)
+    def first_only(search, *arguments):
+        begun.append(search)
+        return interrupted() if len(begun) > 1 else begin(search, *arguments)
 
-    monkeypatch.setattr(pipeline, "Rounds", first_only)
+    monkeypatch.setattr(pipeline, "run", first_only)
     model = CEQLRegressor(operators=["mul"])
     with pytest.warns(CeqlWarning, match="interrupted before y2 had a turn"):
         model.fit(x, np.column_stack([3.0 * x[:, 0], np.sin(x[:, 0])]))
@@ -120,12 +178,11 @@ def test_libraries_are_looked_for_once(monkeypatch):
     assert double(2) == 4
 
 
-def test_an_exact_formula_survives_an_interrupt_of_its_outline(monkeypatch):
-    monkeypatch.setattr(Hunt, "outline", interrupted)
-    x = np.linspace(1, 2, 30)[:, None]
-    discovery = discover(Dataset.of(x, 1.5 * x[:, 0] ** 2), Settings(operators=("mul", "div")))
-    assert discovery.outcome is Outcome.EXACT
-    assert discovery.best.loss < 1e-20
+def test_an_exact_formula_survives_an_interrupt_of_its_outline(finished):
+    stage, _ = finished.stage(at=range(1000))
+    exact = constant_formula(finished.search.data)
+    found = ended(finished.search, stage, finished.state, [exact], Outcome.EXACT)
+    assert (found.outcome, found.formulas) == (Outcome.EXACT, [exact])
 
 
 def test_the_command_ends_with_130_and_without_a_traceback(monkeypatch, capsys):
@@ -137,22 +194,11 @@ def test_the_command_ends_with_130_and_without_a_traceback(monkeypatch, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
-_TWICE = """
+_COMMAND = """
 import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-import sys
-import ceql.search.target_search
-from ceql import __main__ as cli
-ceql.search.target_search._QUIET = ceql.search.target_search._QUIET_IN_DOUBT = 10**9
-def telling(word, original):
-    def told(self, *arguments):
-        print(word, flush=True)
-        return original(self, *arguments)
-    return told
-ceql.search.target_search.Hunt.at_once = telling("drawing", ceql.search.target_search.Hunt.at_once)
-ceql.search.target_search.Hunt.sees_noise = telling("searching", ceql.search.target_search.Hunt.sees_noise)
-sys.argv = ["ceql", "fit", "table.csv", "--target", "y", "--time-limit", "300", "--quiet"]
-cli.main()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may inherit it ignored
+from ceql.__main__ import main
+main()
 """
 
 
@@ -161,15 +207,15 @@ def test_ctrl_c_twice_at_the_command_line(tmp_path):
     rng = np.random.default_rng(0)
     rows = "\n".join(",".join(map(str, row)) for row in rng.normal(size=(60, 3)))
     (tmp_path / "table.csv").write_text(f"a,b,y\n{rows}\n")
-    process = subprocess.Popen(
-        [sys.executable, "-c", _TWICE], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    options = "--target y --time-limit 300 --checkpoint run.ckpt --checkpoint-every 0.01 --quiet".split()
+    command = [sys.executable, "-c", _COMMAND, "fit", "table.csv", *options]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     killer = threading.Timer(100, process.kill)
     killer.start()
-    assert process.stdout is not None
-    assert process.stdout.readline().strip() == "searching"
+    while process.poll() is None and not (tmp_path / "run.ckpt").exists():
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    assert any(line.strip() == "drawing" for line in process.stdout)
+    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate()
     killer.cancel()

@@ -11,8 +11,8 @@ from ceql import Dataset, Settings, discover
 from ceql.discovery import Outcome
 from ceql.network.libraries import search_network
 from ceql.network.sampling import Prior, draw
-from ceql.search.driver import edges_for, edges_within
 from ceql.search.policy import SearchPolicy
+from ceql.search.stage import edges_for, edges_within
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +46,9 @@ def test_an_exact_formula_beyond_the_limit_is_mentioned():
 
 
 def test_the_draws_follow_the_limit():
-    edges = draw(search_network(3), 200, np.random.default_rng(0), Prior(maximum_edges=edges_within(4)))
+    edges = draw(search_network(3), 200, np.random.default_rng(0), Prior(maximum_edges=edges_within(4, SearchPolicy())))
     assert edges.sum(axis=1).max() <= 6
-    assert edges_within(12) < edges_within(20) < 26
+    assert edges_within(12, SearchPolicy()) < edges_within(20, SearchPolicy()) < 26
 
 
 def test_a_number_of_starts_ends_the_search_at_the_same_point_on_any_machine():
@@ -64,7 +64,7 @@ def test_a_number_of_starts_ends_the_search_at_the_same_point_on_any_machine():
 
 
 def test_few_rows_make_smaller_draws_and_many_do_not():
-    sizes = [edges_for(rows) for rows in range(2, 40)]
-    assert sizes == sorted(sizes)
-    assert edges_for(2) == edges_for(8) == 6  # below the number of rows, as far as there is a formula at all
-    assert edges_for(18) >= Prior().maximum_edges
+    sizes = {rows: edges_for(rows, SearchPolicy()) for rows in range(2, 40)}
+    assert list(sizes.values()) == sorted(sizes.values())
+    assert sizes[2] == sizes[8] == 6  # below the number of rows, as far as there is a formula at all
+    assert sizes[18] >= Prior().maximum_edges

@@ -8,7 +8,7 @@ import pytest
 from ceql.choice.criterion import EDGE, of_fits
 from ceql.engine import fit
 from ceql.engine.pruning import removals
-from ceql.engine.stages import Chunk, Schedule, fit_chunk
+from ceql.engine.stages import Chunk, Schedule, Work, fit_chunks, on_processor
 from ceql.network import Network, clean_up
 from ceql.network.recording import network_tape
 from ceql.search.reduction import (
@@ -32,7 +32,8 @@ def random_fits(count: int, seed: int = 0) -> Chunk:
     edges = clean_up(NETWORK, rng.random((count, NETWORK.n_edges)) < 0.8)
     edges = edges[edges.any(axis=1)]
     params = rng.normal(0, 0.7, (len(edges), NETWORK.n_params))
-    return fit_chunk(NETWORK, SAMPLES, edges, params, Schedule(survivors=1.0))
+    work = Work(NETWORK, SAMPLES, Schedule(survivors=1.0), edges, params)
+    return fit_chunks([work], on_processor())[0]
 
 
 def reduce_all(edges: np.ndarray, params: np.ndarray) -> list[list[Reduced]]:

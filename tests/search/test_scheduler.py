@@ -1,4 +1,4 @@
-"""Whose turn it is, and what the other aims bring."""
+"""Whose turn it is, and what the other targets bring."""
 
 from __future__ import annotations
 
@@ -13,66 +13,84 @@ from ceql.formula import make_symbols
 from ceql.network.libraries import DEFAULT_OPERATORS, search_network
 from ceql.pipeline import discover
 from ceql.search.policy import SearchPolicy
-from ceql.search.scheduler import Turns
-from ceql.search.target_search import Hunt
+from ceql.search.scheduler import SearchTargets, looks_noisy, next_turn
+from ceql.search.state import SearchState
+from ceql.search.target_search import TargetProblem, begin, next_round, sees_noise
 from ceql.transforms import plain
 
 QUICK = SearchPolicy(round_size=32, chunk_size=32)
 
 
-def turns_for(x: np.ndarray, y: np.ndarray, operators: tuple[str, ...] = DEFAULT_OPERATORS) -> Turns:
+def targets_for(x: np.ndarray, y: np.ndarray, operators: tuple[str, ...] = DEFAULT_OPERATORS) -> SearchTargets:
+    def problem(data, whole, target):
+        return TargetProblem(data, target, whole, search_network(target.x.shape[1], operators), QUICK)
+
     data = Dataset.of(x, y)
+    return SearchTargets(data, plain(data, make_symbols(data.names)), operators, problem)
 
-    def hunt_for(_, aim):
-        return Hunt(data, aim, search_network(aim.x.shape[1], operators), QUICK, 0, Workers(None, 1), NEVER)
 
-    return Turns(plain(data, make_symbols(data.names)), operators, hunt_for)
+def begun(targets: SearchTargets) -> SearchState:
+    return SearchState(tuple(map(begin, targets.mains)))
+
+
+def turns(targets: SearchTargets, state: SearchState, rounds: int) -> tuple[SearchState, list[int]]:
+    """The state after these rounds, and whose turn it was."""
+    order, workers = [], Workers(None, 1)
+    for _ in range(rounds):
+        state, turn = next_turn(targets, state)
+        changed, _ = next_round(targets.problems(state)[turn], state.targets[turn], workers, NEVER)
+        state, order = state.with_target(turn, changed), [*order, turn]
+    return state, order
 
 
 def test_y_itself_comes_first_and_every_other_round():
     rng = np.random.default_rng(0)
     x = rng.uniform(0.5, 3, (100, 2))
-    turns = turns_for(x, x[:, 0] * np.exp(np.sin(5 * x[:, 1])) + np.cos(7 * x[:, 0] * x[:, 1]))
-    assert len(turns.hunts) == 1  # the others wait until they are needed
-    order = []
-    for _ in range(6):
-        hunt = turns.next_hunt()
-        hunt.next_round()
-        order.append(hunt)
-    assert order[0] is turns.mains[0]
-    assert sum(hunt is turns.mains[0] for hunt in order) >= 3
-    assert len(turns.hunts) > 1
+    targets = targets_for(x, x[:, 0] * np.exp(np.sin(5 * x[:, 1])) + np.cos(7 * x[:, 0] * x[:, 1]))
+    state = begun(targets)
+    assert len(state.targets) == 1  # the others wait until they are needed
+    state, order = turns(targets, state, 6)
+    assert order[0] == 0
+    assert order.count(0) >= 3
+    assert len(state.targets) == len(targets.problems(state)) > 1
 
 
-def test_fewer_variables_are_the_only_other_aim_where_no_operator_can_be_undone():
+def test_fewer_variables_are_the_only_other_target_where_no_operator_can_be_undone():
     x = np.random.default_rng(0).uniform(-2, 2, (100, 2))
-    turns = turns_for(x, x[:, 0] * np.sin(3 * x[:, 1]) + 0.0, ("sin",))
-    order = []
-    for _ in range(12):
-        hunt = turns.next_hunt()
-        hunt.next_round()
-        order.append(hunt)
-    assert len(turns.hunts) == 2
-    assert turns.hunts[1] in order
+    targets = targets_for(x, x[:, 0] * np.sin(3 * x[:, 1]) + 0.0, ("sin",))
+    state, order = turns(targets, begun(targets), 12)
+    assert len(state.targets) == 2
+    assert 1 in order
+
+
+def test_the_others_take_turns_in_two_circles():
+    x = np.random.default_rng(0).uniform(-2, 2, (100, 2))
+    others = targets_for(x, x[:, 0] * np.sin(3 * x[:, 1])).others
+    first, rest = len(others.shorter), len(others.transformed)
+    assert first
+    assert rest
+    seen = [others.turn(number) for number in range(2 * first * rest)]
+    assert seen[::2] == [k % first for k in range(first * rest)]
+    assert seen[1::2] == [first + k % rest for k in range(first * rest)]
 
 
 def test_many_columns_are_searched_in_part_and_as_a_whole():
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, (128, 20))
-    turns = turns_for(x, x[:, 4] / (x[:, 11] - 0.5))
-    assert [hunt.aim.x.shape[1] for hunt in turns.mains] == [2, 20]
-    assert [str(s) for s in turns.mains[0].aim.symbols] == ["x5", "x12"]
-    assert turns.next_hunt() is turns.mains[0]
-    assert turns.next_hunt() is turns.mains[1]
+    targets = targets_for(x, x[:, 4] / (x[:, 11] - 0.5))
+    assert [problem.target.x.shape[1] for problem in targets.mains] == [2, 20]
+    assert [str(s) for s in targets.mains[0].target.symbols] == ["x5", "x12"]
+    state, first = next_turn(targets, begun(targets))
+    assert (first, next_turn(targets, state)[1]) == (0, 1)
 
 
-def test_a_hunt_that_has_not_begun_sees_no_noise():
-    """The first of two hunts may fit so well in its first round that the second is asked before it had one."""
+def test_a_target_that_has_not_begun_sees_no_noise():
+    """The first of two may fit so well in its first round that the second is asked before it had one."""
     x = np.random.default_rng(3).uniform(0.5, 2, (50, 10))
-    turns = turns_for(x, np.sqrt(x[:, 3] * x[:, 7] + 0.4) * x[:, 3], ("mul", "sqrt"))
-    turns.next_hunt().next_round()
-    assert not turns.mains[1].sees_noise()
-    assert not turns.have_settled()
+    targets = targets_for(x, np.sqrt(x[:, 3] * x[:, 7] + 0.4) * x[:, 3], ("mul", "sqrt"))
+    state, _ = turns(targets, begun(targets), 1)
+    assert not sees_noise(state.targets[1].archive.chunk)
+    assert not looks_noisy(targets, state)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +101,7 @@ def test_a_hunt_that_has_not_begun_sees_no_noise():
         (lambda a, b, c, d: a**2 * b / (c * np.sqrt(d)), 4, 14),
     ],
 )
-def test_formulas_in_several_variables_come_through_other_aims(formula, columns, nodes):
+def test_formulas_in_several_variables_come_through_other_targets(formula, columns, nodes):
     x = np.random.default_rng(0).uniform(0.5, 3, (200, columns))
     found = discover(Dataset.of(x, formula(*x.T)), Settings(time_limit=60.0))
     assert found.outcome is Outcome.EXACT

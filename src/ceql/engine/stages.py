@@ -118,7 +118,7 @@ def fit_chunks(chunks: Sequence[Work], device: Device, deadline: Deadline = NEVE
     structure, samples, schedule = chunks[0].structure, chunks[0].samples, chunks[0].schedule
     edges, params = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("edges", "params"))
     ends = np.cumsum([len(chunk.edges) for chunk in chunks])
-    stages = _Stages(schedule, structure.is_imaginary.astype(float))
+    stages = Stages(schedule, structure.is_imaginary.astype(float))
     with_imaginary = schedule.complex_weights
     masks = structure.smoothing_mask(edges) if with_imaginary else structure.parameter_mask(edges, imaginary=False)
     batch = device(structure.tape(), samples, params, masks)
@@ -142,7 +142,7 @@ def fit_chunks(chunks: Sequence[Work], device: Device, deadline: Deadline = NEVE
 
 
 @dataclass(frozen=True, eq=False)
-class _Stages:
+class Stages:
     """A schedule with the penalties of a structure."""
 
     schedule: Schedule

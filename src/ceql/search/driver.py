@@ -1,7 +1,7 @@
 """The search from its first round to its end.
 
-`run` is a loop over `_advance`, which takes a state and gives the next one. The clock is asked whether a further round
-begins, and how much can be drawn at the end; nothing else depends on it.
+`run` is a loop over steps that take a state and give the next one. The clock is asked whether a further round begins,
+and how much can be drawn at the end; nothing else depends on it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from ceql.errors import WorkersLostError
 from ceql.formula import Formula
 from ceql.search.ending import ended
 from ceql.search.finishing import EVERYTHING, sketches_within
-from ceql.search.losses import Loss
 from ceql.search.outcome import Found, Outcome, Progress
 from ceql.search.reweighting import followed, with_weight
 from ceql.search.scheduler import asked, looks_noisy, next_turn, others_by_width, with_others
 from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own
 from ceql.search.state import RowWeights, SearchState
 from ceql.search.target_search import (
-    TargetState,
     best_loss,
     closed_form,
     glance,
@@ -41,11 +39,17 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
     state = first_state(search, stage) if kept is None else kept
     search.keep(state)
     exact: list[Formula] = []
-    outcome: Outcome | None = None
+    outcome = Outcome.OUT_OF_TIME if state.starts and search.deadline_of_rounds.over else None
     try:
         while outcome is None:
-            stage, state, exact, outcome = _advance(search, stage, state)
-    except KeyboardInterrupt:
+            state, exact = _next_round(search, stage, state)
+            if not exact and not state.started_before:
+                state, exact = _without_search(search, stage, state)
+            if not exact:
+                stage, state = _reweighed(search, stage, state)
+            _tell(search, stage, state)
+            stage, state, outcome = _continued(search, stage, state, exact)
+    except KeyboardInterrupt:  # what the steps before it have come to is kept
         outcome = Outcome.INTERRUPTED
     except WorkersLostError:
         if not state.starts:
@@ -54,54 +58,46 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
     return ended(search, stage, state, exact, outcome)
 
 
-# ---- one step -----------------------------------------------------------------------------------------------------
-
-Advance = tuple[Stage, SearchState, list[Formula], Outcome | None]
+# ---- the steps between two rounds ---------------------------------------------------------------------------------
 
 
-def _advance(search: Search, stage: Stage, state: SearchState) -> Advance:
-    """Another round, the exact formulas it led to, and the end where it is one."""
-    if state.starts and search.deadline_of_rounds.over:
-        return stage, state, [], Outcome.OUT_OF_TIME
-    stage, state, exact = _next_round(search, stage, state)
-    _tell(search, stage, state)
+def _next_round(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
+    anyhow = not state.starts
+    state, turn = next_turn(stage.targets, state)
+    problem = stage.targets.problems(state)[turn]
+    changed, exact = next_round(problem, state.targets[turn], search.workers, search.deadline_of_rounds, anyhow)
+    return state.with_target(turn, changed), exact
+
+
+def _continued(
+    search: Search, stage: Stage, state: SearchState, exact: list[Formula]
+) -> tuple[Stage, SearchState, Outcome | None]:
+    """What the next round begins with, or how the search has ended."""
     if exact:
-        return stage, state, exact, Outcome.EXACT
+        return stage, state, Outcome.EXACT
     if search.deadline_of_rounds.over:
-        return stage, state, [], Outcome.OUT_OF_TIME
+        return stage, state, Outcome.OUT_OF_TIME
     if search.settings.max_starts is not None and state.starts >= search.settings.max_starts:
-        return stage, state, [], Outcome.OUT_OF_STARTS
+        return stage, state, Outcome.OUT_OF_STARTS
+    outcome: Outcome | None = None
     state, needs_more_rows = _needs_more_rows(search, stage, state)
     if needs_more_rows:
         started = state.starts
         stage = make_stage(search, on_all_rows=True)
         state = replace(first_state(search, stage), started_before=started)
-        outcome = None
     else:
         state, outcome = _ended_by_itself(search, stage, state)
     if outcome is None:
         state = replace(state, seconds=search.watch.seconds)
         search.keep(state)
-    return stage, state, [], outcome
+    return stage, state, outcome
 
 
-def _next_round(search: Search, stage: Stage, state: SearchState) -> tuple[Stage, SearchState, list[Formula]]:
-    anyhow = not state.starts
-    state, turn = next_turn(stage.targets, state)
-    problem = stage.targets.problems(state)[turn]
-    changed, exact = next_round(problem, state.targets[turn], search.workers, search.deadline_of_rounds, anyhow)
-    state = state.with_target(turn, changed)
-    if search.deadline_of_rounds.over:
-        return stage, state, exact
-    if not exact and not state.started_before:
-        state, exact = _without_search(search, stage, state)
-    if not exact and search.loss is not None:
-        stage, state = _reweighed(search, search.loss, stage, state)
-    return stage, state, exact
-
-
-def _reweighed(search: Search, loss: Loss, stage: Stage, state: SearchState) -> tuple[Stage, SearchState]:
-    """The rows weighed anew where a fit of y has become better."""
+def _reweighed(search: Search, stage: Stage, state: SearchState) -> tuple[Stage, SearchState]:
+    """The rows weighed anew where a fit of y has become better, under a loss that is not of squares."""
+    loss = search.loss
+    if loss is None or search.deadline_of_rounds.over:
+        return stage, state
     before = weights = state.weights or RowWeights(search.data.weight)
     for index, problem in enumerate(stage.targets.mains):
         weights, known = followed(problem, state.targets[index], before, search.rows, loss)
@@ -120,7 +116,7 @@ def _reweighed(search: Search, loss: Loss, stage: Stage, state: SearchState) -> 
 
 def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
     """Other targets that may need no search, those with the fewest columns first: a few after every round."""
-    if state.explained:
+    if state.explained or search.deadline_of_rounds.over:
         return state, []
     state, fresh = _fresh_targets(search, stage, state)
     problems = stage.targets.problems(state)
