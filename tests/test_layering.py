@@ -51,7 +51,7 @@ LAYERS = {
     "search": "errors data operators expression constraints network engine formula training transforms closed_form "
     "templates choice",
     "discovery": "data expression formula search",
-    "storage": "errors data operators expression constraints engine formula choice search discovery",
+    "storage": "errors data operators expression constraints formula choice search discovery",
     "pipeline": "errors data network engine formula training choice search discovery storage",
     "output": "errors data operators expression formula templates discovery storage",
     "estimator": "errors data expression constraints formula templates choice search discovery storage pipeline output",

@@ -207,7 +207,17 @@ def test_ctrl_c_twice_at_the_command_line(tmp_path):
     rng = np.random.default_rng(0)
     rows = "\n".join(",".join(map(str, row)) for row in rng.normal(size=(60, 3)))
     (tmp_path / "table.csv").write_text(f"a,b,y\n{rows}\n")
-    options = "--target y --time-limit 300 --checkpoint run.ckpt --checkpoint-every 0.01 --quiet".split()
+    options = [
+        "--target",
+        "y",
+        "--time-limit",
+        "300",
+        "--checkpoint",
+        "run.ckpt",
+        "--checkpoint-every",
+        "0.01",
+        "--quiet",
+    ]
     command = [sys.executable, "-c", _COMMAND, "fit", "table.csv", *options]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     killer = threading.Timer(100, process.kill)
