@@ -57,8 +57,8 @@ def clock() -> Clock:
     return Clock()
 
 
-def keeper_at(path, clock=Clock(), *, says="0", **options) -> Keeper:
-    return Keeper(Checkpoint(path, **options), lambda: {**FINGERPRINT, "seed": says}, clock)
+def keeper_at(path, clock=None, *, says="0", **options) -> Keeper:
+    return Keeper(Checkpoint(path, **options), lambda: {**FINGERPRINT, "seed": says}, clock or Clock())
 
 
 def test_it_is_written_every_so_many_seconds(tmp_path, clock):
