@@ -14,9 +14,9 @@ from ceql.formula import Formula
 from ceql.search.ending import ended
 from ceql.search.finishing import EVERYTHING, sketches_within
 from ceql.search.outcome import Found, Outcome, Progress
-from ceql.search.reweighting import followed, with_weight
+from ceql.search.reweighting import followed
 from ceql.search.scheduler import asked, looks_noisy, next_turn, others_by_width, with_others
-from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own
+from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own, weighted
 from ceql.search.state import RowWeights, SearchState
 from ceql.search.target_search import (
     best_loss,
@@ -64,7 +64,7 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
 def _next_round(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
     anyhow = not state.starts
     state, turn = next_turn(stage.targets, state)
-    problem = stage.targets.problems(state)[turn]
+    problem = stage.problems(state)[turn]
     changed, exact = next_round(problem, state.targets[turn], search.workers, search.deadline_of_rounds, anyhow)
     return state.with_target(turn, changed), exact
 
@@ -99,7 +99,7 @@ def _reweighed(search: Search, stage: Stage, state: SearchState) -> tuple[Stage,
     if loss is None or search.deadline_of_rounds.over:
         return stage, state
     before = weights = state.weights or RowWeights(search.data.weight)
-    for index, problem in enumerate(stage.targets.mains):
+    for index, problem in enumerate(stage.mains):
         weights, known = followed(problem, state.targets[index], before, search.rows, loss)
         state = replace(state.with_target(index, known), weights=weights)
         if weights.weight is not before.weight:
@@ -107,11 +107,9 @@ def _reweighed(search: Search, stage: Stage, state: SearchState) -> tuple[Stage,
         before = weights
     else:
         return stage, state
-    data = with_weight(search.rows, weights.weight)
-    targets = stage.targets.reweighed(data, data.thinned(search.policy.turns.rows).weight)
-    problems = targets.problems(state)
-    anew = tuple(reweighed(problem, known) for problem, known in zip(problems, state.targets, strict=True))
-    return replace(stage, targets=targets), replace(state, targets=anew)
+    stage = weighted(search, stage, weights)
+    problems = zip(stage.problems(state), state.targets, strict=True)
+    return stage, replace(state, targets=tuple(reweighed(problem, known) for problem, known in problems))
 
 
 def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
@@ -119,7 +117,7 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
     if state.explained or search.deadline_of_rounds.over:
         return state, []
     state, fresh = _fresh_targets(search, stage, state)
-    problems = stage.targets.problems(state)
+    problems = stage.problems(state)
     for index in fresh[: search.policy.shortcuts.a_round]:
         if search.deadline_of_rounds.over:
             return state, []
@@ -144,7 +142,7 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
 
 def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> SearchState:
     """Targets without a closed form are asked for formulas that fit noisy data; least squares is what they propose."""
-    problems = stage.targets.problems(state)
+    problems = stage.problems(state)
     tried = [k for k, known in enumerate(state.targets) if known.tried_closed_form]
     for index in tried if search.loss is None and len(tried) > len(stage.targets.mains) else []:
         if search.deadline_of_rounds.over:
@@ -184,7 +182,7 @@ def _ended_by_itself(search: Search, stage: Stage, state: SearchState) -> tuple[
     )
     if state.rounds_explained > policy.rounds_explained or state.rounds_beyond_limit > policy.rounds_beyond_limit:
         return state, Outcome.SETTLED
-    mains = zip(stage.targets.mains, state.targets, strict=False)
+    mains = zip(stage.mains, state.targets, strict=False)
     if looks_noisy(stage.targets, state) and all(has_settled(problem, known) for problem, known in mains):
         return state, Outcome.SETTLED
     return state, Outcome.EXACT if state.rounds_with_spare > policy.rounds_with_spare else None

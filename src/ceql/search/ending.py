@@ -57,7 +57,7 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
     proposed, is_whole = _as_it_grows(partial(_proposals, search, stage, state, plan))
     rival = min((criterion(formula, len(data.y)) for formula in proposed), default=np.inf)
     of_fits: list[Formula] = []
-    for problem, known in zip(stage.targets.mains, state.targets, strict=False):
+    for problem, known in zip(stage.mains, state.targets, strict=False):
         if is_whole:
             threads = search.workers.threads_here
             drawn, is_whole = _as_it_grows(partial(front, problem, known, threads, plan, rival))
@@ -100,8 +100,8 @@ def _proposals(search: Search, stage: Stage, state: SearchState, plan: Finishing
     """Formulas for noisy data that need no search. Where rows are few, also small ones that other targets led to."""
     outlined: list[Formula] = []
     if len(search.data.y) <= search.policy.turns.few_rows:
-        mains = len(stage.targets.mains)
-        pairs = zip(stage.targets.problems(state)[mains:], state.targets[mains:], strict=True)
+        mains = len(stage.mains)
+        pairs = zip(stage.problems(state)[mains:], state.targets[mains:], strict=True)
         searched = [(problem, known) for problem, known in pairs if known.archive.rounds]
         for problem, known in searched[: plan.outlined]:
             outlined = [*outlined, *outline(problem, known)]

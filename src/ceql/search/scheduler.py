@@ -105,19 +105,6 @@ class SearchTargets:
         """What a smooth function leaves of y, in the weighted and scaled units of a misfit."""
         return min(self.smooth_error, self.others.smooth_error if self.has_made_others(state) else np.inf)
 
-    def reweighed(self, data: Dataset, weight: np.ndarray) -> SearchTargets:
-        """With other weights of the rows; targets that are made already keep their columns."""
-        changed = replace(self, data=data, target=replace(self.target, weight=weight))
-        known = changed.__dict__
-        known["few_columns"] = replace(self.few_columns, weight=weight)
-        known["mains"] = tuple(problem.reweighed(data, weight) for problem in self.mains)
-        known["smooth_error"] = self.smooth_error
-        if "others" in self.__dict__:
-            parts = (self.others.shorter, self.others.transformed)
-            shorter, transformed = (tuple(p.reweighed(data, weight) for p in part) for part in parts)
-            known["others"] = replace(self.others, shorter=shorter, transformed=transformed)
-        return changed
-
     def _made(self, targets: Sequence[TransformedTarget] | Iterator[TransformedTarget]) -> tuple[TargetProblem, ...]:
         rows = self.rows if self.rows is not None and len(self.target.y) > self.rows else None
         return tuple(self.make(self.data, target, sampled(target, rows)) for target in targets)

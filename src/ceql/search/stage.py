@@ -70,16 +70,40 @@ class Stage:
 
     targets: SearchTargets
     candidates: NoisyCandidates
+    weighted: tuple[Dataset, np.ndarray] | None = (
+        None  # all rows, and the weights of those looked at, where they changed
+    )
+
+    @cached_property
+    def mains(self) -> tuple[TargetProblem, ...]:
+        return self._weighed(self.targets.mains)
 
     @property
     def main(self) -> TargetProblem:
-        return self.targets.mains[0]
+        return self.mains[0]
+
+    def problems(self, state: SearchState) -> tuple[TargetProblem, ...]:
+        """In the order of the states; the others only once they are there."""
+        return self.mains + self._others if self.targets.has_made_others(state) else self.mains
+
+    @cached_property
+    def _others(self) -> tuple[TargetProblem, ...]:
+        return self._weighed(self.targets.others.all)
+
+    def _weighed(self, problems: tuple[TargetProblem, ...]) -> tuple[TargetProblem, ...]:
+        return problems if self.weighted is None else tuple(p.reweighed(*self.weighted) for p in problems)
 
 
 def proposers(stage: Stage, state: SearchState) -> list[TargetProblem]:
     """The targets that were asked for formulas that need no search."""
-    problems = stage.targets.problems(state)
+    problems = stage.problems(state)
     return [problems[k] for k in sorted(state.asked)]
+
+
+def weighted(search: Search, stage: Stage, weights: RowWeights) -> Stage:
+    """The stage with other weights of the rows."""
+    data = with_weight(search.rows, weights.weight)
+    return replace(stage, weighted=(data, data.thinned(search.policy.turns.rows).weight))
 
 
 def require_own(targets: SearchTargets, state: SearchState) -> None:
@@ -114,8 +138,7 @@ def first_state(search: Search, stage: Stage) -> SearchState:
 def make_stage(search: Search, kept: SearchState | None = None, on_all_rows: bool = False) -> Stage:
     """The targets on few rows, which will do where there is no noise, or on all that the search looks at."""
     settings, policy = search.settings, search.policy.turns
-    weights = search.weights if kept is None else kept.weights
-    data = search.rows if weights is None else with_weight(search.rows, weights.weight)
+    data = search.data
     on_all_rows = on_all_rows or bool(kept is not None and kept.started_before)
     few_will_do = settings.template is None and search.loss is None and not on_all_rows
     # The structure shows in some rows; the finished formula is fitted to and judged on all of them.
@@ -131,7 +154,8 @@ def make_stage(search: Search, kept: SearchState | None = None, on_all_rows: boo
         required=tuple(data.names.index(name) for name in settings.constraints.required),
         rows=policy.first_rows if few_will_do else None,
     )
-    return Stage(targets, NoisyCandidates(data, settings.constraints, search.policy.noisy))
+    stage = Stage(targets, NoisyCandidates(data, settings.constraints, search.policy.noisy))
+    return stage if kept is None or kept.weights is None else weighted(search, stage, kept.weights)
 
 
 def _problem(

@@ -85,9 +85,7 @@ class TargetProblem:
 
     def reweighed(self, data: Dataset, weight: np.ndarray) -> TargetProblem:
         """The same with other weights: `data` has those of all rows, `weight` those of the rows searched."""
-        changed = replace(self, data=data, target=replace(self.target, weight=weight))
-        changed.__dict__["scaling"] = self.scaling  # fits keep their units
-        return changed
+        return replace(self, data=data, target=replace(self.target, weight=weight))
 
     def expression(self, fitted: Reduced) -> Any:
         """The raw formula of a fit, in the user's units."""
