@@ -12,7 +12,7 @@ import numpy as np
 from ceql.choice.criterion import criterion, interpolates, of_fits
 from ceql.choice.exactness import EXACT, is_exact
 from ceql.choice.residuals import look_like_noise, neighbours
-from ceql.closed_form import fraction, images, product, proposals, sparse_sum
+from ceql.closed_form import fraction, images, noisy_forms, product, sparse_sum
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
@@ -216,7 +216,7 @@ class Hunt:
             return []
         functions = tuple(name for name in _IN_CLOSED_FORM if name in self.network.operator_names)
         aim = self.whole  # noise is averaged out over rows
-        return [aim.back(found) for found in proposals(aim.x, aim.y, aim.symbols, functions, aim.slope)]
+        return [aim.back(found) for found in noisy_forms(aim.x, aim.y, aim.symbols, functions, aim.slope)]
 
     def _exact(self, found: Any) -> Formula | None:
         """The formula for y that this expression for the aim leads to, if it is exact and not too large."""
