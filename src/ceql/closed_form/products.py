@@ -50,7 +50,7 @@ def product(
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
     columns = list(zip(x.T, symbols, strict=True))
-    bases = [(np.full(len(y), np.e), np.e), *columns]
+    bases: list[tuple[np.ndarray, Any]] = [(np.full(len(y), np.e), np.e), *columns]
     images = (get(name) for name in functions if name not in ("exp", "sqrt"))
     bases += [image for operator in images for image in _images(operator, columns)]
     plain = [_power(*base, policy.simple) for base in bases]

@@ -26,7 +26,7 @@ from ceql.search.simpler_numbers import plainer
 from ceql.search.state import Keeping, SearchState
 from ceql.search.target_search import Hunt
 from ceql.templates.assembly import Assembly
-from ceql.transforms import Aim, plain
+from ceql.transforms import TransformedTarget, plain
 
 _ROUNDS_BEYOND_LIMIT = 12  # the truth is known to be larger than allowed: so many rounds more for an approximation
 # Aims that are looked at for a closed form, fewer of them where the data look noisy; to look at one takes about 0.2 s.
@@ -319,7 +319,7 @@ def _turns(
     prior = replace(search_settings.prior, nesting=settings.constraints.nesting, maximum_edges=edges)
     search_settings = replace(search_settings, prior=prior)
 
-    def hunt_for(whole: Aim, aim: Aim) -> Hunt:
+    def hunt_for(whole: TransformedTarget, aim: TransformedTarget) -> Hunt:
         network = _searchable(data, aim, settings)
         seed, limit = settings.seed, settings.max_complexity
         needed = _needed_inputs(aim, settings.constraints.required)
@@ -338,14 +338,14 @@ def _turns(
     return turns
 
 
-def _needed_inputs(aim: Aim, required: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+def _needed_inputs(aim: TransformedTarget, required: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     """Per required column the inputs that bring it in; none where the way back from the aim does."""
     names = [{symbol.name for symbol in expression.free_symbols} for expression in aim.symbols]
     groups = (tuple(k for k, found in enumerate(names) if column in found) for column in required)
     return tuple(group for group in groups if group)
 
 
-def _searchable(data: Dataset, aim: Aim, settings: Settings) -> Structure:
+def _searchable(data: Dataset, aim: TransformedTarget, settings: Settings) -> Structure:
     if settings.template is None:
         return search_network(aim.x.shape[1], settings.operators, settings.constraints.without)
     return Assembly(settings.template, data.names, Scaling.of(aim.x, aim.y))

@@ -19,7 +19,7 @@ from ceql.data.dataset import Dataset
 from ceql.formula import Formula, mean_square, polish, sketch, values_of
 from ceql.search.finishing import Finishing
 from ceql.search.target_search import Hunt
-from ceql.transforms import Aim
+from ceql.transforms import TransformedTarget
 
 _LOOKED_AT = 2000  # rows
 _NOISE = 1e-6, 0.5  # size of what is left of y, as a share of its own, that may be noise
@@ -32,7 +32,7 @@ class Proposed:
 
     def __init__(self, data: Dataset, symbols: tuple[Any, ...], constraints: Constraints) -> None:
         self._data, self._few, self._symbols, self._constraints = data, data.thinned(_LOOKED_AT), symbols, constraints
-        self._asked: set[Aim] = set()
+        self._asked: set[TransformedTarget] = set()
         self._ranked: dict[Any, tuple[float, Formula]] = {}
 
     def ask(self, hunt: Hunt) -> None:

@@ -12,7 +12,7 @@ from ceql.data.dataset import Dataset
 from ceql.formula import Formula
 from ceql.search.target_search import Hunt, HuntState
 from ceql.transforms import (
-    Aim,
+    TransformedTarget,
     independent_parts,
     only,
     reduced,
@@ -45,9 +45,9 @@ class Turns:
 
     def __init__(
         self,
-        aim: Aim,
+        aim: TransformedTarget,
         operators: tuple[str, ...],
-        hunt_for: Callable[[Aim, Aim], Hunt],
+        hunt_for: Callable[[TransformedTarget, TransformedTarget], Hunt],
         aside: bool = True,
         required: Sequence[int] = (),
         rows: int | None = None,
@@ -149,7 +149,7 @@ class Turns:
             self._asides = self._hunts_aside(self._aim)
         return self._asides
 
-    def _hunts_aside(self, aim: Aim) -> Iterator[Hunt]:
+    def _hunts_aside(self, aim: TransformedTarget) -> Iterator[Hunt]:
         shorter = _in_fewer_variables(aim)
         if not shorter:
             return cycle(self._made(_variants(aim, self._operators)))
@@ -158,27 +158,27 @@ class Turns:
         rest = self._made(v for base in (*shorter, aim) for v in _variants(base, self._operators))
         return _alternating(cycle(first), cycle(rest))
 
-    def _made(self, aims: Iterable[Aim]) -> list[Hunt]:
+    def _made(self, aims: Iterable[TransformedTarget]) -> list[Hunt]:
         hunts = [self._hunt_for(aim, sampled(aim, self.rows)) for aim in aims]
         self.hunts += hunts
         return hunts
 
 
-def _few_columns(aim: Aim, required: Sequence[int] = ()) -> Aim:
+def _few_columns(aim: TransformedTarget, required: Sequence[int] = ()) -> TransformedTarget:
     n = aim.x.shape[1]
     columns = relevant(aim.x, aim.y, _MANY_COLUMNS) if n > _MANY_COLUMNS else range(n)
     columns = sorted({*columns, *required}) if len(columns) else columns
     return only(aim, columns) if 0 < len(columns) < n else aim
 
 
-def _in_fewer_variables(aim: Aim) -> list[Aim]:
+def _in_fewer_variables(aim: TransformedTarget) -> list[TransformedTarget]:
     """What both kinds of tests lead to, fewest variables first."""
     by_prediction = reduced(aim) if aim.x.shape[1] <= _MANY_COLUMNS else None
     found = [*independent_parts(aim), *([] if by_prediction is None else [by_prediction])]
     return sorted(found, key=lambda shorter: shorter.x.shape[1])
 
 
-def _variants(aim: Aim, operators: tuple[str, ...]) -> Iterator[Aim]:
+def _variants(aim: TransformedTarget, operators: tuple[str, ...]) -> Iterator[TransformedTarget]:
     """The same in shallower forms: with logarithms as inputs, with the outermost operator undone."""
     targets = usable_targets(aim.y, operators)
     logs = with_logs(aim) if "log" in operators else None

@@ -25,7 +25,7 @@ from ceql.search import proposals as searching
 from ceql.search.finishing import EVERYTHING, Finishing
 from ceql.search.proposals import SearchSettings
 from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate, fitted
-from ceql.transforms import Aim
+from ceql.transforms import TransformedTarget
 
 _HITS_TRIED = 6  # exact fits that are eliminated
 _MISSES_TRIED = 2  # fits a round that may hide an exact one are eliminated
@@ -65,7 +65,7 @@ class Hunt:
     def __init__(
         self,
         data: Dataset,
-        aim: Aim,
+        aim: TransformedTarget,
         network: Structure,
         settings: SearchSettings,
         seed: int,
@@ -73,7 +73,7 @@ class Hunt:
         deadline: Deadline,
         max_complexity: int | None = None,
         constraints: Constraints = NONE,
-        whole: Aim | None = None,
+        whole: TransformedTarget | None = None,
     ) -> None:
         """`aim` has the rows that the search looks at, `whole` all there are."""
         self.network, self.threads = network, workers.threads_here
@@ -89,7 +89,7 @@ class Hunt:
         self._limit = np.inf if max_complexity is None else max_complexity
         self._edges_too_many = np.inf  # from so many on, exact fits are formulas beyond the limit
 
-    def _begin(self, data: Dataset, aim: Aim) -> None:
+    def _begin(self, data: Dataset, aim: TransformedTarget) -> None:
         """Everything that depends on the weights of the rows."""
         self.data, self.aim = data, aim
         x, y = self.scaling.apply(aim.x, aim.y)

@@ -8,7 +8,7 @@ the formula within easier reach. A wrong step costs a few rounds, never a result
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -16,12 +16,9 @@ import numpy as np
 
 from ceql.engine.one_thread import one_thread
 from ceql.operators import get
+from ceql.transforms.policy import FewerColumnsPolicy, TransformPolicy
 from ceql.transforms.smoothness import distances, on_circle, unexplained
-from ceql.transforms.target import Aim
-
-_ROWS = 160
-_CLEARLY_BETTER = 0.8  # share of the error before, with a variable less to explain it with
-_AS_GOOD, _STANDS_OUT = 2.0, 0.05  # or not much more than before, and a small fraction of what other steps lead to
+from ceql.transforms.target import PAIRINGS, TransformedTarget, divided, is_sound, joined
 
 
 @dataclass(frozen=True)
@@ -43,66 +40,47 @@ _FACTORS = (
     _Factor(np.sqrt, _root, needs_positive=True),
     _Factor(lambda a: a**-0.5, lambda a: 1 / _root(a), needs_positive=True),
 )
-_PAIRINGS: tuple[Callable[[Any, Any], Any], ...] = (
-    lambda a, b: a * b,
-    lambda a, b: a / b,
-    lambda a, b: a - b,
-    lambda a, b: a + b,
-)
 
 
-def reduced(aim: Aim) -> Aim | None:
-    """The aim in as few variables as the data allow; None where no step holds."""
-    error = smooth_error(aim)
-    start = aim
-    while aim.x.shape[1] > 1:
-        steps = sorted(((smooth_error(step), k, step) for k, step in enumerate(_steps(aim))), key=lambda s: s[:2])
-        if not steps or not _holds(error, [s[0] for s in steps]):
+def reduced(target: TransformedTarget, policy: TransformPolicy = TransformPolicy()) -> TransformedTarget | None:
+    """The target in as few variables as the data allow; None where no step holds."""
+    error = smooth_error(target, policy)
+    start = target
+    while target.x.shape[1] > 1:
+        found = [(smooth_error(step, policy), k, step) for k, step in enumerate(steps(target))]
+        found.sort(key=lambda s: s[:2])
+        if not found or not _holds(error, [s[0] for s in found], policy.fewer_columns):
             break
-        error, _, aim = steps[0]
-    return None if aim is start else aim
+        error, _, target = found[0]
+    return None if target is start else target
 
 
-def _holds(error: float, after: list[float]) -> bool:
+def _holds(error: float, after: list[float], policy: FewerColumnsPolicy) -> bool:
     best, typical = after[0], float(np.median(after))
-    return best < _CLEARLY_BETTER * error or (best < _AS_GOOD * error and best < _STANDS_OUT * typical)
+    stands_out = best < policy.as_good * error and best < policy.stands_out * typical
+    return best < policy.clearly_better * error or stands_out
 
 
 @one_thread
-def smooth_error(aim: Aim) -> float:
+def smooth_error(target: TransformedTarget, policy: TransformPolicy = TransformPolicy()) -> float:
     """How much of the variance a smooth function of the columns leaves unexplained, which is no less than the noise."""
-    rows = np.sort(np.random.default_rng(0).permutation(len(aim.y))[:_ROWS])
-    squared = np.sum([distances(column) for column in aim.x[rows].T], axis=0)
-    return unexplained(squared, on_circle(aim.y[rows])) if np.isfinite(squared).all() else np.inf
+    rows = np.sort(np.random.default_rng(0).permutation(len(target.y))[: policy.fewer_columns.rows])
+    squared = np.sum([distances(column, policy.smoothness) for column in target.x[rows].T], axis=0)
+    if not np.isfinite(squared).all():
+        return np.inf
+    return unexplained(squared, on_circle(target.y[rows]), policy.smoothness)
 
 
-def _steps(aim: Aim) -> Iterator[Aim]:
-    columns = range(aim.x.shape[1])
+def steps(target: TransformedTarget) -> list[TransformedTarget]:
+    """All that is one variable shorter: y divided by a factor, or two columns joined."""
     with np.errstate(all="ignore"):
-        steps = [*_divided(aim, columns), *_paired(aim, columns)]
-    return (step for step in steps if np.isfinite(step.x).all() and np.isfinite(step.y).all() and np.ptp(step.y) > 0)
+        pairs = combinations(range(target.x.shape[1]), 2)
+        paired = [joined(target, i, j, pairing) for i, j in pairs for pairing in PAIRINGS]
+        return [step for step in (*_divided(target), *paired) if is_sound(step)]
 
 
-def _divided(aim: Aim, columns: range) -> Iterator[Aim]:
-    for k in columns:
-        column, symbol = aim.x[:, k], aim.symbols[k]
-        others = [j for j in columns if j != k]
+def _divided(target: TransformedTarget) -> Iterator[TransformedTarget]:
+    for k, (column, symbol) in enumerate(zip(target.x.T, target.symbols, strict=True)):
         for factor in _FACTORS:
-            if factor.needs_positive and not (column > 0).all():
-                continue
-
-            def back(expression: Any, factor: _Factor = factor, symbol: Any = symbol) -> Any:
-                return aim.back(factor.symbolic(symbol) * expression)
-
-            symbols, size = tuple(aim.symbols[j] for j in others), factor.values(column)
-            slope = aim.slope / np.abs(size)
-            yield replace(aim, x=aim.x[:, others], y=aim.y / size, symbols=symbols, back=back, slope=slope)
-
-
-def _paired(aim: Aim, columns: range) -> Iterator[Aim]:
-    for i, j in combinations(columns, 2):
-        others = [k for k in columns if k not in (i, j)]
-        for pairing in _PAIRINGS:
-            joined = pairing(aim.x[:, i], aim.x[:, j])
-            symbols = (*(aim.symbols[k] for k in others), pairing(aim.symbols[i], aim.symbols[j]))
-            yield replace(aim, x=np.column_stack([aim.x[:, others], joined]), symbols=symbols)
+            if not factor.needs_positive or (column > 0).all():
+                yield divided(target, k, factor.values(column), factor.symbolic(symbol))
