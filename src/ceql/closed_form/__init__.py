@@ -2,20 +2,8 @@
 
 from ceql.closed_form.fractions import Fraction, fraction, images
 from ceql.closed_form.noisy import noisy_forms
-from ceql.closed_form.policy import ClosedFormPolicy, FractionPolicy, NoisyFormPolicy, ProductPolicy, SumPolicy
+from ceql.closed_form.policy import ClosedFormPolicy
 from ceql.closed_form.products import product
 from ceql.closed_form.sums import sparse_sum
 
-__all__ = [
-    "ClosedFormPolicy",
-    "Fraction",
-    "FractionPolicy",
-    "NoisyFormPolicy",
-    "ProductPolicy",
-    "SumPolicy",
-    "fraction",
-    "images",
-    "noisy_forms",
-    "product",
-    "sparse_sum",
-]
+__all__ = ["ClosedFormPolicy", "Fraction", "fraction", "images", "noisy_forms", "product", "sparse_sum"]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ceql.closed_form.policy import NoisyFormPolicy
-from ceql.closed_form.sums import candidates
+from ceql.closed_form.sums import Written, candidates
 from ceql.data.correlations import explained
 from ceql.engine.one_thread import one_thread
 
@@ -43,8 +43,9 @@ def noisy_forms(
     x, y, spread = x[rows], y[rows], spread[rows]
     with np.errstate(all="ignore"):
         weight = np.minimum(1.0 / spread, policy.most_weight * np.median(1.0 / spread))
-        sums = _sums(x, y, weight, symbols, functions, policy)
-        fractions = _fractions(x, y, weight, symbols, policy)
+        terms = candidates(x, symbols, functions, policy.most_candidates, y, weight, policy)
+        powers = candidates(x, symbols, (), policy.most_in_fraction, y, weight, policy)
+        sums, fractions = _sums(terms, y, weight, policy), _fractions(powers, y, weight, policy)
         found = [_power_law(x, y, weight, symbols, policy), *sums, *fractions]
     return [expression for expression in found if getattr(expression, "free_symbols", None)]  # a constant is no news
 
@@ -84,39 +85,28 @@ def _simple(exponent: float, doubt: float) -> Any:
     return exponent
 
 
-def _sums(
-    x: np.ndarray,
-    y: np.ndarray,
-    weight: np.ndarray,
-    symbols: Sequence[Any],
-    functions: Sequence[str],
-    policy: NoisyFormPolicy,
-) -> list[Any]:
-    terms = candidates(x, symbols, functions, policy.most_candidates, y, weight, policy)
+def _sums(terms: Sequence[Written], y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy) -> list[Any]:
     columns = np.stack([values for values, _ in terms], axis=1)
-    chosen = _few_terms(columns, y, weight, policy)
+    chosen = _few_terms(columns, y, weight, np.zeros(len(terms), bool), policy)
     return [sum(factor * terms[k][1]() for k, factor in found) for found in chosen]
 
 
-def _fractions(
-    x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any], policy: NoisyFormPolicy
-) -> list[Any]:
+def _fractions(above: Sequence[Written], y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy) -> list[Any]:
     """With one term beside the 1 in the denominator: of more, some combination nearly cancels the 1, and y with it.
 
     They are chosen twice: once the denominator is known, it is known how far noise moves a row.
     """
-    above = candidates(x, symbols, (), policy.most_in_fraction, y, weight, policy)
     below = [(values, written) for values, written in above if np.ptp(values) > 0]
     columns = np.stack([*(values for values, _ in above), *(-y * values for values, _ in below)], axis=1)
     is_below = np.arange(columns.shape[1]) >= len(above)
-    denominators = {k: factor for k, factor in _few_terms(columns, y, weight, policy, is_below)[0] if is_below[k]}
+    denominators = {k: factor for k, factor in _few_terms(columns, y, weight, is_below, policy)[0] if is_below[k]}
     if not denominators:
         return []  # a sum, which has its own turn
     [(k, factor)] = denominators.items()
     size = np.abs(1.0 + factor * below[k - len(above)][0])
     again = weight / np.maximum(size, policy.least_below * np.median(size))
     fractions = []
-    for terms in _few_terms(columns, y, again, policy, is_below):
+    for terms in _few_terms(columns, y, again, is_below, policy):
         numerator = sum(factor * above[k][1]() for k, factor in terms if not is_below[k])
         denominator = 1 + sum(factor * below[k - len(above)][1]() for k, factor in terms if is_below[k])
         if numerator != 0 and getattr(denominator, "free_symbols", None):
@@ -125,7 +115,7 @@ def _fractions(
 
 
 def _few_terms(
-    columns: np.ndarray, y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy, scarce: np.ndarray | None = None
+    columns: np.ndarray, y: np.ndarray, weight: np.ndarray, scarce: np.ndarray, policy: NoisyFormPolicy
 ) -> list[list[tuple[int, float]]]:
     """Sums of few columns that come close to y, the likeliest first: numbers of the columns with their factors.
 
@@ -134,7 +124,7 @@ def _few_terms(
     columns, y = columns * weight[:, None], y * weight
     size = np.linalg.norm(columns, axis=0)
     usable = np.flatnonzero(np.isfinite(size) & (size > 0))
-    choice = _Choice(columns[:, usable] / size[usable], y, None if scarce is None else scarce[usable], policy)
+    choice = _Choice(columns[:, usable] / size[usable], y, scarce[usable], policy)
     found = []
     for terms in choice.best():
         factors = np.linalg.lstsq(choice.columns[:, terms], y, rcond=None)[0] / size[usable[terms]]
@@ -145,7 +135,7 @@ def _few_terms(
 class _Choice:
     """Which few of many columns of length one explain y best. All their products are worked out once."""
 
-    def __init__(self, columns: np.ndarray, y: np.ndarray, scarce: np.ndarray | None, policy: NoisyFormPolicy) -> None:
+    def __init__(self, columns: np.ndarray, y: np.ndarray, scarce: np.ndarray, policy: NoisyFormPolicy) -> None:
         self.columns, self._rows, self._scarce, self._policy = columns, len(y), scarce, policy
         self._gram, self._against, self._total = columns.T @ columns, columns.T @ y, float(y @ y)
 
@@ -172,8 +162,6 @@ class _Choice:
         return np.linalg.solve(self._gram[np.ix_(chosen, chosen)] + _SPECK * np.eye(len(chosen)), right)
 
     def _allowed(self, terms: list[int]) -> list[int]:
-        if self._scarce is None:
-            return terms
         scarce = [k for k in terms if self._scarce[k]]
         return [k for k in terms if k not in scarce[1:]]
 
@@ -183,7 +171,7 @@ class _Choice:
         size = np.diag(self._gram) - np.sum(self._gram[others] * solved, axis=0)
         gain = (self._against - self._against[others] @ solved) ** 2
         fresh = size > self._policy.nothing_new
-        if self._scarce is not None and self._scarce[others].any():
+        if self._scarce[others].any():
             fresh &= ~self._scarce
         return int(np.argmax(np.where(fresh, gain / np.maximum(size, 1e-300), 0.0)))
 

@@ -7,39 +7,17 @@ the formula within easier reach. A wrong step costs a few rounds, never a result
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from ceql.engine.one_thread import one_thread
-from ceql.operators import get
 from ceql.transforms.policy import FewerColumnsPolicy, TransformPolicy
 from ceql.transforms.smoothness import distances, on_circle, unexplained
-from ceql.transforms.target import PAIRINGS, TransformedTarget, divided, is_sound, joined
+from ceql.transforms.target import PAIRINGS, TransformedTarget, by_power, is_sound, joined
 
-
-@dataclass(frozen=True)
-class _Factor:
-    values: Callable[[np.ndarray], np.ndarray]
-    symbolic: Callable[[Any], Any]
-    needs_positive: bool = False
-
-
-def _root(symbol: Any) -> Any:
-    return get("sqrt").symbolic(symbol)
-
-
-_FACTORS = (
-    _Factor(lambda a: a, lambda a: a),
-    _Factor(lambda a: 1.0 / a, lambda a: 1 / a),
-    _Factor(np.square, lambda a: a**2),
-    _Factor(lambda a: a**-2.0, lambda a: a**-2),
-    _Factor(np.sqrt, _root, needs_positive=True),
-    _Factor(lambda a: a**-0.5, lambda a: 1 / _root(a), needs_positive=True),
-)
+_EXPONENTS = (1, -1, 2, -2, Fraction(1, 2), Fraction(-1, 2))  # of a column that may be a factor
 
 
 def reduced(target: TransformedTarget, policy: TransformPolicy = TransformPolicy()) -> TransformedTarget | None:
@@ -72,15 +50,11 @@ def smooth_error(target: TransformedTarget, policy: TransformPolicy = TransformP
 
 
 def steps(target: TransformedTarget) -> list[TransformedTarget]:
-    """All that is one variable shorter: y divided by a factor, or two columns joined."""
+    """All that is one variable shorter: y divided by a power of a column, or two columns joined."""
+    n = target.x.shape[1]
+    positive = np.min(target.x, axis=0) > 0
+    factors = [(k, p) for k in range(n) for p in _EXPONENTS if positive[k] or p.denominator == 1]
     with np.errstate(all="ignore"):
-        pairs = combinations(range(target.x.shape[1]), 2)
-        paired = [joined(target, i, j, pairing) for i, j in pairs for pairing in PAIRINGS]
-        return [step for step in (*_divided(target), *paired) if is_sound(step)]
-
-
-def _divided(target: TransformedTarget) -> Iterator[TransformedTarget]:
-    for k, (column, symbol) in enumerate(zip(target.x.T, target.symbols, strict=True)):
-        for factor in _FACTORS:
-            if not factor.needs_positive or (column > 0).all():
-                yield divided(target, k, factor.values(column), factor.symbolic(symbol))
+        divided = [by_power(target, k, exponent) for k, exponent in factors]
+        paired = [joined(target, i, j, pairing) for i, j in combinations(range(n), 2) for pairing in PAIRINGS]
+    return [step for step in (*divided, *paired) if is_sound(step)]

@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from ceql.transforms.policy import IndependencePolicy, TransformPolicy
-from ceql.transforms.target import PAIRINGS, TransformedTarget, divided, is_sound, joined, keep_their_sign
+from ceql.transforms.target import PAIRINGS, TransformedTarget, by_power, is_sound, joined, keep_their_sign
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +61,11 @@ def _factors(target: TransformedTarget, policy: IndependencePolicy) -> Iterator[
         left = [connection(freed - p * np.log(np.abs(target.x[:, k])), target.x[:, k]) for p in near]
         best = int(np.argmin(left))
         if near[best]:
-            yield _Step(_by_power(target, int(k), near[best]), *sorted(left)[:2])
+            yield _Step(by_power(target, int(k), near[best]), *sorted(left)[:2])
 
 
 def _nearest(exponents: Iterable[float], slope: float, policy: IndependencePolicy) -> list[float]:
     return sorted(exponents, key=lambda p: abs(p - slope))[: policy.nearest]
-
-
-def _by_power(target: TransformedTarget, k: int, exponent: float, keep: bool = False) -> TransformedTarget:
-    """y divided by that power of a column, which is then no longer needed or kept."""
-    column, symbol = target.x[:, k], target.symbols[k]
-    if not float(exponent).is_integer() and (column < 0).all():
-        column, symbol = -column, -symbol
-    power = int(exponent) if float(exponent).is_integer() else exponent
-    return divided(target, k, column ** float(power), symbol**power, keep)
 
 
 def _pairs(target: TransformedTarget, policy: IndependencePolicy) -> Iterator[_Step]:
@@ -105,7 +96,7 @@ def _scaled(
         left = [_both_within(freed - p * logs, target, pair, order, policy) for p in near]
         best = int(np.argmin(left))
         # The column itself is gone in the end, but not what it is joined to.
-        rest = _by_power(target, pair[0], near[best], keep=True)
+        rest = by_power(target, pair[0], near[best], keep=True)
         yield _Step(joined(rest, *pair, pairing), *sorted(left)[:2])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -88,10 +89,13 @@ def with_logs(target: TransformedTarget) -> TransformedTarget | None:
     return replace(target, x=x, symbols=(*target.symbols, *symbols))
 
 
-def divided(
-    target: TransformedTarget, k: int, factor: np.ndarray, written: Any, keep: bool = False
-) -> TransformedTarget:
-    """y divided by a factor that is a function of one column, which is then no longer needed, or kept."""
+def by_power(target: TransformedTarget, k: int, exponent: float | Fraction, keep: bool = False) -> TransformedTarget:
+    """y divided by that power of a column, which is then no longer needed, or kept."""
+    column, symbol = target.x[:, k], target.symbols[k]
+    whole = float(exponent).is_integer()
+    if not whole and (column < 0).all():
+        column, symbol = -column, -symbol
+    factor, written = column ** float(exponent), symbol ** (int(exponent) if whole else exponent)
     rest = target if keep else only(target, np.delete(np.arange(target.x.shape[1]), k).tolist())
     slope = target.slope / np.abs(factor)
     return replace(rest, y=target.y / factor, back=lambda e: target.back(written * e), slope=slope)
