@@ -21,7 +21,7 @@ class FewTermsPolicy:
     at_once: tuple[int, ...] = (12, 30, 80, 130)  # This many candidates are all taken, then those not needed left out.
     most_terms: int = 12  # A goal has at most this many terms.
     rivals: int = 3  # This many choices are followed side by side.
-    rows_per_term: int = 4  # No term is added that has fewer rows than this.
+    rows_per_term: int = 4  # A goal has at most one term for this many rows.
     rows_per_candidate: float = 1.5  # Candidates are not taken all at once with fewer rows for each.
     rows_one_by_one: int = 200  # Rows for the choice of one candidate after the other, which takes the most time.
     likely: int = 12  # The candidates of every step that are looked at together when one by one has failed.
@@ -67,8 +67,8 @@ class SumPolicy:
 
     rows: int = 400  # A sum is looked for on at most this many rows.
     most_candidates: int = 900  # A sum of powers has at most this many terms to choose from.
-    most_with_functions: int = 2500  # A sum with functions of a column has about this many.
-    most_products: int = 7000  # Of more products of powers and functions, only that many are looked at.
+    most_with_functions: int = 2500  # A sum with functions of a column has about this many, the best.
+    most_products: int = 7000  # Of more products of powers and functions than this, only the best are looked at.
     small: float = 0.1  # This quantile of |y| is where a row begins to count for its absolute error.
     powers: PowerPolicy = PowerPolicy()  # What a term is a product of.
     terms: FewTermsPolicy = FewTermsPolicy()  # How the terms are chosen.

@@ -169,7 +169,7 @@ class _Judge:
         return float(of_rows(misfit, constants, len(square), NODE * formula.complexity, len(data.y)))
 
     def effort(self, formula: Formula) -> Effort:
-        """Rounds and steps of a fit: fewer where a formula has so many constants that a step takes long."""
+        """Rounds and steps of a fit: fewer where the constants of a formula are many, and a step takes long."""
         policy, rows = self.policy, len(self.data.y)
         constants = max(len(parametrise(formula.expression).symbols), 1)
         steps = max(int(policy.work / (rows * constants * min(rows, constants))), 1)
