@@ -68,13 +68,18 @@ def _discovered(
     watch: Stopwatch,
 ) -> Discovery:
     constraints = settings.constraints
-    loss = read_loss(settings.loss, data.y)
-    few = data if loss is None else data.thinned(settings.search.reweighting.rows)
-    weights = None if loss is None else first_weights(few, settings.search.reweighting)
+    policy = settings.search
+    loss = read_loss(settings.loss, data.y, policy.losses)
+    few = data if loss is None else data.thinned(policy.reweighting.rows)
+    weights = None if loss is None else first_weights(few, policy.reweighting)
     rows = few if weights is None else with_weight(few, weights.weight)
-    sketches = sketches_within(settings.time_limit / 2, len(data.y))
-    guessed = [f for f in starting_formulas(settings.guesses, rows, constraints, sketches) if _is_allowed(f, settings)]
-    constant = constant_formula(data, constraints) if loss is None else constant_for(data, loss, constraints)
+    sketches = sketches_within(settings.time_limit / 2, len(data.y), policy.finishing)
+    guesses = starting_formulas(settings.guesses, rows, constraints, sketches, policy.guesses)
+    guessed = [formula for formula in guesses if _is_allowed(formula, settings)]
+    if loss is None:
+        constant = constant_formula(data, constraints)
+    else:
+        constant = constant_for(data, loss, constraints, policy.judgement)
     leftover = None
     if data.is_constant:
         found = Found([], Outcome.CONSTANT)
@@ -87,10 +92,10 @@ def _discovered(
             found = _found_earlier(keeper, settings, data)
             if found is None:
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-                    kept = 0.0 if loss is None else seconds_for_judging(data, settings.time_limit)
+                    kept = 0.0 if loss is None else seconds_for_judging(data, settings.time_limit, policy.judgement)
                     own = replace(settings, time_limit=settings.time_limit - kept)
-                    guesses = tuple(formula.expression for formula in guessed)
-                    given = few, own, workers, watch, loss, weights, guesses, report, keeper.note, keeper.write
+                    founders = tuple(formula.expression for formula in guessed)
+                    given = few, own, workers, watch, loss, weights, founders, report, keeper.note, keeper.write
                     found = keeper.require(partial(run, Search(*given), keeper.kept))
                 leftover = keeper.end(_ending(found, watch.seconds))
     else:
@@ -111,7 +116,8 @@ def _concluded(
     """The front of these formulas, the one that is reported, and its poles."""
     constraints = settings.constraints
     if loss is not None and found.outcome is not Outcome.CONSTANT:
-        formulas = judged(formulas, data, loss, constraints, settings.time_limit)
+        policy = settings.search
+        formulas = judged(formulas, data, loss, constraints, settings.time_limit, policy.judgement, policy.finishing)
     front = pareto_front(formulas, len(data.y))
     chosen = _chosen(front, settings, data)
     best = front[chosen]
@@ -190,14 +196,9 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
 
 
 def _require_rounds(settings: Settings) -> None:
-    """Only a search by rounds, with the same weights in all of them, can go on from a file."""
+    """Only a search by rounds can go on from a file."""
     if settings.recipe not in SEARCHES:
         raise InputError("A checkpoint needs recipe='search': the other recipes train one network in one go.")
-    if settings.loss != SQUARED:
-        raise InputError(
-            f"A checkpoint needs loss='squared', not {settings.loss!r}: other losses weigh the rows anew after each "
-            "round, and these weights are not kept. Leave out one of the two."
-        )
 
 
 def _found_earlier(keeper: Keeper, settings: Settings, data: Dataset) -> Found | None:
@@ -210,7 +211,8 @@ def _found_earlier(keeper: Keeper, settings: Settings, data: Dataset) -> Found |
     outcome = Outcome[ending.outcome]
     symbols = make_symbols(data.names)
     formulas = [formula.over(symbols) for formula in ending.formulas]  # the file has them over all columns
-    keeper.require(lambda: check_losses(tuple(formulas), data, SQUARED))
+    if settings.loss == SQUARED:  # under another loss all are judged anew
+        keeper.require(lambda: check_losses(tuple(formulas), data, SQUARED))
     return Found(formulas, outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
 
 

@@ -12,6 +12,7 @@ from ceql.closed_form import fraction
 from ceql.discovery import Outcome
 from ceql.expression import compile_numpy
 from ceql.formula import make_symbols
+from ceql.search.policy import EndPolicy, SearchPolicy
 
 
 def points(columns: int, seed: int = 0, rows: int = 200) -> np.ndarray:
@@ -113,13 +114,11 @@ def test_operators_that_cannot_make_a_fraction_are_respected():
     assert allowed.outcome is not Outcome.EXACT
 
 
-def test_a_long_fraction_is_kept_in_case_nothing_shorter_is_found(monkeypatch):
-    import ceql.search.driver
-
-    monkeypatch.setattr(ceql.search.driver, "_ROUNDS_WITH_SPARE", 0)
+def test_a_long_fraction_is_kept_in_case_nothing_shorter_is_found():
+    at_once = SearchPolicy(end=EndPolicy(rounds_with_spare=0))
     x = points(3, rows=300)
     y = 1 / (x[:, 0] - 0.9) + 2 / (x[:, 1] + 1.2) - 1.5 / (x[:, 2] - 0.4) + x[:, 0]
-    discovery = discover(Dataset.of(x, y), Settings(time_limit=60))
+    discovery = discover(Dataset.of(x, y), Settings(time_limit=60, search=at_once))
     assert discovery.outcome is Outcome.EXACT
     assert discovery.best.loss < 1e-20
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ceql.closed_form import images, product, proposals, sparse_sum
+from ceql.closed_form import images, noisy_forms, product, sparse_sum
 from ceql.formula import make_symbols
 
 FUNCTIONS = ("sqrt", "log", "sin", "cos", "exp")
@@ -31,7 +31,7 @@ def peak_of(step: Callable, *arguments) -> tuple[object, int]:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("step", [product, sparse_sum, proposals])
+@pytest.mark.parametrize("step", [product, sparse_sum, noisy_forms])
 def test_no_step_lays_out_more_than_fits(step, table):
     _, peak = peak_of(step, table, np.random.default_rng(1).uniform(1, 2, len(table)), SYMBOLS, FUNCTIONS)
     assert peak < MOST
@@ -52,7 +52,7 @@ def test_a_product_of_two_of_many_columns_is_proposed_in_noise(table, shift):
     x = table + shift
     y = 1.5 * x[:, 11] * x[:, 52] + 0.05 * np.random.default_rng(2).normal(size=len(x))
     factors = SYMBOLS[11] * SYMBOLS[52]
-    assert any((expression / factors).is_number for expression in proposals(x, y, SYMBOLS, FUNCTIONS))
+    assert any((expression / factors).is_number for expression in noisy_forms(x, y, SYMBOLS, FUNCTIONS))
 
 
 def test_no_functions_stand_in_for_many_columns(table):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql import CEQLRegressor
-from ceql.closed_form import product, proposals, sparse_sum
+from ceql.closed_form import noisy_forms, product, sparse_sum
 from ceql.expression import compile_numpy
 
 FUNCTIONS = ("log", "sin", "cos", "exp")
@@ -126,7 +126,7 @@ def test_noise_leaves_the_formula_among_the_proposals(expression):
     fresh = table(1.0, 5.0, seed=1)
     errors = [
         np.abs(values(found, fresh) / values(expression, fresh) - 1).max()
-        for found in proposals(x, noisy, SYMBOLS, FUNCTIONS)
+        for found in noisy_forms(x, noisy, SYMBOLS, FUNCTIONS)
     ]
     assert min(errors) < 0.02
     model = CEQLRegressor(time_limit=0.5, verbose=False).fit(x, noisy)
@@ -143,7 +143,7 @@ def test_fractions_are_among_the_proposals(expression):
     noisy = y + 0.01 * np.sqrt(np.mean(y**2)) * np.random.default_rng(2).standard_normal(len(y))
     fresh = table(1.0, 5.0, seed=1)
     truth = values(expression, fresh)
-    errors = [np.abs(values(found, fresh) / truth - 1).max() for found in proposals(x, noisy, SYMBOLS, ())]
+    errors = [np.abs(values(found, fresh) / truth - 1).max() for found in noisy_forms(x, noisy, SYMBOLS, ())]
     assert min(errors) < 0.05
 
 
@@ -157,7 +157,7 @@ def test_rows_count_as_far_as_noise_leaves_them_alone():
 
     def least_error(spread) -> float:
         return min(
-            np.abs(values(found, fresh) / truth - 1).max() for found in proposals(x, 1 / noisy, SYMBOLS, (), spread)
+            np.abs(values(found, fresh) / truth - 1).max() for found in noisy_forms(x, 1 / noisy, SYMBOLS, (), spread)
         )
 
     assert 1.5 * least_error(1 / noisy**2) < least_error(1.0)
@@ -165,4 +165,4 @@ def test_rows_count_as_far_as_noise_leaves_them_alone():
 
 def test_rows_without_a_meaningful_spread_are_left_out():
     x = table(1.0, 5.0, n=50)
-    assert proposals(x, values(A * B, x), SYMBOLS, (), np.full(50, np.nan)) == []
+    assert noisy_forms(x, values(A * B, x), SYMBOLS, (), np.full(50, np.nan)) == []

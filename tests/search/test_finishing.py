@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql.engine.deadline import NEVER, Deadline, Stopwatch
-from ceql.search.finishing import EVERYTHING, LEAST, finishing, planned, reserve, sketches_within
+from ceql.search.finishing import finishing, planned, reserve, sketches_within
+from ceql.search.policy import FinishingPolicy
 
+POLICY = FinishingPolicy()
 laws = settings(derandomize=True, deadline=None, max_examples=100)
 
 
@@ -19,7 +21,7 @@ laws = settings(derandomize=True, deadline=None, max_examples=100)
 def test_more_time_never_means_less_attention(one, other):
     fewer, more = (astuple(planned(sketches)) for sketches in sorted((one, other)))
     assert all(a <= b for a, b in zip(fewer, more, strict=True))
-    assert all(a <= b <= c for a, b, c in zip(astuple(LEAST), fewer, astuple(EVERYTHING), strict=True))
+    assert all(a <= b <= c for a, b, c in zip(astuple(POLICY.least), fewer, astuple(POLICY.everything), strict=True))
 
 
 @laws
@@ -30,7 +32,7 @@ def test_a_long_table_gets_more_time_and_fewer_formulas(time_limit, rows):
 
 
 def test_a_time_limit_that_is_far_away_plays_no_part():
-    assert finishing(3600.0, Deadline.after(3000.0), 1000) == finishing(60.0, NEVER, 1000) == EVERYTHING
+    assert finishing(3600.0, Deadline.after(3000.0), 1000) == finishing(60.0, NEVER, 1000) == POLICY.everything
 
 
 @pytest.mark.parametrize("time_limit", [0.1, 1.0, 10.0, 60.0, 3600.0])

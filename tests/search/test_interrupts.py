@@ -24,12 +24,14 @@ from ceql.engine.one_thread import one_thread
 from ceql.formula import constant_formula
 from ceql.search.driver import run
 from ceql.search.ending import ended
-from ceql.search.finishing import IN_HASTE
-from ceql.search.policy import SearchPolicy
+from ceql.search.policy import FinishingPolicy, SearchPolicy
 from ceql.search.stage import Search, Stage, make_stage
 from ceql.search.state import SearchState
 
 SETTINGS = Settings(operators=("mul",), max_starts=256, search=SearchPolicy(round_size=128, chunk_size=64))
+
+
+IN_HASTE = FinishingPolicy().in_haste
 
 
 class Pressed:

@@ -11,10 +11,11 @@ import pytest
 
 from ceql import CEQLRegressor, Constraints, Dataset, Settings, discover
 from ceql.cli.summary import in_words
-from ceql.search.narrowing import KEPT, WIDEST, narrowed
-from ceql.search.policy import SearchPolicy
+from ceql.search.narrowing import narrowed
+from ceql.search.policy import NarrowingPolicy, SearchPolicy
 from ceql.templates import Template, Unknown
 
+KEPT, WIDEST = NarrowingPolicy().kept, NarrowingPolicy().widest
 MEGABYTE = 2**20
 ROOM = 4096 * MEGABYTE  # of addresses, most of which are never touched: libraries and the stacks of threads
 MOST_MORE = 400 * MEGABYTE  # of memory that a fit may take

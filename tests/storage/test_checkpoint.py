@@ -22,7 +22,6 @@ from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.discovery import Discovery, Outcome, Progress, Settings
 from ceql.engine.stages import Chunk
-from ceql.errors import InputError
 from ceql.formula import Formula, make_symbols
 from ceql.pipeline import discover
 from ceql.search.archive import Archive
@@ -125,6 +124,14 @@ def _wide() -> tuple[Dataset, Settings]:
     return Dataset.of(x, y), Settings(operators=("mul", "div"), search=SMALL_ROUNDS)
 
 
+def _robust() -> tuple[Dataset, Settings]:
+    """The rows are weighed anew after each round."""
+    rng = np.random.default_rng(10)
+    x = rng.uniform(-2, 2, (80, 1))
+    y = 1.3 / (x[:, 0] - 2.5) + 0.05 * rng.standard_t(2, 80)
+    return Dataset.of(x, y), Settings(operators=SEARCHED, loss="huber", search=SMALL_ROUNDS)
+
+
 PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "exact": _exact,
     "noisy": _noisy,
@@ -137,6 +144,7 @@ PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "guessed": _guessed,
     "many targets": _many_targets,
     "wide": _wide,
+    "robust": _robust,
 }
 
 
@@ -583,9 +591,3 @@ def test_another_search_is_refused_and_what_differs_is_named(undisturbed, tmp_pa
     with pytest.raises(CheckpointError, match=f"run.ckpt belongs to another search: .*{words}.*name another file"):
         discover(data, chosen, None, Checkpoint(path))
     assert path.read_bytes() == run.versions[2]
-
-
-def test_what_keeps_no_state_is_refused(tmp_path):
-    data, chosen = _noisy()
-    with pytest.raises(InputError, match=r"A checkpoint needs loss='squared', not 'huber': .* Leave out one"):
-        discover(data, replace(chosen, loss="huber"), None, Checkpoint(tmp_path / "run.ckpt"))

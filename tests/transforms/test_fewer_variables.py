@@ -14,7 +14,7 @@ from ceql.transforms.smoothness import distances, on_circle, unexplained, unexpl
 NAMES = ("a", "b", "c", "d")
 
 
-def aim_at(formula, low=0.5, high=3.0, columns=3, rows=256, seed=0, noise=0.0):
+def target_of(formula, low=0.5, high=3.0, columns=3, rows=256, seed=0, noise=0.0):
     rng = np.random.default_rng(seed)
     x = rng.uniform(low, high, (rows, columns))
     y = formula(*x.T)
@@ -34,21 +34,22 @@ def aim_at(formula, low=0.5, high=3.0, columns=3, rows=256, seed=0, noise=0.0):
 )
 @pytest.mark.parametrize("seed", [0, 1])
 def test_reduction_finds_factors_and_pairings(formula, left, whole, seed):
-    shorter = reduced(aim_at(formula, seed=seed))
+    shorter = reduced(target_of(formula, seed=seed))
     assert shorter is not None
     assert {str(symbol) for symbol in shorter.symbols} == left
     assert str(shorter.back(make_symbols(("z",))[0])) == whole
 
 
 def test_a_pole_that_moves_is_no_obstacle():
-    shorter = reduced(aim_at(lambda a, b, c: a / (b / c - 1.2), rows=300))
+    shorter = reduced(target_of(lambda a, b, c: a / (b / c - 1.2), rows=300))
     assert shorter is not None
     assert [str(symbol) for symbol in shorter.symbols] in (["b/c"], ["c/b"])
 
 
 def test_nothing_is_reduced_where_all_variables_enter_apart():
-    assert reduced(aim_at(lambda a, b, c: (a - 1.2 * b + 0.7 * c) / (0.8 * a + 1.4 * b - 2 * c + 0.6), -2, 2)) is None
-    assert reduced(aim_at(lambda a: np.sin(a), columns=1)) is None
+    apart = target_of(lambda a, b, c: (a - 1.2 * b + 0.7 * c) / (0.8 * a + 1.4 * b - 2 * c + 0.6), -2, 2)
+    assert reduced(apart) is None
+    assert reduced(target_of(lambda a: np.sin(a), columns=1)) is None
 
 
 @pytest.mark.parametrize("columns", [2, 3])
@@ -90,9 +91,9 @@ def test_smooth_functions_are_explained_and_noise_is_not():
 
 
 def test_the_smooth_error_is_no_less_than_the_noise():
-    aim = aim_at(lambda a, b: a * b, columns=2, noise=0.1)
-    assert 0.003 < smooth_error(aim) < 0.1
-    assert smooth_error(aim_at(lambda a, b: a * b, columns=2)) < 1e-3
+    target = target_of(lambda a, b: a * b, columns=2, noise=0.1)
+    assert 0.003 < smooth_error(target) < 0.1
+    assert smooth_error(target_of(lambda a, b: a * b, columns=2)) < 1e-3
 
 
 def test_differences_of_columns_of_both_signs_are_no_products():

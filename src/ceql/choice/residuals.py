@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-_BARS = 2.0  # standard deviations of chance that the agreement of neighbours may exceed one half by
 _PAIRING = 1.6  # neighbours are often mutual, so pairs are counted twice: the variance of the agreement grows by this
-_TELLING = 0.65  # agreement of the fitted values below which neighbours are too far apart to tell anything
+
+
+@dataclass(frozen=True)
+class ResidualPolicy:
+    """When residuals pass for noise."""
+
+    bars: float = 2.0  # The agreement of neighbours may exceed one half by this many standard deviations of chance.
+    telling: float = 0.65  # Where fitted values agree less than this, neighbours are too far apart to tell anything.
 
 
 def neighbours(x: np.ndarray) -> np.ndarray:
@@ -30,7 +38,9 @@ def agreement(values: np.ndarray, nearest: np.ndarray) -> float:
     return float(np.mean(above == above[nearest]))
 
 
-def look_like_noise(residuals: np.ndarray, fitted: np.ndarray, nearest: np.ndarray) -> bool:
+def look_like_noise(
+    residuals: np.ndarray, fitted: np.ndarray, nearest: np.ndarray, policy: ResidualPolicy = ResidualPolicy()
+) -> bool:
     """Whether a neighbour knows nothing about the residuals, although neighbours do know about the fitted values."""
     chance = np.sqrt(0.25 * _PAIRING / len(residuals))
-    return agreement(fitted, nearest) > _TELLING and agreement(residuals, nearest) < 0.5 + _BARS * chance
+    return agreement(fitted, nearest) > policy.telling and agreement(residuals, nearest) < 0.5 + policy.bars * chance

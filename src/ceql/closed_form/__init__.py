@@ -1,8 +1,9 @@
 """Formulas without a search: what is linear in its constants is one step of linear algebra, if there is no noise."""
 
 from ceql.closed_form.fractions import Fraction, fraction, images
-from ceql.closed_form.noisy import proposals
+from ceql.closed_form.noisy import noisy_forms
+from ceql.closed_form.policy import ClosedFormPolicy
 from ceql.closed_form.products import product
 from ceql.closed_form.sums import sparse_sum
 
-__all__ = ["Fraction", "fraction", "images", "product", "proposals", "sparse_sum"]
+__all__ = ["ClosedFormPolicy", "Fraction", "fraction", "images", "noisy_forms", "product", "sparse_sum"]

@@ -9,31 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from math import comb
 from typing import Any
 
 import numpy as np
 
+from ceql.closed_form.policy import FractionPolicy
 from ceql.engine.one_thread import one_thread
 from ceql.operators import get
 
 Exponents = tuple[int, ...]
 
-_ROWS = 600
-_MOST_COLUMNS = 60
-_MODERATE = 1e3  # size of a function of a column that may be part of a polynomial
-_MOST_REPLACED = 20  # columns of which each may have a function in its place
-_ROWS_PER_COLUMN = 3  # with fewer rows a fraction could meet the data by chance
-_ABOVE, _BELOW = 6, 4  # highest total degree of numerator and denominator
-_VANISHES, _ROUNDING = 1e-13, 1e-16  # smallest singular value, as a share of the largest
-_LEAP = 3e8  # by which it falls at the right degree; the next best approximation of a smooth function gains far less
-_IDLE = 1e-9  # a coefficient below this share of the largest, all columns being of equal size, is rounding
+_ROUNDING = 1e-16  # of a singular value, as a share of the largest
 
 
 @dataclass(frozen=True)
 class Fraction:
-    """Numerator and denominator together have so many `terms`."""
+    """Numerator and denominator together have this many `terms`."""
 
     expression: Any
     terms: int
@@ -42,12 +35,14 @@ class Fraction:
 
 @one_thread
 @np.errstate(all="ignore")  # what overflows is not used
-def fraction(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Fraction | None:
+def fraction(
+    x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], policy: FractionPolicy = FractionPolicy()
+) -> Fraction | None:
     """The fraction of polynomials that y is, over these symbols; None where it is none of a low degree."""
-    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
     remainders: dict[tuple[int, int], float] = {}
-    for above, below in _degrees(x.shape[1], len(y)):
+    for above, below in _degrees(x.shape[1], len(y), policy):
         terms = [*_monomials(x.shape[1], above), *_monomials(x.shape[1], below)]
         split = len(_monomials(x.shape[1], above))
         columns = np.column_stack([_values(x, terms[:split]), -y[:, None] * _values(x, terms[split:])])
@@ -58,12 +53,12 @@ def fraction(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Fraction |
             continue
         remainders[above, below] = remainder = _remainder(columns / size)
         before = min(remainders.get(smaller, np.inf) for smaller in ((above - 1, below), (above, below - 1)))
-        if remainder > _VANISHES:
+        if remainder > policy.vanishes:
             continue
-        if before < _LEAP * max(remainder, _ROUNDING):
+        if before < policy.leap * max(remainder, _ROUNDING):
             # A smooth function comes closer with every degree. It is met at last, but it is no fraction.
             return None
-        direction = _vanishing(columns / size)
+        direction = _vanishing(columns / size, policy)
         if direction is None:
             return None
         weights = direction / size
@@ -76,20 +71,25 @@ def fraction(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Fraction |
 
 
 def images(
-    x: np.ndarray, symbols: Sequence[Any], plain: np.ndarray, plain_symbols: Sequence[Any], names: Sequence[str]
+    x: np.ndarray,
+    symbols: Sequence[Any],
+    plain: np.ndarray,
+    plain_symbols: Sequence[Any],
+    names: Sequence[str],
+    policy: FractionPolicy = FractionPolicy(),
 ) -> Iterator[tuple[np.ndarray, list[Any]]]:
     """Columns and symbols with one of these operators applied to one of the columns, as it is in the user's units.
 
     Where that becomes too large, it is applied to the negative of the column: an exponential may fall instead. There
     are none of many columns: each takes a while, and hardly more than linear fractions would have room.
     """
-    for name in names if x.shape[1] <= _MOST_REPLACED else ():
+    for name in names if x.shape[1] <= policy.most_replaced else ():
         operator = get(name)
         for k, (column, symbol) in enumerate(zip(plain.T, plain_symbols, strict=True)):
             for sign in (1, -1):
                 with np.errstate(all="ignore"):
                     image = operator.real(sign * column)
-                if np.isfinite(image).all() and np.abs(image).max() < _MODERATE and np.ptp(image) > 0:
+                if np.isfinite(image).all() and np.abs(image).max() < policy.moderate and np.ptp(image) > 0:
                     columns, written = x.copy(), list(symbols)
                     columns[:, k], written[k] = image, operator.symbolic(sign * symbol)
                     yield columns, written
@@ -102,28 +102,27 @@ def _remainder(columns: np.ndarray) -> float:
     return float(sizes[-1] / sizes[0])
 
 
-def _vanishing(columns: np.ndarray) -> np.ndarray | None:
+def _vanishing(columns: np.ndarray, policy: FractionPolicy) -> np.ndarray | None:
     """The combination of these columns that vanishes, with as few of them as possible."""
     alive = np.ones(columns.shape[1], bool)
     while alive.sum() > 1:
         _, sizes, directions = np.linalg.svd(columns[:, alive], full_matrices=False)
-        if sizes[-1] > _VANISHES * sizes[0]:
+        if sizes[-1] > policy.vanishes * sizes[0]:
             return None
         direction = np.zeros(columns.shape[1])
         direction[alive] = directions[-1]
-        idle = alive & (np.abs(direction) < _IDLE * np.max(np.abs(direction)))
+        idle = alive & (np.abs(direction) < policy.idle * np.max(np.abs(direction)))
         if not idle.any():
             return direction
         alive &= ~idle
     return None
 
 
-def _degrees(n_inputs: int, n_rows: int) -> list[tuple[int, int]]:
+def _degrees(n_inputs: int, n_rows: int, policy: FractionPolicy) -> list[tuple[int, int]]:
     """Degrees above and below the line, by growing number of columns."""
-    room = min(_MOST_COLUMNS, n_rows // _ROWS_PER_COLUMN)
-    columns = {
-        (p, q): comb(n_inputs + p, p) + comb(n_inputs + q, q) for p in range(_ABOVE + 1) for q in range(_BELOW + 1)
-    }
+    room = min(policy.most_columns, n_rows // policy.rows_per_column)
+    degrees = product(range(policy.above + 1), range(policy.below + 1))
+    columns = {(p, q): comb(n_inputs + p, p) + comb(n_inputs + q, q) for p, q in degrees}
     return sorted((shape for shape, count in columns.items() if 2 < count <= room), key=lambda shape: columns[shape])
 
 

@@ -1,6 +1,6 @@
 """Formulas for noisy data that need no search: the power law, the sums and the fractions of few terms that fit best.
 
-With noise nothing vanishes, so these are proposals: each is fitted to y and judged like any other formula. A power law
+With noise nothing vanishes, so none is certain: each is fitted to y and judged like any other formula. A power law
 comes from a linear fit of logarithms, its exponents taken as whole or half where the noise allows. The terms of a sum
 are taken one by one, each time the one that leaves the least, as long as an information criterion gains. A fraction is
 such a sum too: y = P/(1 + Q) means y = P - y·Q. Every row counts as far as noise leaves it alone.
@@ -13,27 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from ceql.closed_form.sums import candidates
+from ceql.closed_form.policy import NoisyFormPolicy
+from ceql.closed_form.sums import Written, candidates
 from ceql.data.correlations import explained
 from ceql.engine.one_thread import one_thread
 
-_ROWS, _FEWEST_ROWS = 1000, 5
-_MOST_TERMS = 5
-_MOST_CANDIDATES = 300
-_MOST_IN_FRACTION = 130  # candidates above the line, and as many below
-_MOST_FACTORS = 20  # of a power law
-_LEAST_BELOW = 0.05  # of its denominator's typical size: nearer to a pole a row counts no more
-_SPECK, _NOTHING_NEW = 1e-12, 1e-8  # on the diagonal, and what others leave of a column that brings nothing
-_MOST_WEIGHT = 1e3  # of a row, in those of a typical one
-_DOUBT = 4.0  # standard errors within which an exponent may be a simple number
-_KEPT, _SWEEPS = 3, 6
-_RESTARTS, _LIKELY = 6, 60  # choices to begin with, from so many columns that are most like y
-_PRICE = 12.0  # of a term beside its constant: it was chosen among hundreds
+_SPECK = 1e-12  # on the diagonal: it keeps columns apart that are twins
+_ROUNDING = 1e-9  # an exponent this near to a simple number is one, however small the noise is
 
 
 @one_thread
-def proposals(
-    x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str], spread: np.ndarray | float = 1.0
+def noisy_forms(
+    x: np.ndarray,
+    y: np.ndarray,
+    symbols: Sequence[Any],
+    functions: Sequence[str],
+    spread: np.ndarray | float = 1.0,
+    policy: NoisyFormPolicy = NoisyFormPolicy(),
 ) -> list[Any]:
     """Expressions over these symbols that may be the formula behind noisy y, none of them checked.
 
@@ -41,23 +37,29 @@ def proposals(
     """
     spread = np.broadcast_to(spread, len(y))
     usable = np.flatnonzero(np.isfinite(spread) & (spread > 0))
-    rows = np.sort(np.random.default_rng(0).permutation(usable)[:_ROWS])
-    if len(rows) < _FEWEST_ROWS:
+    rows = np.sort(np.random.default_rng(0).permutation(usable)[: policy.rows])
+    if len(rows) < policy.fewest_rows:
         return []
     x, y, spread = x[rows], y[rows], spread[rows]
     with np.errstate(all="ignore"):
-        weight = np.minimum(1.0 / spread, _MOST_WEIGHT * np.median(1.0 / spread))
-        sums = _sums(x, y, weight, symbols, functions)
-        found = [_power_law(x, y, weight, symbols), *sums, *_fractions(x, y, weight, symbols)]
+        weight = np.minimum(1.0 / spread, policy.most_weight * np.median(1.0 / spread))
+        terms = candidates(x, symbols, functions, policy.most_candidates, y, weight, policy)
+        powers = candidates(x, symbols, (), policy.most_in_fraction, y, weight, policy)
+        sums, fractions = _sums(terms, y, weight, policy), _fractions(powers, y, weight, policy)
+        found = [_power_law(x, y, weight, symbols, policy), *sums, *fractions]
     return [expression for expression in found if getattr(expression, "free_symbols", None)]  # a constant is no news
 
 
-def _power_law(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any]) -> Any:
+def _power_law(
+    x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any], policy: NoisyFormPolicy
+) -> Any:
     used = np.flatnonzero((x > 0).all(axis=0) | (x < 0).all(axis=0))
-    if not len(used) or not ((y > 0).mean() > 0.9 or (y < 0).mean() > 0.9):
+    if not len(used) or max((y > 0).mean(), (y < 0).mean()) <= policy.one_sign:
         return None
     size = np.maximum(np.abs(y), 1e-300)
-    used = _few_factors(np.log(np.abs(x[:, used])), np.log(size), used)
+    if len(used) > policy.most_factors:  # a law of dozens of factors is no formula
+        telling = explained(np.log(np.abs(x[:, used])), np.log(size)[:, None])
+        used = used[np.sort(np.argsort(-telling, kind="stable")[: policy.most_factors])]
     # The same noise moves the logarithm of a small value more.
     weight = weight * size
     weight = weight / np.sqrt(np.mean(weight**2))
@@ -70,53 +72,41 @@ def _power_law(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequen
     law: Any = float(np.sign(np.median(y)) * np.exp(exponents[0]))
     for k, exponent, spread in zip(used.tolist(), exponents[1:], np.sqrt(np.diag(covariance))[1:], strict=True):
         base = symbols[k] if x[0, k] > 0 else -symbols[k]
-        law = law * base ** _simple(float(exponent), _DOUBT * float(spread))
+        law = law * base ** _simple(float(exponent), policy.doubt * float(spread))
     return law
-
-
-def _few_factors(logs: np.ndarray, goal: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """Of many columns those whose logarithms say most: a law of dozens of factors is no formula."""
-    if len(used) <= _MOST_FACTORS:
-        return used
-    best = np.argsort(-explained(logs, goal[:, None]), kind="stable")[:_MOST_FACTORS]
-    return used[np.sort(best)]
 
 
 def _simple(exponent: float, doubt: float) -> Any:
     """The whole number next to it, or the half, if that is within doubt."""
     for parts in (1, 2):
         near = round(exponent * parts) / parts
-        if abs(exponent - near) <= max(doubt, 1e-9):
+        if abs(exponent - near) <= max(doubt, _ROUNDING):
             return int(near) if near.is_integer() else near
     return exponent
 
 
-def _sums(
-    x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]
-) -> list[Any]:
-    terms = candidates(x, symbols, functions, _MOST_CANDIDATES, y, weight)
+def _sums(terms: Sequence[Written], y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy) -> list[Any]:
     columns = np.stack([values for values, _ in terms], axis=1)
-    chosen = _few_terms(columns, y, weight)
+    chosen = _few_terms(columns, y, weight, np.zeros(len(terms), bool), policy)
     return [sum(factor * terms[k][1]() for k, factor in found) for found in chosen]
 
 
-def _fractions(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any]) -> list[Any]:
+def _fractions(above: Sequence[Written], y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy) -> list[Any]:
     """With one term beside the 1 in the denominator: of more, some combination nearly cancels the 1, and y with it.
 
     They are chosen twice: once the denominator is known, it is known how far noise moves a row.
     """
-    above = candidates(x, symbols, (), _MOST_IN_FRACTION, y, weight)
     below = [(values, written) for values, written in above if np.ptp(values) > 0]
     columns = np.stack([*(values for values, _ in above), *(-y * values for values, _ in below)], axis=1)
     is_below = np.arange(columns.shape[1]) >= len(above)
-    denominators = {k: factor for k, factor in _few_terms(columns, y, weight, is_below)[0] if is_below[k]}
+    denominators = {k: factor for k, factor in _few_terms(columns, y, weight, is_below, policy)[0] if is_below[k]}
     if not denominators:
         return []  # a sum, which has its own turn
     [(k, factor)] = denominators.items()
     size = np.abs(1.0 + factor * below[k - len(above)][0])
-    again = weight / np.maximum(size, _LEAST_BELOW * np.median(size))
+    again = weight / np.maximum(size, policy.least_below * np.median(size))
     fractions = []
-    for terms in _few_terms(columns, y, again, is_below):
+    for terms in _few_terms(columns, y, again, is_below, policy):
         numerator = sum(factor * above[k][1]() for k, factor in terms if not is_below[k])
         denominator = 1 + sum(factor * below[k - len(above)][1]() for k, factor in terms if is_below[k])
         if numerator != 0 and getattr(denominator, "free_symbols", None):
@@ -125,7 +115,7 @@ def _fractions(x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequen
 
 
 def _few_terms(
-    columns: np.ndarray, y: np.ndarray, weight: np.ndarray, scarce: np.ndarray | None = None
+    columns: np.ndarray, y: np.ndarray, weight: np.ndarray, scarce: np.ndarray, policy: NoisyFormPolicy
 ) -> list[list[tuple[int, float]]]:
     """Sums of few columns that come close to y, the likeliest first: numbers of the columns with their factors.
 
@@ -134,7 +124,7 @@ def _few_terms(
     columns, y = columns * weight[:, None], y * weight
     size = np.linalg.norm(columns, axis=0)
     usable = np.flatnonzero(np.isfinite(size) & (size > 0))
-    choice = _Choice(columns[:, usable] / size[usable], y, None if scarce is None else scarce[usable])
+    choice = _Choice(columns[:, usable] / size[usable], y, scarce[usable], policy)
     found = []
     for terms in choice.best():
         factors = np.linalg.lstsq(choice.columns[:, terms], y, rcond=None)[0] / size[usable[terms]]
@@ -145,36 +135,33 @@ def _few_terms(
 class _Choice:
     """Which few of many columns of length one explain y best. All their products are worked out once."""
 
-    def __init__(self, columns: np.ndarray, y: np.ndarray, scarce: np.ndarray | None) -> None:
-        self.columns, self._rows, self._scarce = columns, len(y), scarce
+    def __init__(self, columns: np.ndarray, y: np.ndarray, scarce: np.ndarray, policy: NoisyFormPolicy) -> None:
+        self.columns, self._rows, self._scarce, self._policy = columns, len(y), scarce, policy
         self._gram, self._against, self._total = columns.T @ columns, columns.T @ y, float(y @ y)
 
     def best(self) -> list[list[int]]:
-        rng = np.random.default_rng(0)
+        policy, rng = self._policy, np.random.default_rng(0)
         chosen: list[int] = []
         scores: dict[tuple[int, ...], float] = {}
-        likely = np.argsort(-np.abs(self._against), kind="stable")[:_LIKELY]
-        for count in range(1, min(_MOST_TERMS, len(self._against)) + 1):
+        likely = np.argsort(-np.abs(self._against), kind="stable")[: policy.likely]
+        for count in range(1, min(policy.most_terms, len(self._against)) + 1):
             starts = [[*chosen, self._best_beside(chosen)]]
             if count > 1:
-                starts += [self._allowed(rng.permutation(likely)[:count].tolist()) for _ in range(_RESTARTS)]
+                starts += [self._allowed(rng.permutation(likely)[:count].tolist()) for _ in range(policy.restarts)]
             chosen = min((self._exchanged(start) for start in starts), key=self._score)
             # The right terms may only have been found together with one too many.
             fewer = [chosen[:k] + chosen[k + 1 :] for k in range(len(chosen)) if len(chosen) > 1]
             scores |= {tuple(sorted(terms)): self._score(terms) for terms in (chosen, *fewer)}
-        return [list(terms) for terms in sorted(scores, key=lambda terms: scores[terms])[:_KEPT]]
+        return [list(terms) for terms in sorted(scores, key=lambda terms: scores[terms])[: policy.kept]]
 
     def _score(self, terms: Sequence[int]) -> float:
         left = max(self._total - float(self._against[terms] @ self._solved(terms, self._against[terms])), 1e-300)
-        return float(self._rows * np.log(left) + len(terms) * (np.log(self._rows) + _PRICE))
+        return float(self._rows * np.log(left) + len(terms) * (np.log(self._rows) + self._policy.price))
 
     def _solved(self, chosen: Sequence[int], right: np.ndarray) -> np.ndarray:
-        """A speck on the diagonal keeps columns apart that are twins."""
         return np.linalg.solve(self._gram[np.ix_(chosen, chosen)] + _SPECK * np.eye(len(chosen)), right)
 
     def _allowed(self, terms: list[int]) -> list[int]:
-        if self._scarce is None:
-            return terms
         scarce = [k for k in terms if self._scarce[k]]
         return [k for k in terms if k not in scarce[1:]]
 
@@ -183,14 +170,14 @@ class _Choice:
         solved = self._solved(others, self._gram[others])
         size = np.diag(self._gram) - np.sum(self._gram[others] * solved, axis=0)
         gain = (self._against - self._against[others] @ solved) ** 2
-        fresh = size > _NOTHING_NEW
-        if self._scarce is not None and self._scarce[others].any():
+        fresh = size > self._policy.nothing_new
+        if self._scarce[others].any():
             fresh &= ~self._scarce
         return int(np.argmax(np.where(fresh, gain / np.maximum(size, 1e-300), 0.0)))
 
     def _exchanged(self, chosen: list[int]) -> list[int]:
         """Each term is replaced by a better one, if there is one: the first were chosen knowing little."""
-        for _ in range(_SWEEPS):
+        for _ in range(self._policy.sweeps):
             before = list(chosen)
             for place in range(len(chosen)):
                 others = chosen[:place] + chosen[place + 1 :]

@@ -13,16 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ceql.closed_form.sparse import AT_ONCE, few_of
+from ceql.closed_form.policy import ProductPolicy
+from ceql.closed_form.sparse import few_of
 from ceql.closed_form.sums import monomials
 from ceql.data.correlations import explained
 from ceql.engine.one_thread import one_thread
 from ceql.operators import get
-
-_ROWS = 400
-_MOST_IN_EXPONENT = 200
-_MOST_PAIRS = 1000  # all of up to 22 columns
-_SIMPLE = 1e-9  # an exponent that is a whole number or a half to this accuracy is meant to be one
 
 _PAIRS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda a, b: a + b,
@@ -39,33 +35,42 @@ class _Factor:
 
 
 @one_thread
-def product(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]) -> Any:
+def product(
+    x: np.ndarray,
+    y: np.ndarray,
+    symbols: Sequence[Any],
+    functions: Sequence[str],
+    policy: ProductPolicy = ProductPolicy(),
+) -> Any:
     """The product that y is, or that is one more or less than y, over these symbols; None where there is none.
 
     `functions` are names of operators that may be applied to a column. With exp among them y may have a factor that is
     an exponential of products of columns.
     """
-    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
     columns = list(zip(x.T, symbols, strict=True))
-    plain = [_power(np.ones(len(y)) * np.e, np.e), *(_power(column, symbol) for column, symbol in columns)]
-    plain += [factor for name in functions if name not in ("exp", "sqrt") for factor in _images(get(name), columns)]
-    exponents = [_exponential(*term) for term in monomials(x, symbols, _MOST_IN_EXPONENT)] if "exp" in functions else []
-    pairs = _pairs(x, y, symbols)
-    few = [*plain, *exponents][: AT_ONCE[-1]]
+    bases: list[tuple[np.ndarray, Any]] = [(np.full(len(y), np.e), np.e), *columns]
+    images = (get(name) for name in functions if name not in ("exp", "sqrt"))
+    bases += [image for operator in images for image in _images(operator, columns)]
+    plain = [_power(*base, policy.simple) for base in bases]
+    in_exponent = monomials(x, symbols, policy.most_in_exponent, policy.powers) if "exp" in functions else []
+    exponents = [_exponential(*term) for term in in_exponent]
+    pairs = [_power(*pair, policy.simple) for pair in _pairs(x, y, symbols, policy.most_pairs)]
+    few = [*plain, *exponents][: policy.terms.at_once[-1]]
     for offset, factors in ((0, [*plain, *exponents]), (0, [*plain, *pairs]), (1, few), (-1, few)):
-        if (found := _found(factors, y + offset)) is not None:
+        if (found := _found(factors, y + offset, policy)) is not None:
             return found - offset
     return None
 
 
-def _pairs(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> list[_Factor]:
+def _pairs(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], most: int) -> list[tuple[np.ndarray, Any]]:
     """Sums and differences of two columns or of their squares; of many columns those that say most about y."""
     places = [(i, j, pair) for i, j in combinations(range(x.shape[1]), 2) for pair in _PAIRS]
-    if len(places) > _MOST_PAIRS:
+    if len(places) > most:
         scores = np.concatenate([_scores(x[:, i, None], x[:, i + 1 :], y) for i in range(x.shape[1] - 1)])
-        places = [places[k] for k in np.sort(np.argsort(-scores, kind="stable")[:_MOST_PAIRS])]
-    return [_power(pair(x[:, i], x[:, j]), pair(symbols[i], symbols[j])) for i, j, pair in places]
+        places = [places[k] for k in np.sort(np.argsort(-scores, kind="stable")[:most])]
+    return [(pair(x[:, i], x[:, j]), pair(symbols[i], symbols[j])) for i, j, pair in places]
 
 
 @np.errstate(all="ignore")  # what has no logarithm says nothing
@@ -75,31 +80,31 @@ def _scores(column: np.ndarray, others: np.ndarray, y: np.ndarray) -> np.ndarray
     return explained(np.log(np.abs(pairings)).reshape(len(y), -1), np.log(np.abs(y))[:, None])
 
 
-def _power(values: np.ndarray, symbol: Any) -> _Factor:
+def _power(values: np.ndarray, symbol: Any, accuracy: float) -> _Factor:
     with np.errstate(all="ignore"):
-        return _Factor(np.log(np.abs(values)), lambda exponent: symbol ** _simple(exponent))
+        return _Factor(np.log(np.abs(values)), lambda exponent: symbol ** _simple(exponent, accuracy))
 
 
 def _exponential(values: np.ndarray, written: Callable[[], Any]) -> _Factor:
     return _Factor(values, lambda factor: get("exp").symbolic(factor * written()))
 
 
-def _images(operator: Any, columns: Sequence[tuple[np.ndarray, Any]]) -> Iterator[_Factor]:
+def _images(operator: Any, columns: Sequence[tuple[np.ndarray, Any]]) -> Iterator[tuple[np.ndarray, Any]]:
     for column, symbol in columns:
         if operator.domain.has_inside(column).all():
-            yield _power(operator.real(column), operator.symbolic(symbol))
+            yield operator.real(column), operator.symbolic(symbol)
 
 
-def _simple(exponent: float) -> Any:
+def _simple(exponent: float, accuracy: float) -> Any:
     """A whole number as such, for the sign of what is raised to it."""
-    return round(exponent) if abs(exponent - round(exponent)) < _SIMPLE else exponent
+    return round(exponent) if abs(exponent - round(exponent)) < accuracy else exponent
 
 
-def _found(factors: Sequence[_Factor], y: np.ndarray) -> Any:
+def _found(factors: Sequence[_Factor], y: np.ndarray, policy: ProductPolicy) -> Any:
     if not (y != 0.0).all():
         return None
     columns = np.stack([factor.values for factor in factors], axis=1)
-    chosen = few_of(columns, np.log(np.abs(y)))
+    chosen = few_of(columns, np.log(np.abs(y)), policy.terms)
     if chosen is None:
         return None
     expression: Any = 1

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-AT_ONCE = (12, 30, 80, 130)  # so many candidates are all taken, and those that are not needed left out
-_MOST_TERMS = 12
-_RIVALS = 3
-_ROWS_PER_TERM = 4
-_ROWS_PER_CANDIDATE = 1.5
-_ROWS_ONE_BY_ONE = 200  # for the choice of one candidate after the other, which takes the most time
-_LIKELY = 12  # candidates of every step that are looked at together when one by one has failed
-_VANISHES, _ROUNDING = 3e-13, 1e-16  # what a sum leaves of the goal
-_CANCELLED, _MOST_CANCELLED = 1e-15, 3e-12  # what it leaves of terms much larger than the goal, and the most of it
-_LEAP = 1e4  # by which that falls with the last term; a smooth function that is no such sum gains far less
-_USED_UP, _NOTHING_NEW = 1e-9, 1e-6  # of a candidate: what remains of it beside others is rounding, or too little
+from ceql.closed_form.policy import FewTermsPolicy
+
+_ROUNDING = 1e-16  # what even the right terms leave of the goal
 
 
 @np.errstate(all="ignore")  # what overflows is not used
-def few_of(columns: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+def few_of(
+    columns: np.ndarray, goal: np.ndarray, policy: FewTermsPolicy = FewTermsPolicy()
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Numbers of the columns and their factors; None where no few columns make up the goal.
 
     The likeliest columns come first: among the first few alone there are fewer that look like each other.
@@ -30,33 +25,11 @@ def few_of(columns: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarra
     length = float(np.linalg.norm(goal))
     if not np.isfinite(length) or length == 0.0 or not len(usable):
         return None
-    columns, goal = columns[:, usable] / size[usable], goal / length
-    chosen = _first_found(columns, goal)
+    sums = _Sums(columns[:, usable] / size[usable], goal / length, policy)
+    chosen = sums.first_found()
     if chosen is None:
         return None
-    return usable[chosen], length * _solved(columns[:, chosen], goal) / size[usable[chosen]]
-
-
-def _independent(columns: np.ndarray) -> np.ndarray:
-    """Which columns say something that those before them do not."""
-    triangle = np.linalg.qr(columns, mode="r")
-    new = np.ones(columns.shape[1], bool)
-    new[: len(triangle)] = np.abs(np.diag(triangle)) > _NOTHING_NEW
-    return new
-
-
-def _first_found(columns: np.ndarray, goal: np.ndarray) -> list[int] | None:
-    new = np.flatnonzero(_independent(columns[:, : AT_ONCE[-1]]))
-    for number in AT_ONCE:
-        if (chosen := _left_over(columns, new[new < number], goal)) is not None:
-            return chosen
-        if number >= columns.shape[1]:
-            return None
-    some = np.linspace(0, len(goal) - 1, min(len(goal), _ROWS_ONE_BY_ONE)).astype(int)
-    length = np.linalg.norm(columns[some], axis=0)
-    seen = np.flatnonzero(length > 0.0)
-    chosen = _chosen(columns[np.ix_(some, seen)] / length[seen], goal[some] / np.linalg.norm(goal[some]))
-    return None if chosen is None else [int(seen[k]) for k in chosen]
+    return usable[chosen], length * sums.factors(chosen) / size[usable[chosen]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +40,12 @@ class _Path:
     left: np.ndarray
     candidates: np.ndarray
 
-    def likely(self) -> np.ndarray:
+    def likely(self, policy: FewTermsPolicy) -> np.ndarray:
         """The candidates that would bring most, best first."""
         size = np.linalg.norm(self.candidates, axis=0)
-        fresh = size > _USED_UP
+        fresh = size > policy.used_up
         gain = np.where(fresh, np.abs(self.left @ self.candidates) / np.where(fresh, size, 1.0), 0.0)
-        best = np.argsort(-gain, kind="stable")[:_LIKELY]
+        best = np.argsort(-gain, kind="stable")[: policy.likely]
         return best[gain[best] > 0.0]
 
     def step(self, term: int) -> _Step:
@@ -94,67 +67,92 @@ class _Step:
         return _Path((*self.path.chosen, self.term), self.left, candidates)
 
 
-def _chosen(columns: np.ndarray, goal: np.ndarray) -> list[int] | None:
-    paths = [_Path((), goal, columns)]
-    likely: dict[int, None] = {}
-    for _ in range(min(_MOST_TERMS, len(goal) // _ROWS_PER_TERM)):
-        steps = []
-        for path in paths:
-            best = path.likely()
-            likely.update(dict.fromkeys(best.tolist()))
-            steps += [path.step(int(k)) for k in best[:_RIVALS]]
-        kept: dict[frozenset[int], _Step] = {}
-        for step in sorted(steps, key=lambda step: step.size):
-            terms = (*step.path.chosen, step.term)
-            if step.size < _VANISHES:
-                leap = float(np.linalg.norm(step.path.left)) > _LEAP * max(step.size, _ROUNDING)
-                return _needed(columns, goal, list(terms)) if leap and _vanishes(columns[:, terms], goal) else None
-            kept.setdefault(frozenset(terms), step)
-        paths = [step.taken() for step in list(kept.values())[:_RIVALS]]
-    together = np.sort(np.array(list(likely), int)[: int(len(goal) / _ROWS_PER_CANDIDATE)])
-    return _left_over(columns, together[_independent(columns[:, together])], goal)
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """The sums of few columns, each of length one, that make up a goal."""
 
+    columns: np.ndarray
+    goal: np.ndarray
+    policy: FewTermsPolicy
 
-def _left_over(columns: np.ndarray, alive: np.ndarray, goal: np.ndarray) -> list[int] | None:
-    """What is left when all these are taken and those that count least go, half of them at a time at first."""
-    if len(goal) < _ROWS_PER_CANDIDATE * len(alive) or not _vanishes(columns[:, alive], goal):
-        return None
-    while len(alive) > 1:
-        order = np.argsort(-_worth(columns[:, alive], goal), kind="stable")
-        for kept in (len(alive) // 2, 3 * len(alive) // 4, len(alive) - 1):
-            if kept and _vanishes(columns[:, alive[order[:kept]]], goal):
-                alive = alive[order[:kept]]
+    def first_found(self) -> list[int] | None:
+        """All of the first few together, then of more of them, then one after the other on some rows."""
+        new = self._independent(np.arange(min(self.columns.shape[1], self.policy.at_once[-1])))
+        for number in self.policy.at_once:
+            if (chosen := self._left_over(new[new < number])) is not None:
+                return chosen
+            if number >= self.columns.shape[1]:
+                return None
+        some = np.linspace(0, len(self.goal) - 1, min(len(self.goal), self.policy.rows_one_by_one)).astype(int)
+        length = np.linalg.norm(self.columns[some], axis=0)
+        seen = np.flatnonzero(length > 0.0)
+        columns, goal = self.columns[np.ix_(some, seen)] / length[seen], self.goal[some]
+        chosen = _Sums(columns, goal / np.linalg.norm(goal), self.policy)._one_by_one()
+        return None if chosen is None else [int(seen[k]) for k in chosen]
+
+    def factors(self, terms: Sequence[int] | np.ndarray) -> np.ndarray:
+        return np.linalg.lstsq(self.columns[:, terms], self.goal, rcond=None)[0]
+
+    def _independent(self, terms: np.ndarray) -> np.ndarray:
+        """Those that say something that those before them do not."""
+        triangle = np.linalg.qr(self.columns[:, terms], mode="r")
+        new = np.ones(len(terms), bool)
+        new[: len(triangle)] = np.abs(np.diag(triangle)) > self.policy.nothing_new
+        return terms[new]
+
+    def _one_by_one(self) -> list[int] | None:
+        policy = self.policy
+        paths = [_Path((), self.goal, self.columns)]
+        likely: dict[int, None] = {}
+        for _ in range(min(policy.most_terms, len(self.goal) // policy.rows_per_term)):
+            steps = []
+            for path in paths:
+                best = path.likely(policy)
+                likely.update(dict.fromkeys(best.tolist()))
+                steps += [path.step(int(k)) for k in best[: policy.rivals]]
+            kept: dict[frozenset[int], _Step] = {}
+            for step in sorted(steps, key=lambda step: step.size):
+                terms = [*step.path.chosen, step.term]
+                if step.size < policy.vanishes:
+                    leap = float(np.linalg.norm(step.path.left)) > policy.leap * max(step.size, _ROUNDING)
+                    return self._needed(terms) if leap and self._vanishes(terms) else None
+                kept.setdefault(frozenset(terms), step)
+            paths = [step.taken() for step in list(kept.values())[: policy.rivals]]
+        together = np.sort(np.array(list(likely), int)[: int(len(self.goal) / policy.rows_per_candidate)])
+        return self._left_over(self._independent(together))
+
+    def _left_over(self, alive: np.ndarray) -> list[int] | None:
+        """What is left when all these are taken and those that count least go, half of them at a time at first."""
+        if len(self.goal) < self.policy.rows_per_candidate * len(alive) or not self._vanishes(alive):
+            return None
+        while len(alive) > 1:
+            order = np.argsort(-self._worth(alive), kind="stable")
+            for kept in (len(alive) // 2, 3 * len(alive) // 4, len(alive) - 1):
+                if kept and self._vanishes(alive[order[:kept]]):
+                    alive = alive[order[:kept]]
+                    break
+            else:
                 break
-        else:
-            break
-    few = [int(k) for k in alive]
-    return _needed(columns, goal, few) if len(few) <= _MOST_TERMS else None
+        return self._needed(alive.tolist()) if len(alive) <= self.policy.most_terms else None
 
+    def _worth(self, terms: np.ndarray) -> np.ndarray:
+        """What each of these alone would leave of the goal if it went and the others made the best of it."""
+        left, sizes, right = np.linalg.svd(self.columns[:, terms], full_matrices=False)
+        sizes = np.maximum(sizes, 1e-15 * sizes[0])
+        factors = right.T @ ((left.T @ self.goal) / sizes)
+        return np.abs(factors) / np.sqrt(np.sum((right.T / sizes) ** 2, axis=1))
 
-def _worth(columns: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """What each column alone would leave of the goal if it went and the others made the best of it."""
-    left, sizes, right = np.linalg.svd(columns, full_matrices=False)
-    sizes = np.maximum(sizes, 1e-15 * sizes[0])
-    factors = right.T @ ((left.T @ goal) / sizes)
-    return np.abs(factors) / np.sqrt(np.sum((right.T / sizes) ** 2, axis=1))
+    def _vanishes(self, terms: Sequence[int] | np.ndarray) -> bool:
+        """Whether these make up the goal up to rounding."""
+        factors, length = self.factors(terms), np.linalg.norm(self.goal)
+        rounding = min(self.policy.cancelled * float(np.abs(factors).sum()), self.policy.most_cancelled * length)
+        left = np.linalg.norm(self.goal - self.columns[:, terms] @ factors)
+        return bool(left < max(self.policy.vanishes * length, rounding))
 
-
-def _solved(columns: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    return np.linalg.lstsq(columns, goal, rcond=None)[0]
-
-
-def _vanishes(columns: np.ndarray, goal: np.ndarray) -> bool:
-    """Whether these columns, each of length one, make up the goal up to rounding."""
-    factors = _solved(columns, goal)
-    length = np.linalg.norm(goal)
-    rounding = min(_CANCELLED * float(np.abs(factors).sum()), _MOST_CANCELLED * length)
-    return bool(np.linalg.norm(goal - columns @ factors) < max(_VANISHES * length, rounding))
-
-
-def _needed(columns: np.ndarray, goal: np.ndarray, terms: list[int]) -> list[int]:
-    """Without the terms that the others make up for: the first choices were made knowing little."""
-    for term in list(terms):
-        others = [k for k in terms if k != term]
-        if others and _vanishes(columns[:, others], goal):
-            terms = others
-    return terms
+    def _needed(self, terms: list[int]) -> list[int]:
+        """Without the terms that the others make up for: the first choices were made knowing little."""
+        for term in list(terms):
+            others = [k for k in terms if k != term]
+            if others and self._vanishes(others):
+                terms = others
+        return terms

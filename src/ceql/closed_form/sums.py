@@ -8,7 +8,7 @@ little instead, and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice, product
@@ -16,17 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ceql.closed_form.policy import NoisyFormPolicy, PowerPolicy, SumPolicy
 from ceql.closed_form.sparse import few_of
 from ceql.data.correlations import best_products
 from ceql.engine.one_thread import one_thread
 from ceql.operators import get
-
-_ROWS = 400
-_MOST_CANDIDATES, _MOST_WITH_FUNCTIONS = 900, 2500
-_MOST_PRODUCTS = 7000  # of powers and functions of a column; of more, as many as above are looked at
-_MOST_PROPOSED, _BEST_PROPOSED = 3300, 1200  # the same for noisy data
-_FEW_COLUMNS, _MANY_COLUMNS = 3, 20
-_HIGHEST, _HIGHEST_ALONE = 4, 6  # power of a column, and of the only column
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,39 +33,40 @@ class _Atom:
     highest: int
 
 
+Written = tuple[np.ndarray, Callable[[], Any]]  # the values of a term and a way to write it
 _Term = tuple[tuple[int, int], ...]  # pairs of atom and power
 
 
 @one_thread
-def sparse_sum(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str]) -> Any:
+def sparse_sum(
+    x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str], policy: SumPolicy = SumPolicy()
+) -> Any:
     """The sum of few terms that y is, over these symbols; None where there is none.
 
     `functions` are names of operators that may be applied to a column. With sqrt among them, terms may also be products
     of powers of the roots.
     """
-    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:_ROWS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
-    columns = list(zip(x.T, symbols, strict=True))
-    bases = [[_power(column, symbol, len(columns) == 1) for column, symbol in columns]]
+    bases = [_powers(x.T, symbols, policy.powers)]
     if "sqrt" in functions and (x > 0).all():
-        root = get("sqrt").symbolic
-        bases.append([_power(np.sqrt(column), root(symbol), len(columns) == 1) for column, symbol in columns])
-    images = [atom for name in functions if name != "sqrt" for atom in _images(get(name), x, symbols)]
+        roots = [get("sqrt").symbolic(symbol) for symbol in symbols]
+        bases.append(_powers([np.sqrt(column) for column in x.T], roots, policy.powers))
+    images = _images(functions, x, symbols)
     for powers in bases:
-        if (found := _sum_of(powers, _terms(_limits(powers), _MOST_CANDIDATES), y)) is not None:
+        if (found := _sum_of(powers, _terms(powers, policy.most_candidates, policy.powers), y, policy)) is not None:
             return found
     for powers in bases if images else []:
-        if (found := _sum_of([*powers, *images], _with_functions(powers, images, y), y)) is not None:
+        if (found := _sum_of([*powers, *images], _with_functions(powers, images, y, policy), y, policy)) is not None:
             return found
     return None
 
 
-def monomials(x: np.ndarray, symbols: Sequence[Any], most: int) -> list[tuple[np.ndarray, Callable[[], Any]]]:
+def monomials(x: np.ndarray, symbols: Sequence[Any], most: int, policy: PowerPolicy = PowerPolicy()) -> list[Written]:
     """Products of powers of the columns by growing size: their values and a way to write them. The constant is none."""
-    atoms = [_power(column, symbol, x.shape[1] == 1) for column, symbol in zip(x.T, symbols, strict=True)]
-    terms = _terms(_limits(atoms), most)
+    atoms = _powers(x.T, symbols, policy)
     with np.errstate(all="ignore"):
-        return [(_product(atoms, term), partial(_written, atoms, term)) for term in terms if term]
+        return [_both(atoms, term) for term in _terms(atoms, most, policy) if term]
 
 
 def candidates(
@@ -81,22 +76,22 @@ def candidates(
     most: int,
     goal: np.ndarray,
     weight: np.ndarray | float = 1.0,
-) -> list[tuple[np.ndarray, Callable[[], Any]]]:
+    policy: NoisyFormPolicy = NoisyFormPolicy(),
+) -> list[Written]:
     """Terms that a sum may have: products of powers, and the first of these with a function of a column; of few
     columns also products of two functions. Of many columns those products are taken that say most about the goal."""
-    powers = [_power(column, symbol, x.shape[1] == 1) for column, symbol in zip(x.T, symbols, strict=True)]
-    images = [atom for name in functions if name != "sqrt" for atom in _images(get(name), x, symbols)]
-    atoms, few = [*powers, *images], _terms(_limits(powers), 1 + 2 * len(powers))
-    plain = _terms(_limits(powers), most)
+    powers, images = _powers(x.T, symbols, policy.powers), _images(functions, x, symbols)
+    atoms, few = [*powers, *images], _terms(powers, 1 + 2 * len(powers), policy.powers)
+    plain = _terms(powers, most, policy.powers)
     last = [((len(powers) + k, 1),) for k in range(len(images))]
     with np.errstate(all="ignore"):
         terms = [
             *plain,
-            *_telling_pairs(powers, plain, most, goal, weight),
-            *_products(atoms, few, last, goal, weight, (_MOST_PROPOSED, _BEST_PROPOSED)),
-            *(_pairs(len(powers), len(images)) if len(powers) <= _FEW_COLUMNS else ()),
+            *(_telling_pairs(powers, plain, most, goal, weight) if len(powers) > policy.many_columns else ()),
+            *_products(atoms, few, last, goal, weight, (policy.most_products, policy.best_products)),
+            *(_pairs(len(powers), len(images)) if len(powers) <= policy.few_columns else ()),
         ]
-        return [(_product(atoms, term), partial(_written, atoms, term)) for term in terms]
+        return [_both(atoms, term) for term in terms]
 
 
 def _products(
@@ -121,7 +116,7 @@ def _telling_pairs(
 ) -> list[_Term]:
     """Of many columns, the squares, products and ratios that say most, where there is no room for all of them."""
     room = most - len(plain)
-    if len(powers) <= _MANY_COLUMNS or room < 1 or max(map(_size, plain)) > 1:
+    if room < 1 or max(map(_size, plain)) > 1:
         return []
     columns = np.stack([atom.values for atom in powers], axis=1)
     below = np.flatnonzero([atom.lowest < 0 for atom in powers])
@@ -144,57 +139,64 @@ def _pairs(first: int, n_images: int) -> Iterator[_Term]:
         yield from (((k, 1), (other, 1)) for other in range(k + 1, first + n_images))
 
 
-def _power(column: np.ndarray, symbol: Any, alone: bool) -> _Atom:
-    keeps_sign = bool((column > 0).all() or (column < 0).all())
-    highest = _HIGHEST_ALONE if alone else _HIGHEST
-    return _Atom(column, symbol, -highest if keeps_sign else 0, highest)
+def _powers(columns: Iterable[np.ndarray], symbols: Sequence[Any], policy: PowerPolicy) -> list[_Atom]:
+    """The columns; one that keeps its sign may also stand below the line."""
+    highest = policy.highest_alone if len(symbols) == 1 else policy.highest
+    atoms = []
+    for column, symbol in zip(columns, symbols, strict=True):
+        keeps_sign = bool((column > 0).all() or (column < 0).all())
+        atoms.append(_Atom(column, symbol, -highest if keeps_sign else 0, highest))
+    return atoms
 
 
-def _images(operator: Any, x: np.ndarray, symbols: Sequence[Any]) -> Iterator[_Atom]:
-    """The operator applied to each column where it is defined."""
-    for column, symbol in zip(x.T, symbols, strict=True):
-        if not operator.domain.has_inside(column).all():
-            continue
-        values = operator.real(column)
-        if np.isfinite(values).all() and np.ptp(values) > 0:
-            yield _Atom(values, operator.symbolic(symbol), 0, 2)
+def _images(functions: Sequence[str], x: np.ndarray, symbols: Sequence[Any]) -> list[_Atom]:
+    """The functions but for the root, applied to each column where they are defined."""
+    found = []
+    operators = [get(name) for name in functions if name != "sqrt"]
+    for operator, (column, symbol) in product(operators, zip(x.T, symbols, strict=True)):
+        if operator.domain.has_inside(column).all():
+            values = operator.real(column)
+            if np.isfinite(values).all() and np.ptp(values) > 0:
+                found.append(_Atom(values, operator.symbolic(symbol), 0, 2))
+    return found
 
 
-def _sum_of(atoms: Sequence[_Atom], terms: Sequence[_Term], y: np.ndarray) -> Any:
+def _sum_of(atoms: Sequence[_Atom], terms: Sequence[_Term], y: np.ndarray, policy: SumPolicy) -> Any:
     with np.errstate(all="ignore"):
         columns = np.stack([_product(atoms, term) for term in terms], axis=1)
-        weight = _weight(y)
-        found = few_of(columns * weight[:, None], y * weight)
+        weight = _weight(y, policy)
+        found = few_of(columns * weight[:, None], y * weight, policy.terms)
     if found is None:
         return None
     total = sum(float(c) * _written(atoms, terms[k]) for k, c in zip(*found, strict=True))
     return total if getattr(total, "free_symbols", None) else None
 
 
-def _weight(y: np.ndarray) -> np.ndarray:
+def _weight(y: np.ndarray, policy: SumPolicy) -> np.ndarray:
     """Every row counts for its relative error, except where y passes through zero."""
-    return 1.0 / np.hypot(y, np.quantile(np.abs(y), 0.1))
+    return 1.0 / np.hypot(y, np.quantile(np.abs(y), policy.small))
 
 
-def _limits(atoms: Sequence[_Atom]) -> tuple[tuple[int, int], ...]:
-    return tuple((atom.lowest, atom.highest) for atom in atoms)
-
-
-def _with_functions(powers: Sequence[_Atom], images: Sequence[_Atom], y: np.ndarray) -> list[_Term]:
+def _with_functions(powers: Sequence[_Atom], images: Sequence[_Atom], y: np.ndarray, policy: SumPolicy) -> list[_Term]:
     """Products of powers, alone and with one function of a column or its square, shorter ones first."""
-    plain = _terms(_limits(powers), max(_MOST_WITH_FUNCTIONS // (1 + 2 * len(images)), 1 + 2 * len(powers)))
+    most = policy.most_with_functions
+    plain = _terms(powers, max(most // (1 + 2 * len(images)), 1 + 2 * len(powers)), policy.powers)
     last = [((len(powers) + k, power),) for power in (1, 2) for k in range(len(images))]
     with np.errstate(all="ignore"):
-        weight = _weight(y)
-        products = _products([*powers, *images], plain, last, y, weight, (_MOST_PRODUCTS, _MOST_WITH_FUNCTIONS))
+        weight = _weight(y, policy)
+        products = _products([*powers, *images], plain, last, y, weight, (policy.most_products, most))
     return sorted([*plain, *products], key=_size)
 
 
+def _terms(atoms: Sequence[_Atom], most: int, policy: PowerPolicy) -> list[_Term]:
+    return _within(tuple((atom.lowest, atom.highest) for atom in atoms), most, policy.together)
+
+
 @lru_cache(maxsize=64)
-def _terms(limits: tuple[tuple[int, int], ...], most: int) -> list[_Term]:
+def _within(limits: tuple[tuple[int, int], ...], most: int, largest: int) -> list[_Term]:
     """Products by growing size, as many whole sizes as there is room for."""
     terms: list[_Term] = []
-    for size in range(4 * _HIGHEST):
+    for size in range(largest + 1):
         more = list(islice(_of_size(limits, 0, size), most + 1))  # no more than tells that there is no room
         if terms and len(terms) + len(more) > most:
             break
@@ -212,6 +214,10 @@ def _of_size(limits: Sequence[tuple[int, int]], first: int, size: int) -> Iterat
             if power:
                 for rest in _of_size(limits, atom + 1, size - abs(power)):
                     yield ((atom, power), *rest)
+
+
+def _both(atoms: Sequence[_Atom], term: _Term) -> Written:
+    return _product(atoms, term), partial(_written, atoms, term)
 
 
 def _product(atoms: Sequence[_Atom], term: _Term) -> np.ndarray:

@@ -7,8 +7,9 @@ either is the formula or is not, and a core that fits thousands of them a second
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,14 +35,20 @@ class Prior:
     # squares come early in formulas, quotients, logarithms and roots late.
     early: tuple[tuple[str, float], ...] = (("square", 2.0), ("mul", 2.0), ("log", 0.5), ("sqrt", 0.5))
     late: tuple[tuple[str, float], ...] = (("div", 2.0), ("log", 1.5), ("sqrt", 1.5), ("square", 0.5))
-    inputs_used: tuple[float, ...] = (
-        0.25,
-        0.25,
-        0.2,
-        0.15,
-        0.15,
-    )  # chances of using 1, 2, ... of many inputs
+    inputs_used: tuple[float, ...] = (0.25, 0.25, 0.2, 0.15, 0.15)  # chances of using 1, 2, ... of many inputs
+    few_inputs: int = 8  # up to this number of inputs, some draws may use all of them
+    all_inputs: float = 0.4  # share of these draws
     maximum_edges: int = 26
+    # Chances of an edge: where sums have one or two sources, in other draws (anywhere between two numbers), and into an
+    # output that has few edges, or into another one.
+    low_density: float = 0.12
+    density: tuple[float, float] = (0.3, 0.9)
+    bare_density: float = 0.1
+    readout_density: tuple[float, float] = (0.2, 1.0)
+    # A mutation adds an edge, drops one, adds a unit or swaps one, with these chances.
+    mutations: tuple[float, ...] = (0.35, 0.25, 0.2, 0.2)
+    more_mutations: float = 0.7  # mean number of further mutations of a child
+    more_sources: float = 0.6  # mean number of further sources of each sum of a unit that is added
     # What the constraints ask for: operators that may not stand inside another, inputs of which one must be used.
     nesting: tuple[tuple[str, tuple[str, ...]], ...] = ()
     needed: tuple[tuple[int, ...], ...] = ()
@@ -123,8 +130,9 @@ def _draft(network: Wiring, wires: _Wires, count: int, rng: np.random.Generator,
     kind = rng.random(count)
     sparse = kind < prior.low_fan_in
     full = kind >= 1.0 - prior.full_fan_in
-    chance = np.where(sparse, 0.12, np.where(full, 1.0, rng.uniform(0.3, 0.9, count)))[:, None]
-    readout = np.where(rng.random(count) < prior.bare_readout, 0.1, rng.uniform(0.2, 1.0, count))[:, None]
+    chance = np.where(sparse, prior.low_density, np.where(full, 1.0, rng.uniform(*prior.density, count)))[:, None]
+    is_bare = rng.random(count) < prior.bare_readout
+    readout = np.where(is_bare, prior.bare_density, rng.uniform(*prior.readout_density, count))[:, None]
     ticket = rng.random(possible.shape)
     into_output = wires.target == network.n_nodes
     edges = possible & (ticket < np.where(into_output, readout, chance))
@@ -146,8 +154,8 @@ def _choose_nodes(network: Wiring, count: int, rng: np.random.Generator, prior: 
         chances = np.full(network.n_inputs, 1.0)
     chances = chances[: network.n_inputs] / chances[: network.n_inputs].sum()
     used = rng.choice(len(chances), count, p=chances) + 1
-    if network.n_inputs <= 8:
-        used = np.where(rng.random(count) < 0.4, network.n_inputs, used)
+    if network.n_inputs <= prior.few_inputs:
+        used = np.where(rng.random(count) < prior.all_inputs, network.n_inputs, used)
     rank = rng.random((count, network.n_inputs)).argsort(axis=1).argsort(axis=1)
     alive[:, : network.n_inputs] = rank < used[:, None]
     for group in prior.needed:
@@ -185,30 +193,36 @@ def _connect_upwards(network, wires, alive, edges, possible, rng) -> np.ndarray:
 
 def mutate(network: Wiring, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
     """One child per parent: edges added, dropped or moved, units swapped for others of their layer."""
-    children = parents.copy()
-    wires = _wires(network)
-    for row in range(len(children)):
-        for _ in range(1 + rng.poisson(0.7)):
-            _MUTATIONS[bisect_right(_MUTATION_BELOW, rng.random())](network, wires, children[row], rng)
-    children = clean_up(network, children)
-    lost = ~prior.allows(network, children)
-    children[lost] = parents[lost]
-    return children
+    chances = np.cumsum(prior.mutations)
+    below = (chances / chances[-1]).tolist()
+
+    def change(*of_child: Any) -> None:
+        for _ in range(1 + rng.poisson(prior.more_mutations)):
+            _MUTATIONS[bisect_right(below, rng.random())](*of_child)
+
+    return _changed(network, parents, rng, prior, change)
 
 
 def graft(network: Wiring, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
     """One child per parent with an operator put into one of its edges: x within sin(x) becomes x**2, or x*z."""
+    return _changed(network, parents, rng, prior, _insert_unit)
+
+
+def _changed(
+    network: Wiring, parents: np.ndarray, rng: np.random.Generator, prior: Prior, change: Callable[..., None]
+) -> np.ndarray:
+    """One child per parent, cleaned up; where it may not be drawn, the parent itself."""
     children = parents.copy()
     wires = _wires(network)
-    for row in range(len(children)):
-        _insert_unit(network, wires, children[row], rng)
+    for child in children:
+        change(network, wires, child, rng, prior)
     children = clean_up(network, children)
     lost = ~prior.allows(network, children)
     children[lost] = parents[lost]
     return children
 
 
-def _insert_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _insert_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
     live = _live_nodes(network, wires, edges)
     edge = _one_of(np.flatnonzero(edges), rng)
     source, into = wires.source[edge], network.sums[network.edge_sum[edge]]
@@ -244,20 +258,20 @@ def _idle_units(wires: _Wires, live: np.ndarray) -> np.ndarray:
     return np.flatnonzero(~live[wires.first_unit : -1])
 
 
-def _add_edge(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _add_edge(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
     live = _live_nodes(network, wires, edges)
     options = np.flatnonzero(~edges & live[wires.source] & live[wires.target] & ~wires.is_constant_sum)
     if len(options):
         edges[_one_of(options, rng)] = True
 
 
-def _drop_edge(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _drop_edge(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
     options = np.flatnonzero(edges)
     if len(options) > 1:
         edges[_one_of(options, rng)] = False
 
 
-def _add_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _add_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
     live = _live_nodes(network, wires, edges)
     idle = _idle_units(wires, live)
     if not len(idle):
@@ -268,12 +282,12 @@ def _add_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.
         return
     for s in wires.sums_of[unit]:
         options = np.arange(s.first, s.last)[live[wires.source[s.first : s.last]]]
-        number = min(len(options), 1 + rng.poisson(0.6))
+        number = min(len(options), 1 + rng.poisson(prior.more_sources))
         edges[rng.choice(options, number, replace=False)] = True
     edges[_one_of(outgoing, rng)] = True
 
 
-def _swap_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator) -> None:
+def _swap_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
     """Another operator of the same layer takes over the edges of a live one."""
     live = _live_nodes(network, wires, edges)[wires.first_unit : -1]
     active = np.flatnonzero(wires.is_swappable & live)
@@ -302,5 +316,3 @@ def _swap_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random
 
 
 _MUTATIONS = (_add_edge, _drop_edge, _add_unit, _swap_unit)
-_CHANCES = np.cumsum((0.35, 0.25, 0.2, 0.2))
-_MUTATION_BELOW = (_CHANCES / _CHANCES[-1]).tolist()

@@ -9,7 +9,7 @@ import numpy as np
 from ceql.choice.criterion import criterion, of_fits
 from ceql.engine import fit
 from ceql.formula import Formula, polish, sketch
-from ceql.search.finishing import EVERYTHING, Finishing
+from ceql.search.policy import Finishing
 from ceql.search.reduction import Reduced, WhileExact, eliminate, fitted
 from ceql.search.target_search import TargetProblem, TargetState, reduced
 
@@ -17,7 +17,7 @@ _SMALLER = WhileExact()  # the removal that costs least, down to a single edge
 
 
 def front(
-    problem: TargetProblem, state: TargetState, threads: int, plan: Finishing = EVERYTHING, rival: float = np.inf
+    problem: TargetProblem, state: TargetState, threads: int, plan: Finishing, rival: float = np.inf
 ) -> Iterator[list[Formula]]:
     """Approximate formulas of all sizes; those that may be chosen get the full effort.
 

@@ -12,7 +12,7 @@ from functools import partial
 from ceql.errors import WorkersLostError
 from ceql.formula import Formula
 from ceql.search.ending import ended
-from ceql.search.finishing import EVERYTHING, sketches_within
+from ceql.search.finishing import sketches_within
 from ceql.search.outcome import Found, Outcome, Progress
 from ceql.search.reweighting import followed
 from ceql.search.scheduler import asked, looks_noisy, next_turn, others_by_width, with_others
@@ -134,7 +134,8 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
     seconds = policy.asking * search.settings.time_limit
     if state.explained and search.deadline_of_rounds.left >= seconds:
         # So that what may be even better is not left to the last moment.
-        most = min(EVERYTHING.asked, sketches_within(seconds, len(search.data.y)))
+        plan = search.policy.finishing
+        most = min(plan.everything.asked, sketches_within(seconds, len(search.data.y), plan))
         state = asked(stage.targets, state, most, policy.worth_making)
         stage.candidates.of(proposers(stage, state))
     return state, []

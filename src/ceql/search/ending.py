@@ -10,8 +10,9 @@ import numpy as np
 from ceql.choice.criterion import criterion
 from ceql.formula import Formula
 from ceql.search.drawing import at_once, front, outline
-from ceql.search.finishing import IN_HASTE, Finishing, finishing
+from ceql.search.finishing import finishing
 from ceql.search.outcome import Found, Outcome
+from ceql.search.policy import Finishing
 from ceql.search.scheduler import asked
 from ceql.search.settings import Settings
 from ceql.search.simpler_numbers import plainer
@@ -30,7 +31,7 @@ def ended(search: Search, stage: Stage, state: SearchState, exact: list[Formula]
     if stands_until < np.inf:
         search.secure()  # a Ctrl-C may come while the front is drawn
     if outcome is Outcome.INTERRUPTED:
-        return found(_in_haste(stage, state), outcome, stands_until)
+        return found(_in_haste(search, stage, state), outcome, stands_until)
     if state.spares:
         return found(state.spares + _quick_outline(stage, state), Outcome.EXACT, stands_until)
     if state.rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME, Outcome.OUT_OF_STARTS):
@@ -53,7 +54,7 @@ def _stands_until(ended_by: Outcome, settings: Settings) -> float:
 def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formula], bool]:
     """The formulas of the search, and whether these are all: Ctrl-C ends the drawing and keeps those it has."""
     data, settings = search.data, search.settings
-    plan = finishing(settings.time_limit, search.deadline, len(data.y))
+    plan = finishing(settings.time_limit, search.deadline, len(data.y), search.policy.finishing)
     proposed, is_whole = _as_it_grows(partial(_proposals, search, stage, state, plan))
     rival = min((criterion(formula, len(data.y)) for formula in proposed), default=np.inf)
     of_fits: list[Formula] = []
@@ -67,11 +68,12 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
         given = of_fits + proposed, data, settings.constraints, plan.relatives
         relatives, is_whole = _as_it_grows(partial(plainer, *given))
     if not is_whole:
-        return _in_haste(stage, state, of_fits, proposed, relatives), False
+        return _in_haste(search, stage, state, of_fits, proposed, relatives), False
     return of_fits + proposed + relatives, True
 
 
 def _in_haste(
+    search: Search,
     stage: Stage,
     state: SearchState,
     of_fits: Sequence[Formula] = (),
@@ -83,11 +85,12 @@ def _in_haste(
     A second one ends this as well, and leaves what is there.
     """
     kept = [*state.spares, *of_fits, *proposed, *relatives]
+    plan = search.policy.finishing.in_haste
     missing: list[Growing] = []
     if not of_fits:
-        missing.append(partial(at_once, stage.main, state.targets[0], IN_HASTE.drawn))
+        missing.append(partial(at_once, stage.main, state.targets[0], plan.drawn))
     if not proposed:
-        missing.append(partial(stage.candidates.sketched, proposers(stage, state), IN_HASTE.sketched))
+        missing.append(partial(stage.candidates.sketched, proposers(stage, state), plan.sketched))
     for growing in missing:
         more, are_all = _as_it_grows(growing)
         kept += more

@@ -2,7 +2,7 @@
 
 Design. A guess is text in the grammar of formulas. Names that are no columns are constants to be found, for which many
 starting values are tried; numbers are starting values. The best fit of each guess becomes a formula that competes in
-the front. One with so many constants that it would take the time of the search is fitted with less effort; beyond a
+the front. One whose many constants would take the time of the search is fitted with less effort; beyond a
 limit it is used as it stands, or left out where constants have no value yet, and a warning says so.
 Where it fits into the library it is also embedded in the network (`expression.embedding`), stands in the
 archive before the first round, and stays a parent of the search until its end, however badly it fits.
@@ -29,24 +29,18 @@ from ceql.expression.text.formula_values import NAMED_CONSTANTS
 from ceql.expression.text.tokens import tokenise
 from ceql.formula import Formula, as_it_stands, make_symbols, mean_square, polish, refitted, sketch
 from ceql.operators import functions
+from ceql.search.policy import FinishingPolicy, GuessPolicy
 
-_STARTS, _ITERATIONS = 60, 50  # values tried for constants without one, and steps of the best of them
-_FEWEST_STARTS, _FEWEST_ITERATIONS = 2, 10
-_FEW_CONSTANTS = 20  # up to so many, all starts are made; the work of one grows with the cube of their number
-_FINISHED_CONSTANTS, _FINISHED_NODES = (
-    30,
-    400,
-)  # up to so many, the fitted formula is simplified and its numbers rounded
-_MOST_CONSTANTS = 60  # that are fitted before the search
-_SKETCHES_A_GUESS = 10  # what it costs to fit a guess with the full effort, in sketches of a formula
 _SHOWN = 60  # characters of a guess in a warning
-_DECADES = 2.0  # up and down that they span
-_ROWS = 400  # on which the starts are compared
 _LIKE_A_COLUMN = 0.8  # similarity from which a name is taken for a misspelt column
 
 
 def starting_formulas(
-    guesses: Iterable[str], data: Dataset, constraints: Constraints = NONE, sketches: int = 240
+    guesses: Iterable[str],
+    data: Dataset,
+    constraints: Constraints = NONE,
+    sketches: int = FinishingPolicy().levels[0],
+    policy: GuessPolicy = GuessPolicy(),
 ) -> list[Formula]:
     """Each guess with its constants fitted to the data: as it is written, and with its whole numbers free.
 
@@ -58,15 +52,15 @@ def starting_formulas(
     too_long: list[str] = []
     too_many: list[str] = []
     for k, text in enumerate(dict.fromkeys(guesses)):
-        in_haste = k > 0 and (k + 1) * _SKETCHES_A_GUESS > sketches
+        in_haste = k > 0 and (k + 1) * policy.sketches_a_guess > sketches
         expression, unknown = read_guess(text, data.names)
         if in_haste and unknown:
             too_many.append(text)
             continue
-        if _constants(expression, unknown) > _MOST_CONSTANTS:
+        if _constants(expression, unknown) > policy.most_constants:
             too_long.append(text)
-        found[text] = _formulas(expression, unknown, data, constraints, in_haste)
-    _warn_of_long(too_long)
+        found[text] = _formulas(expression, unknown, data, constraints, in_haste, policy)
+    _warn_of_long(too_long, policy.most_constants)
     _warn_of_left_out("There are more guesses than the time limit allows to find the constants of; left out", too_many)
     useless = [text for text, formulas in found.items() if not formulas and text not in too_long]
     _warn_of_left_out("Undefined on some rows of the data, or not allowed, and left out of the search", useless)
@@ -74,19 +68,32 @@ def starting_formulas(
 
 
 def _formulas(
-    expression: Any, unknown: tuple[str, ...], data: Dataset, constraints: Constraints, in_haste: bool
+    expression: Any,
+    unknown: tuple[str, ...],
+    data: Dataset,
+    constraints: Constraints,
+    in_haste: bool,
+    policy: GuessPolicy,
 ) -> list[Formula]:
     """The guess as it is written, and with its whole numbers free where that is not exact."""
     symbols = make_symbols(data.names)
-    exact = EXACT.hit * mean_square(data.y, data.weight)
-    if _constants(expression, unknown) > _MOST_CONSTANTS:
+
+    def finished(guess: Any) -> Formula | None:
+        many = _constants(guess, ()) > policy.finished_constants
+        is_long = many or node_count(guess) > policy.finished_nodes
+        finish = refitted if is_long else sketch if in_haste else polish
+        return finish(guess, data, symbols, constraints)
+
+    if _constants(expression, unknown) > policy.most_constants:
         found = [] if unknown else [as_it_stands(expression, data, symbols, constraints)]
         return [formula for formula in found if formula is not None]
-    found = [] if unknown else [_finished(expression, data, symbols, constraints, in_haste)]
+    exact = EXACT.hit * mean_square(data.y, data.weight)
+    found = [] if unknown else [finished(expression)]
     if not in_haste and not any(formula is not None and formula.loss <= exact for formula in found):
         free = loosened(expression)
-        fitted = _fitted(free if _constants(free, unknown) <= _MOST_CONSTANTS else expression, unknown, data)
-        found += [] if fitted is None else [_finished(fitted, data, symbols, constraints)]
+        free = free if _constants(free, unknown) <= policy.most_constants else expression
+        fitted = _fitted(free, unknown, data, policy)
+        found += [] if fitted is None else [finished(fitted)]
     return [formula for formula in found if formula is not None]
 
 
@@ -94,18 +101,10 @@ def _constants(expression: Any, unknown: tuple[str, ...]) -> int:
     return len(parametrise(expression).symbols) + len(unknown)
 
 
-def _finished(
-    expression: Any, data: Dataset, symbols: tuple[Any, ...], constraints: Constraints, in_haste: bool = False
-) -> Formula | None:
-    is_long = _constants(expression, ()) > _FINISHED_CONSTANTS or node_count(expression) > _FINISHED_NODES
-    finish = refitted if is_long else sketch if in_haste else polish
-    return finish(expression, data, symbols, constraints)
-
-
-def _warn_of_long(texts: Sequence[str]) -> None:
+def _warn_of_long(texts: Sequence[str], most: int) -> None:
     for text in texts:
         warnings.warn(
-            f"The guess {_short(text)} has more than {_MOST_CONSTANTS} constants, too many to fit before the search. "
+            f"The guess {_short(text)} has more than {most} constants, too many to fit before the search. "
             "It is used as it stands if all of them are numbers, else left out: guess its main terms alone.",
             CeqlWarning,
             stacklevel=3,
@@ -157,13 +156,14 @@ def _refuse_misspelt(name: str, text: str, names: Sequence[str]) -> None:
         )
 
 
-def _fitted(expression: Any, unknown: tuple[str, ...], data: Dataset) -> Any:
+def _fitted(expression: Any, unknown: tuple[str, ...], data: Dataset, policy: GuessPolicy) -> Any:
     """The best of the fits from many starts; None where the guess has no value on the data."""
-    few = data.thinned(_ROWS)
+    few = data.thinned(policy.rows)
     rng = np.random.default_rng(0)
-    share = min(1.0, (_FEW_CONSTANTS / max(_constants(expression, unknown), 1)) ** 3)
-    count, iterations = max(int(share * _STARTS), _FEWEST_STARTS), max(int(share * _ITERATIONS), _FEWEST_ITERATIONS)
-    sizes = 10.0 ** rng.uniform(-_DECADES, _DECADES, (count, len(unknown)))
+    share = min(1.0, (policy.few_constants / max(_constants(expression, unknown), 1)) ** 3)
+    count = max(int(share * policy.starts), policy.fewest_starts)
+    iterations = max(int(share * policy.iterations), policy.fewest_iterations)
+    sizes = 10.0 ** rng.uniform(-policy.decades, policy.decades, (count, len(unknown)))
     starts = np.where(rng.random(sizes.shape) < 0.5, -sizes, sizes)
     starts[::2] = rng.normal(0.0, 1.0, starts[::2].shape)
     symbols, table = make_symbols(data.names), (few.x, few.y, few.weight)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -27,54 +28,45 @@ from ceql.expression import parametrise
 from ceql.formula import Formula, constant_formula, plain_constant, reweighted, rounded_by, with_errors
 from ceql.search.finishing import sketches_within
 from ceql.search.losses import DEAREST, Loss, robust_scale
+from ceql.search.policy import FinishingPolicy, JudgementPolicy
 from ceql.search.reweighting import with_weight
 
-_ROWS = 2000  # of a long table to which all formulas are fitted
-_SHARE = 0.75  # of the rows, those that a formula is nearest to, by which the best is told
 _ROUNDING = 1e-12  # share of the size of y below which residuals are not told apart
 _SMALLEST_SCALE = 1e-150  # its square is a number
-_REWEIGHTINGS, _STEPS = 20, 10  # rounds of a fit, and steps in each
-_WORK = 1e8  # products in all steps of a fit, above which fewer are made
-_FITTED_ANYWAY, _NO_EFFORT = 8, (0, 0)  # formulas fitted however short the time limit is
-_JUDGING = 0.1  # share of the time limit that fits to some rows may take
-_LAST = 2, 1  # the same for the fit to all rows of a long table, which has little left to do
-_LAST_A_ROW = 3e-6  # seconds that this takes
-_SHRINKINGS = 20  # of the scale; few are needed, unless a formula begins far off
-_DRAWN_IN = 2.0  # scales, beyond which a residual says nothing about the size of the noise
-_AT_MOST = 9.0  # what a row may cost in the choice, in units of the variance
-_NEVER = 1e12  # the same for a row without a finite loss: a formula that has one there is preferred
+_NO_EFFORT = (0, 0)
 _MEDIAN_COST = {"absolute": 2.0 * np.log(2.0)}  # of a row, as minus twice a log-likelihood
 _MEDIAN_SQUARE = 0.4549  # the same for squares of normal noise
-_LEVELS = np.linspace(0.0, 1.0, 41)  # quantiles of y that are tried as constants
 _SUSPECT = 1e200  # a mean loss above this has rows in it for which there is none
-_KEPT_SHARE, _KEPT_A_ROW = 0.35, 1e-5  # of the time limit, and at most seconds a row, for a long table
 
 Effort = tuple[int, int]  # rounds of reweighting, and steps in each
 
 
-def seconds_for_judging(data: Dataset, time_limit: float) -> float:
+def seconds_for_judging(data: Dataset, time_limit: float, policy: JudgementPolicy = JudgementPolicy()) -> float:
     """What the search leaves of its time for the rows it does not look at."""
-    return min(_KEPT_SHARE * time_limit, _KEPT_A_ROW * max(len(data.y) - _ROWS, 0))
+    return min(policy.kept_share * time_limit, policy.kept_a_row * max(len(data.y) - policy.rows, 0))
 
 
-def constant_for(data: Dataset, loss: Loss, constraints: Constraints) -> Formula:
+def constant_for(
+    data: Dataset, loss: Loss, constraints: Constraints, policy: JudgementPolicy = JudgementPolicy()
+) -> Formula:
     """The constant that opens the front: as for squares, unless that means little here.
 
     It is the value of y where most rows have the same. Where the loss has no value for the mean, it is the best
     quantile of y by the loss.
     """
-    mean, few = constant_formula(data, constraints), data.thinned(_ROWS)
-    middle = float(np.median(data.y))
+    mean, few = constant_formula(data, constraints), data.thinned(policy.rows)
+    scale, middle = _scale(few), float(np.median(data.y))
     if np.mean(data.y == middle) > 0.5:
         tried = [middle]
-    elif (loss.cost(few.y, mean(few.x), _scale(few)) >= DEAREST).any():
+    elif (loss.cost(few.y, mean(few.x), scale) >= DEAREST).any():
         low, high = float(np.min(few.y)), float(np.max(few.y))
-        tried = [float(mean.expression), *np.quantile(few.y, _LEVELS), 0.5 * low + 0.5 * high, 2.0 * low, 2.0 * high]
+        levels = np.quantile(few.y, np.linspace(0.0, 1.0, policy.levels))
+        tried = [float(mean.expression), *levels, 0.5 * low + 0.5 * high, 2.0 * low, 2.0 * high]
     else:
         return mean
     if constraints.constants_within is not None:
         tried = [float(np.clip(value, *constraints.constants_within)) for value in tried]
-    costs = [float(np.mean(few.weight * loss.cost(few.y, np.full(len(few.y), v), _scale(few)))) for v in tried]
+    costs = [float(np.mean(few.weight * loss.cost(few.y, np.full(len(few.y), v), scale))) for v in tried]
     return plain_constant(tried[int(np.argmin(costs))], data)
 
 
@@ -103,125 +95,134 @@ def _least_scale(data: Dataset) -> float:
 
 @one_thread
 def judged(
-    formulas: Sequence[Formula], data: Dataset, loss: Loss, constraints: Constraints, time_limit: float = np.inf
+    formulas: Sequence[Formula],
+    data: Dataset,
+    loss: Loss,
+    constraints: Constraints,
+    time_limit: float = np.inf,
+    policy: JudgementPolicy = JudgementPolicy(),
+    finishing: FinishingPolicy = FinishingPolicy(),
 ) -> list[Formula]:
     """The formulas fitted and judged by the loss, all with the scale of the best of them.
 
     Of a long table only those that stand on the front. How many are fitted, and to how many rows, is planned from the
-    time limit: the most promising in any case.
+    time limit, by the price list of `finishing`: the most promising in any case.
     """
-    few = data.thinned(_ROWS)
-    scale = _common_scale(formulas, few, loss, constraints)
-    fitted, most = [], max(_FITTED_ANYWAY, sketches_within(_JUDGING * time_limit, len(few.y)))
-    for k, formula in enumerate(sorted(formulas, key=lambda formula: _trimmed(formula, few))):
-        effort = _effort(formula, few) if k < most else _NO_EFFORT
-        fitted.append(_fitted(formula, few, loss, scale, constraints, effort))
-    best = min(fitted, key=lambda formula: _trimmed(formula, few))
-    unit = _unit(best, few, loss, scale)
-    found = [_with_surprise(formula, few, loss, scale, unit) for formula in fitted]
+    few = data.thinned(policy.rows)
+    judge = _Judge(few, loss, constraints, policy, np.nan).with_scale_of(formulas)
+    most = max(policy.fitted_anyway, sketches_within(policy.fitting * time_limit, len(few.y), finishing))
+    ranked = sorted(formulas, key=judge.trimmed)
+    fitted = [judge.fitted(f, judge.effort(f) if k < most else _NO_EFFORT) for k, f in enumerate(ranked)]
+    unit = judge.unit(min(fitted, key=judge.trimmed))
+    found = [replace(formula, surprise=judge.surprise(judge.cost(formula), unit)) for formula in fitted]
     if few is data:
         return found
-    front = sorted(pareto_front(found, len(few.y)), key=lambda formula: criterion(formula, len(few.y)))
-    most = int(min(seconds_for_judging(data, time_limit) / (_LAST_A_ROW * len(data.y)), len(front)))
-    on_all = (_on_all_rows(f, data, loss, scale, constraints, unit, k < most) for k, f in enumerate(front))
+    front = sorted(pareto_front(found, len(few.y)), key=partial(criterion, rows=len(few.y)))
+    seconds = seconds_for_judging(data, time_limit, policy)
+    most = int(min(seconds / (policy.last_a_row * len(data.y)), len(front)))
+    on_all = (replace(judge, data=data).on_all_rows(f, unit, k < most) for k, f in enumerate(front))
     return [formula for formula in on_all if formula is not None]
 
 
-def _on_all_rows(
-    formula: Formula, data: Dataset, loss: Loss, scale: float, constraints: Constraints, unit: float, fits: bool
-) -> Formula | None:
-    """Judged on the whole of a long table, and fitted to it if it `fits`; None where it is undefined."""
-    if fits and np.isfinite(formula(data.x)).all():
-        formula = _fitted(formula, data, loss, scale, constraints, _LAST)
-    prediction = formula(data.x)
-    if not np.isfinite(prediction).all():
-        return None
-    cost = loss.cost(data.y, prediction, scale)
-    return replace(formula, loss=float(np.mean(data.weight * cost)), surprise=_surprise(cost, data, unit))
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Fits and judges formulas on these data, by this loss with one scale."""
 
+    data: Dataset
+    loss: Loss
+    constraints: Constraints
+    policy: JudgementPolicy
+    scale: float
 
-def _effort(formula: Formula, data: Dataset) -> Effort:
-    """Rounds and steps of a fit: fewer where a formula has so many constants that a step takes long."""
-    rows, constants = len(data.y), max(len(parametrise(formula.expression).symbols), 1)
-    steps = max(int(_WORK / (rows * constants * min(rows, constants))), 1)
-    return min(max(steps // _STEPS, 1), _REWEIGHTINGS), min(steps, _STEPS)
+    def cost(self, formula: Formula) -> np.ndarray:
+        """What each row costs under this formula."""
+        return self.loss.cost(self.data.y, formula(self.data.x), self.scale)
 
+    def mean_loss(self, formula: Formula) -> float:
+        return float(np.mean(self.data.weight * self.cost(formula)))
 
-def _unit(best: Formula, data: Dataset, loss: Loss, scale: float) -> float:
-    """What stands for the variance of the noise: a multiple of what a typical row costs under the best formula."""
-    typical = float(np.median(loss.cost(data.y, best(data.x), scale)))
-    least = float(np.median(loss.cost(data.y, data.y - _ROUNDING * typical_size(data.y), scale)))
-    return max(typical, least, 1e-300) / _MEDIAN_COST.get(loss.name, _MEDIAN_SQUARE)
+    def surprise(self, cost: np.ndarray, unit: float) -> float:
+        bounded = np.where(cost < DEAREST, np.minimum(cost / unit, self.policy.dearest), self.policy.undefined)
+        return float(np.sum(self.data.weight * bounded))
 
+    def with_scale_of(self, formulas: Sequence[Formula]) -> _Judge:
+        """With that of the residuals of the best formula, which shrinks as outliers lose their hold on it."""
+        y, least = self.data.y, _least_scale(self.data)
+        best = min(formulas, key=self.trimmed)
+        scale = max(robust_scale(y - best(self.data.x)), least)
+        effort = self.effort(best)
+        for _ in range(min(self.policy.shrinkings, effort[0])):
+            best = replace(self, scale=scale).fitted(best, effort)
+            before, scale = scale, max(robust_scale(y - best(self.data.x)), least)
+            if not scale < self.policy.shrinks * before:
+                scale = min(scale, before)
+                break
+        return replace(self, scale=scale)
 
-def _common_scale(formulas: Sequence[Formula], data: Dataset, loss: Loss, constraints: Constraints) -> float:
-    """That of the residuals of the best formula, which shrinks as outliers lose their hold on it."""
-    least = _least_scale(data)
-    best = min(formulas, key=lambda formula: _trimmed(formula, data))
-    scale = max(robust_scale(data.y - best(data.x)), least)
-    effort = _effort(best, data)
-    for _ in range(min(_SHRINKINGS, effort[0])):
-        best = _fitted(best, data, loss, scale, constraints, effort)
-        before, scale = scale, max(robust_scale(data.y - best(data.x)), least)
-        if not scale < 0.99 * before:
-            return min(scale, before)
-    return scale
+    def trimmed(self, formula: Formula) -> float:
+        """A criterion on the rows that the formula is nearest to."""
+        data = self.data
+        square = np.sort((data.y - formula(data.x)) ** 2)[: max(1, int(self.policy.nearest * len(data.y)))]
+        constants = len(parametrise(formula.expression).symbols)
+        least = max((_ROUNDING * typical_size(data.y)) ** 2, 1e-300)
+        misfit = max(float(square.mean()), least)
+        return float(of_rows(misfit, constants, len(square), NODE * formula.complexity, len(data.y)))
 
+    def effort(self, formula: Formula) -> Effort:
+        """Rounds and steps of a fit: fewer where the constants of a formula are many, and a step takes long."""
+        policy, rows = self.policy, len(self.data.y)
+        constants = max(len(parametrise(formula.expression).symbols), 1)
+        steps = max(int(policy.work / (rows * constants * min(rows, constants))), 1)
+        return min(max(steps // policy.steps, 1), policy.reweightings), min(steps, policy.steps)
 
-def _trimmed(formula: Formula, data: Dataset) -> float:
-    """A criterion on the rows that the formula is nearest to."""
-    square = np.sort((data.y - formula(data.x)) ** 2)[: max(1, int(_SHARE * len(data.y)))]
-    constants = len(parametrise(formula.expression).symbols)
-    least = max((_ROUNDING * typical_size(data.y)) ** 2, 1e-300)
-    misfit = max(float(square.mean()), least)
-    return float(of_rows(misfit, constants, len(square), NODE * formula.complexity, len(data.y)))
+    def unit(self, best: Formula) -> float:
+        """What stands for the variance of the noise: a multiple of what a typical row costs under the best formula."""
+        y = self.data.y
+        least = float(np.median(self.loss.cost(y, y - _ROUNDING * typical_size(y), self.scale)))
+        typical = float(np.median(self.cost(best)))
+        return max(typical, least, 1e-300) / _MEDIAN_COST.get(self.loss.name, _MEDIAN_SQUARE)
 
+    def fitted(self, formula: Formula, effort: Effort) -> Formula:
+        """Reweighted least squares from the constants it has, then rounding: each if loss and constraints allow it."""
+        data = self.data
 
-def _mean_loss(formula: Formula, data: Dataset, loss: Loss, scale: float) -> float:
-    return float(np.mean(data.weight * loss.cost(data.y, formula(data.x), scale)))
+        def weigh(prediction: np.ndarray) -> np.ndarray:
+            weight = data.weight * self.loss.weight(data.y, prediction, self.scale)
+            return weight if weight.sum() > 0.0 else data.weight
 
+        best, value = formula, self.mean_loss(formula)
+        fitted = reweighted(best, data, weigh, *effort)
+        lower = self.mean_loss(fitted)
+        if lower < value and self.constraints.allows(fitted.expression):
+            best, value = fitted, lower
+        weighted = self._for_errors(best)
+        rounded = rounded_by(best, weighted)
+        shorter = self.mean_loss(rounded)
+        if shorter <= value * (1.0 + 1.0 / len(data.y)) and self.constraints.allows(rounded.expression):
+            best, value = rounded, shorter
+        return replace(with_errors(best, weighted), loss=value)
 
-def _fitted(
-    formula: Formula, data: Dataset, loss: Loss, scale: float, constraints: Constraints, effort: Effort
-) -> Formula:
-    """Reweighted least squares from the constants it has, then rounding: each if loss and constraints allow it."""
+    def on_all_rows(self, formula: Formula, unit: float, fits: bool) -> Formula | None:
+        """Judged on the whole of a long table, and fitted to it if it `fits`; None where it is undefined."""
+        if fits and np.isfinite(formula(self.data.x)).all():
+            formula = self.fitted(formula, self.policy.last)
+        prediction = formula(self.data.x)
+        if not np.isfinite(prediction).all():
+            return None
+        cost = self.loss.cost(self.data.y, prediction, self.scale)
+        return replace(formula, loss=float(np.mean(self.data.weight * cost)), surprise=self.surprise(cost, unit))
 
-    def weigh(prediction: np.ndarray) -> np.ndarray:
-        weight = data.weight * loss.weight(data.y, prediction, scale)
-        return weight if weight.sum() > 0.0 else data.weight
+    def _for_errors(self, formula: Formula) -> Dataset:
+        """Data whose weighted squares give the errors of the constants: outliers are drawn in to where noise would be.
 
-    best, value = formula, _mean_loss(formula, data, loss, scale)
-    fitted = reweighted(best, data, weigh, *effort)
-    lower = _mean_loss(fitted, data, loss, scale)
-    if lower < value and constraints.allows(fitted.expression):
-        best, value = fitted, lower
-    weighted = _for_errors(best, data, loss, scale)
-    rounded = rounded_by(best, weighted)
-    shorter = _mean_loss(rounded, data, loss, scale)
-    if shorter <= value * (1.0 + 1.0 / len(data.y)) and constraints.allows(rounded.expression):
-        best, value = rounded, shorter
-    return replace(with_errors(best, weighted), loss=value)
-
-
-def _for_errors(formula: Formula, data: Dataset, loss: Loss, scale: float) -> Dataset:
-    """Data whose weighted squares give the errors of the constants: outliers are drawn in to where noise would be.
-
-    The weights of "absolute" only serve to find its minimum, so Huber's stand for them.
-    """
-    prediction = formula(data.x)
-    smooth = Loss("huber") if loss.name == "absolute" else loss
-    weight = data.weight * smooth.weight(data.y, prediction, scale)
-    if weight.sum() == 0.0:
-        return data
-    residual = data.y - prediction
-    reach = _DRAWN_IN * max(robust_scale(np.sqrt(weight) * residual), 1e-300) / np.sqrt(np.maximum(weight, 1e-300))
-    return with_weight(replace(data, y=prediction + np.clip(residual, -reach, reach)), weight)
-
-
-def _with_surprise(formula: Formula, data: Dataset, loss: Loss, scale: float, unit: float) -> Formula:
-    return replace(formula, surprise=_surprise(loss.cost(data.y, formula(data.x), scale), data, unit))
-
-
-def _surprise(cost: np.ndarray, data: Dataset, unit: float) -> float:
-    bounded = np.where(cost < DEAREST, np.minimum(cost / unit, _AT_MOST), _NEVER)
-    return float(np.sum(data.weight * bounded))
+        The weights of "absolute" only serve to find its minimum, so Huber's stand for them.
+        """
+        data, prediction = self.data, formula(self.data.x)
+        smooth = replace(self.loss, name="huber") if self.loss.name == "absolute" else self.loss
+        weight = data.weight * smooth.weight(data.y, prediction, self.scale)
+        if weight.sum() == 0.0:
+            return data
+        residual = data.y - prediction
+        noise = max(robust_scale(np.sqrt(weight) * residual), 1e-300)
+        reach = self.policy.drawn_in * noise / np.sqrt(np.maximum(weight, 1e-300))
+        return with_weight(replace(data, y=prediction + np.clip(residual, -reach, reach)), weight)

@@ -2,10 +2,11 @@
 
 Design. The core minimises weighted squares and nothing else. A loss rho is brought to that by weights: a row counts
 rho'(r) / (2 r) times, which is one where the loss is like a square and falls where it is flatter (iteratively
-reweighted least squares). `robust.py` finds the weights while the search goes on and judges the finished formulas by
-the loss itself. All named losses but "absolute" behave like r**2 for residuals that are small against the scale, and
-have the unit of y squared; "absolute" has that of y. The scale is 1.4826 times the median of |r|, so it is the
-standard deviation where the noise is normal, and the tuning constants are those of 95 % efficiency there.
+reweighted least squares). `reweighting.py` finds the weights while the search goes on, and `judgement.py` judges the
+finished formulas by the loss itself. All named losses but "absolute" behave like r**2 for residuals that are small
+against the scale, and have the unit of y squared; "absolute" has that of y. The scale is 1.4826 times the median of
+|r|, so it is the standard deviation where the noise is normal, and the tuning constants are those of 95 % efficiency
+there.
 
 A loss of the user's own is text in `residual` (y minus prediction), `y` and `prediction`, read by our parser,
 never run. It has no scale beyond what is written in it. Where it has no finite value a row costs `DEAREST`, so that
@@ -25,18 +26,16 @@ import numpy as np
 from ceql.errors import InputError, unknown_name
 from ceql.expression import FormulaError, compile_numpy, parse_formula
 from ceql.formula import make_symbols
+from ceql.search.policy import LossPolicy
 
 SQUARED = "squared"
-_HUBER, _CAUCHY, _LOG_COSH = 1.345, 2.385, 1.2047
-_NEARLY_ZERO = 1e-2  # of the scale: residuals below this cost the same weight in a loss with a kink at zero
 _WORDS = ("residual", "y", "prediction")
-_STEP = 1e-4  # relative, for the slope of a loss of the user's own
 NORMAL = 1.4826  # the standard deviation of normal noise in units of its median size
 _SQUARES = 1e100  # up to this size a number can be squared and squared again
 DEAREST = 1e290  # what a row costs where the loss is infinite or undefined: the sum over all rows must stay finite
 _PROBES = np.geomspace(1e-6, 1e2, 17)  # residuals at which a loss is tried out, in units of the largest y
 
-Curve = Callable[[np.ndarray], np.ndarray]
+Curve = Callable[[np.ndarray, float], np.ndarray]
 
 
 def _log_cosh(u: np.ndarray) -> np.ndarray:
@@ -50,19 +49,20 @@ def _log_of_one_and_square(u: np.ndarray) -> np.ndarray:
     return np.where(size < _SQUARES, np.log1p(np.minimum(size, _SQUARES) ** 2), 2.0 * np.log(np.maximum(size, 1.0)))
 
 
-# Per name: the loss of a residual in units of the scale, like u**2 for small u, and its weight, one at zero.
+# Per name: the loss of a residual u in units of the scale, like u**2 for small u, and its weight, one at zero; c is the
+# number of the policy under that name.
 _CURVES: dict[str, tuple[Curve, Curve]] = {
     "huber": (
-        lambda u: np.where(np.abs(u) <= _HUBER, u**2, 2.0 * _HUBER * np.abs(u) - _HUBER**2),
-        lambda u: _HUBER / np.maximum(np.abs(u), _HUBER),
+        lambda u, c: np.where(np.abs(u) <= c, u**2, 2.0 * c * np.abs(u) - c**2),
+        lambda u, c: c / np.maximum(np.abs(u), c),
     ),
     "cauchy": (
-        lambda u: _CAUCHY**2 * _log_of_one_and_square(u / _CAUCHY),
-        lambda u: 1.0 / (1.0 + (u / _CAUCHY) ** 2),
+        lambda u, c: c**2 * _log_of_one_and_square(u / c),
+        lambda u, c: 1.0 / (1.0 + (u / c) ** 2),
     ),
     "log-cosh": (
-        lambda u: 2.0 * _LOG_COSH**2 * _log_cosh(u / _LOG_COSH),
-        lambda u: np.where(np.abs(u) < 1e-6, 1.0, np.tanh(u / _LOG_COSH) / np.where(u == 0.0, 1.0, u / _LOG_COSH)),
+        lambda u, c: 2.0 * c**2 * _log_cosh(u / c),
+        lambda u, c: np.where(np.abs(u) < 1e-6, 1.0, np.tanh(u / c) / np.where(u == 0.0, 1.0, u / c)),
     ),
 }
 NAMES = (SQUARED, "absolute", *_CURVES)
@@ -73,6 +73,10 @@ class Loss:
     """A loss by its name or text."""
 
     name: str
+    policy: LossPolicy = LossPolicy()
+
+    def _curve(self, which: int, u: np.ndarray) -> np.ndarray:
+        return _CURVES[self.name][which](u, getattr(self.policy, self.name.replace("-", "_")))
 
     @np.errstate(all="ignore")
     def cost(self, y: np.ndarray, prediction: np.ndarray, scale: float) -> np.ndarray:
@@ -81,7 +85,7 @@ class Loss:
         if self.name == "absolute":
             cost = np.abs(residual)
         elif self.name in _CURVES:
-            cost = scale**2 * _CURVES[self.name][0](residual / scale)
+            cost = scale**2 * self._curve(0, residual / scale)
         else:
             cost = _own(self.name, y, residual)
             cost = np.where((residual == 0.0) & np.isnan(cost), 0.0, cost)  # such as residual**2/prediction at zero
@@ -91,14 +95,13 @@ class Loss:
     def weight(self, y: np.ndarray, prediction: np.ndarray, scale: float) -> np.ndarray:
         """How much each row counts in squares; at most one. None does where the slope of the loss is zero or unknown
         everywhere."""
-        residual = y - prediction
+        residual, near = y - prediction, self.policy.nearly_zero * scale
         if self.name == "absolute":
-            near = _NEARLY_ZERO * scale
             return near / np.maximum(np.abs(residual), near)
         if self.name in _CURVES:
-            return _CURVES[self.name][1](residual / scale)
-        size = np.maximum(np.abs(residual), _NEARLY_ZERO * scale)
-        step = _STEP * size
+            return self._curve(1, residual / scale)
+        size = np.maximum(np.abs(residual), near)
+        step = self.policy.step * size
         slope = (_own(self.name, y, size + step) - _own(self.name, y, size - step)) / (2.0 * step)
         weight = np.clip(np.nan_to_num(slope / (2.0 * size), nan=0.0, posinf=DEAREST), 0.0, DEAREST)
         return weight / max(float(weight.max()), 1e-300)
@@ -109,7 +112,7 @@ def robust_scale(residual: np.ndarray) -> float:
     return NORMAL * float(np.median(np.abs(residual)))
 
 
-def read_loss(given: Any, y: np.ndarray) -> Loss | None:
+def read_loss(given: Any, y: np.ndarray, policy: LossPolicy = LossPolicy()) -> Loss | None:
     """The loss for these targets; None for squares. Text that is no name is read as a formula and tried out."""
     if not isinstance(given, str):
         raise InputError(f"loss must be one of {', '.join(NAMES)} or a formula in `residual` as text, not {given!r}.")
@@ -117,7 +120,7 @@ def read_loss(given: Any, y: np.ndarray) -> Loss | None:
         return None
     if given not in NAMES:
         _check_own(given, y)
-    return Loss(given)
+    return Loss(given, policy)
 
 
 def _own(text: str, y: np.ndarray, residual: np.ndarray) -> np.ndarray:

@@ -10,17 +10,16 @@ from ceql.search.guesses import read_guess
 from ceql.search.settings import Settings
 from ceql.transforms import promising
 
-WIDEST, KEPT = 64, 40  # columns up to which a search looks at all of them, and at how many of more
-_ROWS = 2000  # on which they are chosen
-
 
 def narrowed(data: Dataset, settings: Settings) -> Dataset:
     """The table with the columns that promise most, and those that the user has named; all of them, if not too many."""
-    if len(data.names) <= WIDEST or data.is_constant or settings.template is not None:
+    policy = settings.search.narrowing
+    if len(data.names) <= policy.widest or data.is_constant or settings.template is not None:
         return data
-    few = data.thinned(_ROWS)
+    few = data.thinned(policy.rows)
     named = _named_columns(data, settings)
-    chosen = named | {data.names[k] for k in promising(few.x, few.y, max(KEPT - len(named), 1))}
+    most = max(policy.kept - len(named), 1)
+    chosen = named | {data.names[k] for k in promising(few.x, few.y, most, settings.search.transforms)}
     columns = [k for k, name in enumerate(data.names) if name in chosen] or [0]  # where none varies, any will do
     return replace(data, x=data.x[:, columns], names=tuple(data.names[k] for k in columns))
 

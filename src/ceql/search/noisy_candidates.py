@@ -17,10 +17,9 @@ from ceql.choice.residuals import look_like_noise, neighbours
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch, values_of
-from ceql.search.finishing import Finishing
-from ceql.search.policy import NoisyPolicy
+from ceql.search.policy import Finishing, SearchPolicy
 from ceql.search.target_search import TargetProblem, noisy_expressions
-from ceql.transforms import Aim as TransformedTarget
+from ceql.transforms import TransformedTarget
 
 Ranked = dict[Any, tuple[float, Formula]]  # by expression: its criterion, and the formula with its loss on some rows
 
@@ -28,8 +27,8 @@ Ranked = dict[Any, tuple[float, Formula]]  # by expression: its criterion, and t
 class NoisyCandidates:
     """What the targets propose. They are asked once each; the answers depend on the data alone and are remembered."""
 
-    def __init__(self, data: Dataset, constraints: Constraints, policy: NoisyPolicy) -> None:
-        self._data, self._few, self._policy = data, data.thinned(policy.rows), policy
+    def __init__(self, data: Dataset, constraints: Constraints, policy: SearchPolicy) -> None:
+        self._data, self._few, self._policy = data, data.thinned(policy.noisy.rows), policy
         self._symbols, self._constraints = make_symbols(data.names), constraints
         self._answers: dict[TransformedTarget, Ranked] = {}  # by all rows of a target, whatever they weigh by now
 
@@ -45,7 +44,7 @@ class NoisyCandidates:
 
         Few rows do not tell, and `noise_at_most` says what a smooth function leaves, in the units of the main target.
         """
-        candidates, few, policy = self.of(problems), self._few, self._policy
+        candidates, few, policy = self.of(problems), self._few, self._policy.noisy
         if not candidates or len(few.y) < policy.fewest_rows:
             return False
         values = candidates[0](few.x)
@@ -56,7 +55,7 @@ class NoisyCandidates:
             return False
         if mean_square(left / main.scaling.y, weight) > policy.leeway * noise_at_most:
             return False
-        return bool(look_like_noise(left, values, self._neighbours))
+        return bool(look_like_noise(left, values, self._neighbours, self._policy.residuals))
 
     def drawn(self, problems: Collection[TargetProblem], plan: Finishing) -> Iterator[list[Formula]]:
         """The best of them, fitted to y, and a few with the full effort.

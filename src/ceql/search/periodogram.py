@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-_FASTEST = 60.0  # radians per unit of scaled input
-_MOST = 3  # peaks kept per input
-_HIGH = 0.25  # of the highest one, if they reach this share of it
-_ROWS = 1024
+from ceql.search.policy import PeriodogramPolicy
 
 
-def peaks(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+def peaks(x: np.ndarray, y: np.ndarray, policy: PeriodogramPolicy = PeriodogramPolicy()) -> list[np.ndarray]:
     """Per column of x, the frequencies of the highest peaks of the periodogram of y, the highest first.
 
     A swing whose amplitude changes sign with another input leaves no trace in y, but it does in y squared, at twice
     its frequency.
     """
-    x, y = x[:_ROWS], np.arctan(y[:_ROWS] / max(float(np.median(np.abs(y))), 1e-300))
+    x, y = x[: policy.rows], np.arctan(y[: policy.rows] / max(float(np.median(np.abs(y))), 1e-300))
     waves = [y, (y - y.mean()) ** 2]
     found = []
     for column in x.T:
         reach = float(np.ptp(column))
         # A grid four times as fine as the width of a peak. A narrow column sees no whole swing, however fast it is.
         step = np.pi / (2.0 * max(reach, 1e-300))
-        frequency = np.arange(2.0 * step, _FASTEST, step)
+        frequency = np.arange(2.0 * step, policy.fastest, step)
         if not len(frequency):
             found.append(np.zeros(0))
             continue
@@ -35,7 +32,8 @@ def peaks(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
             typical = float(np.median(power)) or 1.0
             candidates += [(float(power[k]) / typical, float(frequency[k]) / harmonic) for k in inner]
         candidates.sort(reverse=True)
-        found.append(np.array([value for power, value in candidates[:_MOST] if power > _HIGH * candidates[0][0]]))
+        high = [value for power, value in candidates[: policy.most] if power > policy.high * candidates[0][0]]
+        found.append(np.array(high))
     return found
 
 

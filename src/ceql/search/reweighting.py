@@ -27,12 +27,11 @@ from ceql.search.reduction import Reduced
 from ceql.search.state import RowWeights, Signed
 from ceql.search.target_search import TargetProblem, TargetState
 
-_DEFAULT = ReweightingPolicy()
 _SORTING = 3  # columns that it takes as long to compare as to find the nearest rows
 _BLOCK = 2**17  # distances that are held at a time
 
 
-def first_weights(data: Dataset, policy: ReweightingPolicy = _DEFAULT) -> RowWeights:
+def first_weights(data: Dataset, policy: ReweightingPolicy = ReweightingPolicy()) -> RowWeights:
     """Before the first round: rows that do not agree with their neighbours count less."""
     return RowWeights(with_weight(data, data.weight * agreement_with_neighbours(data, policy)).weight)
 
@@ -107,7 +106,7 @@ def _criterion(pilot: Reduced, problem: TargetProblem) -> float:
     return float(of_rows(max(pilot.misfit, floor), pilot.size, rows, EDGE * pilot.size, len(y)))
 
 
-def agreement_with_neighbours(data: Dataset, policy: ReweightingPolicy = _DEFAULT) -> np.ndarray:
+def agreement_with_neighbours(data: Dataset, policy: ReweightingPolicy = ReweightingPolicy()) -> np.ndarray:
     """Per row a weight between 0 and 1: how well it agrees with the rows around it, by how much these differ."""
     few = data.thinned(_rows_compared(len(data.y), data.x.shape[1], policy))
     if len(few.y) < 4 * policy.neighbours:

@@ -9,13 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from ceql.data.dataset import Dataset
-from ceql.search.policy import TurnPolicy
+from ceql.search.policy import SearchPolicy
 from ceql.search.state import SearchState
 from ceql.search.target_search import TargetProblem, begin, sees_noise
 from ceql.transforms import (
-    Aim as TransformedTarget,
-)
-from ceql.transforms import (
+    TransformedTarget,
     independent_parts,
     only,
     reduced,
@@ -62,7 +60,7 @@ class SearchTargets:
     target: TransformedTarget  # y over all columns
     operators: tuple[str, ...]
     make: Maker
-    policy: TurnPolicy = field(default_factory=TurnPolicy)
+    policy: SearchPolicy = field(default_factory=SearchPolicy)
     has_others: bool = True
     required: tuple[int, ...] = ()
     rows: int | None = None  # that the search looks at; which columns it needs is read off all
@@ -71,7 +69,7 @@ class SearchTargets:
     def few_columns(self) -> TransformedTarget:
         if not self.has_others:
             return self.target
-        return _few_columns(self.target, self.required, self.policy.many_columns)
+        return _few_columns(self.target, self.required, self.policy)
 
     @cached_property
     def mains(self) -> tuple[TargetProblem, ...]:
@@ -84,15 +82,15 @@ class SearchTargets:
         if not self.has_others:
             return Others((), (), np.inf)
         few = self.few_columns
-        shorter = _in_fewer_variables(few, self.policy.many_columns)
+        shorter = _in_fewer_variables(few, self.policy)
         bases = (*shorter, few)
-        transformed = (variant for base in bases for variant in _variants(base, self.operators))
-        error = smooth_error(shorter[0]) if shorter else np.inf
+        transformed = (variant for base in bases for variant in _variants(base, self.operators, self.policy))
+        error = smooth_error(shorter[0], self.policy.transforms) if shorter else np.inf
         return Others(self._made(shorter), self._made(transformed), error)
 
     @cached_property
     def smooth_error(self) -> float:
-        return smooth_error(self.few_columns)
+        return smooth_error(self.few_columns, self.policy.transforms)
 
     def problems(self, state: SearchState) -> tuple[TargetProblem, ...]:
         """In the order of the states; the others only once they are there."""
@@ -125,7 +123,7 @@ def next_turn(targets: SearchTargets, state: SearchState) -> tuple[SearchState, 
     """The target whose turn it is. Noisy data mostly get y itself: the others distort the noise and serve to find exact
     formulas."""
     state = replace(state, rounds=state.rounds + 1)
-    policy = targets.policy
+    policy = targets.policy.turns
     if targets.has_others and state.rounds > len(targets.mains):
         period = policy.other_every_in_noise if looks_noisy(targets, state) else policy.other_every
         if state.rounds % period == 0:
@@ -157,23 +155,26 @@ def looks_noisy(targets: SearchTargets, state: SearchState) -> bool:
     return best <= targets.noise_at_most(state) and any(map(sees_noise, chunks))
 
 
-def _few_columns(target: TransformedTarget, required: Sequence[int], many: int) -> TransformedTarget:
-    n = target.x.shape[1]
-    columns = relevant(target.x, target.y, many) if n > many else range(n)
+def _few_columns(target: TransformedTarget, required: Sequence[int], policy: SearchPolicy) -> TransformedTarget:
+    n, many = target.x.shape[1], policy.turns.many_columns
+    columns = relevant(target.x, target.y, many, policy.transforms) if n > many else range(n)
     columns = sorted({*columns, *required}) if len(columns) else columns
     return only(target, columns) if 0 < len(columns) < n else target
 
 
-def _in_fewer_variables(target: TransformedTarget, many: int) -> list[TransformedTarget]:
+def _in_fewer_variables(target: TransformedTarget, policy: SearchPolicy) -> list[TransformedTarget]:
     """What both kinds of tests lead to, fewest variables first."""
-    by_prediction = reduced(target) if target.x.shape[1] <= many else None
-    found = [*independent_parts(target), *([] if by_prediction is None else [by_prediction])]
+    is_narrow = target.x.shape[1] <= policy.turns.many_columns
+    by_prediction = reduced(target, policy.transforms) if is_narrow else None
+    found = [*independent_parts(target, policy.transforms), *([] if by_prediction is None else [by_prediction])]
     return sorted(found, key=lambda shorter: shorter.x.shape[1])
 
 
-def _variants(target: TransformedTarget, operators: tuple[str, ...]) -> Iterator[TransformedTarget]:
+def _variants(
+    target: TransformedTarget, operators: tuple[str, ...], policy: SearchPolicy
+) -> Iterator[TransformedTarget]:
     """The same in shallower forms: with logarithms as inputs, with the outermost operator undone."""
-    inverses = usable_targets(target.y, operators)
+    inverses = usable_targets(target.y, operators, policy.transforms)
     logs = with_logs(target) if "log" in operators else None
     if logs is not None:
         yield from (towards(logs, inverse) for inverse in inverses if inverse.name in _LOG_TARGETS)

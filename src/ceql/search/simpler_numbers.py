@@ -14,10 +14,10 @@ from ceql.formula import Formula, polish, refitted
 
 
 def plainer(formulas: Sequence[Formula], data: Dataset, constraints: Constraints, most: int) -> Iterator[list[Formula]]:
-    """Relatives, fitted to y, of what stands on the front and of what has too many numbers for so few rows.
+    """Relatives, fitted to y, of what stands on the front and of what has too many numbers for few rows.
 
-    `most` formulas are looked at. A relative that is better than all formulas is finished with the full effort. Yields
-    what there is as it grows.
+    At most `most` formulas are looked at. A relative that is better than all formulas is finished with the full effort.
+    Yields what there is as it grows.
     """
     rows, found = len(data.y), list[Formula]()
     front = pareto_front(formulas, rows)

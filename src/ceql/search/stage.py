@@ -27,8 +27,7 @@ from ceql.search.settings import Settings
 from ceql.search.state import RowWeights, SearchState
 from ceql.search.target_search import TargetProblem, begin
 from ceql.templates.assembly import Assembly
-from ceql.transforms import Aim as TransformedTarget
-from ceql.transforms import plain
+from ceql.transforms import TransformedTarget, plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class Search:
 
     @property
     def deadline_of_rounds(self) -> Deadline:
-        return self.deadline.earlier(reserve(self.settings.time_limit, len(self.data.y)))
+        return self.deadline.earlier(reserve(self.settings.time_limit, len(self.data.y), self.policy.finishing))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +148,12 @@ def make_stage(search: Search, kept: SearchState | None = None, on_all_rows: boo
         target,
         tuple(operators),
         partial(_problem, settings, _limited(search)),
-        policy,
+        search.policy,
         has_others=settings.template is None,
         required=tuple(data.names.index(name) for name in settings.constraints.required),
         rows=policy.first_rows if few_will_do else None,
     )
-    stage = Stage(targets, NoisyCandidates(data, settings.constraints, search.policy.noisy))
+    stage = Stage(targets, NoisyCandidates(data, settings.constraints, search.policy))
     return stage if kept is None or kept.weights is None else weighted(search, stage, kept.weights)
 
 

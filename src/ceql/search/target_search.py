@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,7 @@ import numpy as np
 from ceql.choice.criterion import interpolates
 from ceql.choice.exactness import is_exact, is_hit
 from ceql.choice.residuals import look_like_noise, neighbours
-from ceql.closed_form import fraction, images, product, sparse_sum
-from ceql.closed_form import proposals as noisy_forms
+from ceql.closed_form import fraction, images, noisy_forms, product, sparse_sum
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
@@ -32,7 +31,7 @@ from ceql.search.periodogram import peaks
 from ceql.search.policy import SearchPolicy
 from ceql.search.proposals import propose
 from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate
-from ceql.transforms import Aim as TransformedTarget
+from ceql.transforms import TransformedTarget
 
 _FRACTIONS_NEED = {"mul", "div"}
 _IN_FRACTIONS = ("cos", "sin", "exp")
@@ -77,7 +76,9 @@ class TargetProblem:
 
     @cached_property
     def rhythms(self) -> list[np.ndarray]:
-        return peaks(self.samples.x, self.samples.y) if self.structure.is_frequency.any() else []
+        return (
+            peaks(self.samples.x, self.samples.y, self.policy.periodogram) if self.structure.is_frequency.any() else []
+        )
 
     @cached_property
     def neighbours(self) -> np.ndarray:
@@ -194,8 +195,9 @@ def _fraction(problem: TargetProblem, state: TargetState) -> Step:
     counted = target.weight > 0.0
     x, y = problem.plain.x[counted], problem.plain.y[counted]
     names = [name for name in _IN_FRACTIONS if name in operators]
-    for columns, written in ((x, symbols), *images(x, symbols, target.x[counted], target.symbols, names)):
-        found = fraction(columns, y, written)
+    policy = problem.policy.closed_forms.fractions
+    for columns, written in ((x, symbols), *images(x, symbols, target.x[counted], target.symbols, names, policy)):
+        found = fraction(columns, y, written, policy)
         if found is None:
             continue
         state, formula = _examined(problem, state, problem.scaling.y * found.expression)
@@ -210,8 +212,10 @@ def _fraction(problem: TargetProblem, state: TargetState) -> Step:
 def _product_or_sum(problem: TargetProblem, state: TargetState) -> Step:
     target, counted = problem.target, problem.target.weight > 0.0
     functions = _functions(problem)
-    for method in (product, sparse_sum):
-        found = method(target.x[counted], target.y[counted], target.symbols, functions)
+    policy = problem.policy.closed_forms
+    given = target.x[counted], target.y[counted], target.symbols, functions
+    for find in (partial(product, *given, policy.products), partial(sparse_sum, *given, policy.sums)):
+        found = find()
         if found is not None:
             state, formula = _examined(problem, state, found)
             if formula is not None:
@@ -224,7 +228,8 @@ def noisy_expressions(problem: TargetProblem) -> list[Any]:
     if not problem.structure.operator_names >= _FRACTIONS_NEED:
         return []
     target = problem.whole  # noise is averaged out over rows
-    found = noisy_forms(target.x, target.y, target.symbols, _functions(problem), target.slope)
+    given = target.x, target.y, target.symbols, _functions(problem), target.slope
+    found = noisy_forms(*given, problem.policy.closed_forms.noisy_forms)
     return [target.back(expression) for expression in found]
 
 
@@ -327,7 +332,7 @@ def has_settled(problem: TargetProblem, state: TargetState) -> bool:
 def _leaves_only_noise(problem: TargetProblem, fitted: Reduced) -> bool:
     mask = problem.structure.parameter_mask(fitted.edges[None], imaginary=False)
     values = fit.values(problem.structure.tape(), problem.plain, fitted.params, mask)[0]
-    return look_like_noise(problem.plain.y - values, values, problem.neighbours)
+    return look_like_noise(problem.plain.y - values, values, problem.neighbours, problem.policy.residuals)
 
 
 # ---- for a live display -------------------------------------------------------------------------------------------

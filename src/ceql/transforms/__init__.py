@@ -1,13 +1,15 @@
-"""What a search may aim at instead of y over the columns: shallower, or in fewer variables, and turned back after."""
+"""What a search may fit instead of y over the columns: shallower, or in fewer variables, and turned back after."""
 
 from ceql.transforms.fewer_columns import reduced, smooth_error
 from ceql.transforms.independence import independent_parts
 from ceql.transforms.outermost import usable_targets
+from ceql.transforms.policy import TransformPolicy
 from ceql.transforms.screening import promising, relevant
-from ceql.transforms.target import Aim, only, plain, sampled, towards, with_logs
+from ceql.transforms.target import TransformedTarget, only, plain, sampled, towards, with_logs
 
 __all__ = [
-    "Aim",
+    "TransformPolicy",
+    "TransformedTarget",
     "independent_parts",
     "only",
     "plain",

@@ -8,158 +8,132 @@ function of all of them would need many more. A wrong step costs a few rounds, n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from ceql.transforms.target import Aim, keep_their_sign, only
-
-_ROWS = 400  # at least
-_NO_SIGN = 3.5  # a connection of fewer standard deviations is none
-_CLEAR = 6.0  # one of more is certain
-_GROUP = 25  # rows of about the same value of a pairing
-_EXPONENTS = (-4, -3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, 4)
-_PAIRINGS = (
-    lambda a, b: a * b,
-    lambda a, b: a / b,
-    lambda a, b: a - b,
-    lambda a, b: a + b,
-)
+from ceql.transforms.policy import IndependencePolicy, TransformPolicy
+from ceql.transforms.target import PAIRINGS, TransformedTarget, by_power, is_sound, joined, keep_their_sign
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """An aim with fewer variables; the connection that is left, and the least that any step of its kind leaves else."""
+    """A target with fewer variables; the connection that is left, and the least that others of its kind leave."""
 
-    aim: Aim
+    target: TransformedTarget
     left: float
     otherwise: float
 
-    @property
-    def holds(self) -> bool:
-        return self.left < _NO_SIGN and self.otherwise > _CLEAR and _is_sound(self.aim)
+    def holds(self, policy: IndependencePolicy) -> bool:
+        return self.left < policy.no_sign and self.otherwise > policy.clear and is_sound(self.target)
 
 
-def independent_parts(aim: Aim) -> list[Aim]:
-    """Aims in fewer and fewer variables, as far as these tests allow."""
-    path: list[Aim] = []
-    while aim.x.shape[1] > 1 and len(aim.y) >= _ROWS:
+def independent_parts(
+    target: TransformedTarget, policy: TransformPolicy = TransformPolicy()
+) -> list[TransformedTarget]:
+    """Targets in fewer and fewer variables, as far as these tests allow."""
+    own = policy.independence
+    path: list[TransformedTarget] = []
+    while target.x.shape[1] > 1 and len(target.y) >= own.rows:
         with np.errstate(all="ignore"):
             # A factor is the more definite finding of the two.
-            steps = [s for s in _factors(aim) if s.holds] or [s for s in _pairs(aim) if s.holds]
+            steps = [s for s in _factors(target, own) if s.holds(own)]
+            steps = steps or [s for s in _pairs(target, own) if s.holds(own)]
         if not steps:
             break
-        aim = max(steps, key=lambda step: step.otherwise / (1.0 + step.left)).aim
-        path.append(aim)
+        target = max(steps, key=lambda step: step.otherwise / (1.0 + step.left)).target
+        path.append(target)
     return path
 
 
-def _is_sound(aim: Aim) -> bool:
-    return bool(np.isfinite(aim.x).all() and np.isfinite(aim.y).all() and np.ptp(aim.y) > 0)
-
-
-def _factors(aim: Aim) -> Iterator[_Step]:
+def _factors(target: TransformedTarget, policy: IndependencePolicy) -> Iterator[_Step]:
     """y divided by a power of a column."""
-    logs, slopes = _power_law(aim)
+    logs, slopes = _power_law(target)
     if logs is None:
         return
-    for k in np.flatnonzero((aim.x != 0).all(axis=0)):
-        others = [j for j in range(aim.x.shape[1]) if j != k]
-        freed = logs - _log_columns(aim)[:, others] @ slopes[others]
-        whole = not keep_their_sign(aim.x[:, [k]])[0]
-        near = sorted((p for p in _EXPONENTS if p % 1 == 0 or not whole), key=lambda p: abs(p - slopes[k]))[:3]
-        left = [connection(freed - p * np.log(np.abs(aim.x[:, k])), aim.x[:, k]) for p in near]
+    for k in np.flatnonzero((target.x != 0).all(axis=0)):
+        others = [j for j in range(target.x.shape[1]) if j != k]
+        freed = logs - _log_columns(target)[:, others] @ slopes[others]
+        whole = not keep_their_sign(target.x[:, [k]])[0]
+        near = _nearest((p for p in policy.exponents if p % 1 == 0 or not whole), slopes[k], policy)
+        left = [connection(freed - p * np.log(np.abs(target.x[:, k])), target.x[:, k]) for p in near]
         best = int(np.argmin(left))
         if near[best]:
-            yield _Step(_divided(aim, int(k), near[best]), left[best], min(left[:best] + left[best + 1 :]))
+            yield _Step(by_power(target, int(k), near[best]), *sorted(left)[:2])
 
 
-def _divided(aim: Aim, k: int, exponent: float, keep: bool = False) -> Aim:
-    """y divided by that power of a column, which is then no longer needed or kept."""
-    whole = int(exponent) if float(exponent).is_integer() else None
-    column, symbol = aim.x[:, k], aim.symbols[k]
-    if whole is None and (column < 0).all():
-        column, symbol = -column, -symbol
-    power = exponent if whole is None else whole
-    values = column ** float(power)
-
-    def back(expression: Any) -> Any:
-        return aim.back(symbol**power * expression)
-
-    rest = aim if keep else only(aim, [j for j in range(aim.x.shape[1]) if j != k])
-    return replace(rest, y=aim.y / values, back=back, slope=aim.slope / np.abs(values))
+def _nearest(exponents: Iterable[float], slope: float, policy: IndependencePolicy) -> list[float]:
+    return sorted(exponents, key=lambda p: abs(p - slope))[: policy.nearest]
 
 
-def _pairs(aim: Aim) -> Iterator[_Step]:
+def _pairs(target: TransformedTarget, policy: IndependencePolicy) -> Iterator[_Step]:
     """Two columns that y depends on only as their product, ratio, difference or sum."""
-    logs, slopes = _power_law(aim)
-    for i, j in combinations(range(aim.x.shape[1]), 2):
-        others = [k for k in range(aim.x.shape[1]) if k not in (i, j)]
-        freed = aim.y if logs is None else logs - _log_columns(aim)[:, others] @ slopes[others]
-        joined = [pairing(aim.x[:, i], aim.x[:, j]) for pairing in _PAIRINGS]
-        orders = [np.argsort(column, kind="stable") for column in joined]
-        left = [max(connection_within(freed, aim.x[:, k], order) for k in (i, j)) for order in orders]
+    logs, slopes = _power_law(target)
+    for i, j in combinations(range(target.x.shape[1]), 2):
+        others = [k for k in range(target.x.shape[1]) if k not in (i, j)]
+        freed = target.y if logs is None else logs - _log_columns(target)[:, others] @ slopes[others]
+        orders = [np.argsort(pairing(target.x[:, i], target.x[:, j]), kind="stable") for pairing in PAIRINGS]
+        left = [_both_within(freed, target, (i, j), order, policy) for order in orders]
         best = int(np.argmin(left))
-        pair = _PAIRINGS[best](aim.symbols[i], aim.symbols[j])
-        yield _Step(_joined(aim, others, joined[best], pair), left[best], min(left[:best] + left[best + 1 :]))
-        if logs is not None and (aim.x[:, [i, j]] > 0).all():
-            yield from _scaled(aim, freed, (i, j), joined, orders)
-
-
-def _joined(aim: Aim, others: Sequence[int], column: np.ndarray, symbol: Any) -> Aim:
-    symbols = (*(aim.symbols[k] for k in others), symbol)
-    return replace(aim, x=np.column_stack([aim.x[:, others], column]), symbols=symbols)
+        yield _Step(joined(target, i, j, PAIRINGS[best]), *sorted(left)[:2])
+        if logs is not None and (target.x[:, [i, j]] > 0).all():
+            yield from _scaled(target, freed, (i, j), orders, policy)
 
 
 def _scaled(
-    aim: Aim, freed: np.ndarray, pair: tuple[int, int], joined: Sequence[np.ndarray], orders: Sequence[np.ndarray]
+    target: TransformedTarget,
+    freed: np.ndarray,
+    pair: tuple[int, int],
+    orders: Sequence[np.ndarray],
+    policy: IndependencePolicy,
 ) -> Iterator[_Step]:
     """y = a^p g(a·b), or g(a/b): a power that shows only among rows of about the same product or ratio."""
-    i, j = pair
-    others = [k for k in range(aim.x.shape[1]) if k not in pair]
-    logs = np.log(aim.x[:, i])
-    for pairing, column, order in zip(_PAIRINGS[:2], joined[:2], orders[:2], strict=True):
-        slope = _slope_within(freed, logs, order)
-        near = sorted((p for p in _EXPONENTS if p), key=lambda p: abs(p - slope))[:3]
-        left = [max(connection_within(freed - p * logs, aim.x[:, k], order) for k in pair) for p in near]
+    logs = np.log(target.x[:, pair[0]])
+    for pairing, order in zip(PAIRINGS[:2], orders[:2], strict=True):
+        near = _nearest((p for p in policy.exponents if p), _slope_within(freed, logs, order, policy.group), policy)
+        left = [_both_within(freed - p * logs, target, pair, order, policy) for p in near]
         best = int(np.argmin(left))
-        symbol = pairing(aim.symbols[i], aim.symbols[j])
-        # The column itself is gone from the divided aim, but not what it is joined to.
-        divided = _divided(aim, i, near[best], keep=True)
-        yield _Step(_joined(divided, others, column, symbol), left[best], min(left[:best] + left[best + 1 :]))
+        # The column itself is gone in the end, but not what it is joined to.
+        rest = by_power(target, pair[0], near[best], keep=True)
+        yield _Step(joined(rest, *pair, pairing), *sorted(left)[:2])
 
 
-def _slope_within(values: np.ndarray, column: np.ndarray, order: np.ndarray) -> float:
-    n = len(order) // _GROUP
-    a, b = (v[order[: n * _GROUP]].reshape(n, _GROUP) for v in (values, column))
+def _both_within(
+    values: np.ndarray, target: TransformedTarget, pair: tuple[int, int], order: np.ndarray, policy: IndependencePolicy
+) -> float:
+    return max(connection_within(values, target.x[:, k], order, policy.group) for k in pair)
+
+
+def _slope_within(values: np.ndarray, column: np.ndarray, order: np.ndarray, group: int) -> float:
+    n = len(order) // group
+    a, b = (v[order[: n * group]].reshape(n, group) for v in (values, column))
     a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
     return float(np.sum(a * b) / max(np.sum(b * b), 1e-300))
 
 
-def _log_columns(aim: Aim) -> np.ndarray:
+def _log_columns(target: TransformedTarget) -> np.ndarray:
     """Logarithms of the sizes of the columns; those that pass through zero count for nothing."""
-    return np.where((aim.x != 0).all(axis=0), np.log(np.maximum(np.abs(aim.x), 1e-300)), 0.0)
+    return np.where((target.x != 0).all(axis=0), np.log(np.maximum(np.abs(target.x), 1e-300)), 0.0)
 
 
-def _power_law(aim: Aim) -> tuple[np.ndarray | None, np.ndarray]:
+def _power_law(target: TransformedTarget) -> tuple[np.ndarray | None, np.ndarray]:
     """log|y| and the exponents of the power law nearest to it, which takes the coarse spread out of it."""
-    if not (aim.y != 0).all():
-        return None, np.zeros(aim.x.shape[1])
-    logs = np.log(np.abs(aim.y))
-    columns = _log_columns(aim)
+    if not (target.y != 0).all():
+        return None, np.zeros(target.x.shape[1])
+    logs = np.log(np.abs(target.y))
+    columns = _log_columns(target)
     design = np.column_stack([np.ones(len(logs)), columns])
     return logs, np.linalg.lstsq(design, logs, rcond=None)[0][1:]
 
 
 def connection(values: np.ndarray, column: np.ndarray) -> float:
     """How many standard deviations the strongest of four correlations is from none."""
-    return connection_within(values, column, np.argsort(np.zeros(len(values)), kind="stable"), len(values))
+    return connection_within(values, column, np.arange(len(values)), len(values))
 
 
-def connection_within(values: np.ndarray, column: np.ndarray, order: np.ndarray, group: int = _GROUP) -> float:
+def connection_within(values: np.ndarray, column: np.ndarray, order: np.ndarray, group: int) -> float:
     """The same among rows that are neighbours in that order, all groups taken together."""
     n = len(order) // group
     a = _ranks(values[order[: n * group]].reshape(n, group))

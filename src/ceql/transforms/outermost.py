@@ -1,7 +1,7 @@
-"""What the search may aim at instead of y: a root, an exponential or a reciprocal on top of a formula is undone first.
+"""What the search may fit instead of y: a root, an exponential or a reciprocal on top of a formula is undone first.
 
 If y is the square root of something, then y squared is that something, which is one layer shallower and so far easier
-to hit. Such aims only serve to find exact formulas; the formula is always judged on y itself.
+to hit. Such targets only serve to find exact formulas; the formula is always judged on y itself.
 """
 
 from __future__ import annotations
@@ -13,23 +13,20 @@ import numpy as np
 
 from ceql.expression.algebra.squares import signed_root
 from ceql.operators import get
+from ceql.transforms.policy import TransformPolicy
 
 
 @dataclass(frozen=True)
 class Target:
     name: str
     needs: tuple[str, ...]  # the operators that undo it, which must be allowed
-    applies: Callable[[np.ndarray], bool]
+    applies: Callable[[np.ndarray, TransformPolicy], bool]
     forward: Callable[[np.ndarray], np.ndarray]
     back: Callable  # from the expression found for forward(y) to one for y, given y
 
 
-def _of_one_sign(y: np.ndarray) -> bool:
+def _has_one_sign(y: np.ndarray) -> bool:
     return bool((y >= 0).all() or (y <= 0).all())
-
-
-def _of_both_signs(y: np.ndarray) -> bool:
-    return not _of_one_sign(y)
 
 
 def _sign(y: np.ndarray) -> int:
@@ -37,40 +34,42 @@ def _sign(y: np.ndarray) -> int:
 
 
 TARGETS = (
-    Target("y", (), lambda y: True, lambda y: y, lambda expression, y: expression),
-    Target("y^2", ("sqrt",), _of_one_sign, np.square, lambda e, y: _sign(y) * get("sqrt").symbolic(e)),
+    Target("y", (), lambda y, _: True, lambda y: y, lambda expression, y: expression),
+    Target("y^2", ("sqrt",), lambda y, _: _has_one_sign(y), np.square, lambda e, y: _sign(y) * get("sqrt").symbolic(e)),
     # A relativistic (x - u*t)/sqrt(1 - u**2) has both signs: the numerator is a square then, and its root has them too.
-    Target("y^2, signed", ("sqrt", "div"), _of_both_signs, np.square, lambda e, y: signed_root(e)),
+    Target("y^2, signed", ("sqrt", "div"), lambda y, _: not _has_one_sign(y), np.square, lambda e, y: signed_root(e)),
     Target(
         "log y",
         ("exp",),
-        lambda y: _of_one_sign(y) and bool((y != 0).all()),
+        lambda y, _: _has_one_sign(y) and bool((y != 0).all()),
         lambda y: np.log(np.abs(y)),
         lambda e, y: _sign(y) * get("exp").symbolic(e),
     ),
     Target(
         "exp y",
         ("log",),
-        lambda y: bool(np.ptp(y) < 50 and np.abs(y).max() < 500),
+        lambda y, policy: bool(np.ptp(y) < policy.widest_exponent and np.abs(y).max() < policy.largest_exponent),
         np.exp,
         lambda e, y: get("log").symbolic(e),
     ),
-    Target("1/y", ("div",), lambda y: bool((y != 0).all()), lambda y: 1.0 / y, lambda e, y: 1 / e),
+    Target("1/y", ("div",), lambda y, _: bool((y != 0).all()), lambda y: 1.0 / y, lambda e, y: 1 / e),
     Target(
         "1/y^2",
         ("div", "sqrt"),
-        lambda y: _of_one_sign(y) and bool((y != 0).all()),
+        lambda y, _: _has_one_sign(y) and bool((y != 0).all()),
         lambda y: y**-2.0,
         lambda e, y: _sign(y) / get("sqrt").symbolic(e),
     ),
 )
 
 
-def usable_targets(y: np.ndarray, operators: tuple[str, ...]) -> list[Target]:
-    """The aims that make sense for these values, y itself first."""
+def usable_targets(
+    y: np.ndarray, operators: tuple[str, ...], policy: TransformPolicy = TransformPolicy()
+) -> list[Target]:
+    """The targets that make sense for these values, y itself first."""
     usable = []
     for target in TARGETS:
-        if set(target.needs) <= set(operators) and target.applies(y):
+        if set(target.needs) <= set(operators) and target.applies(y, policy):
             with np.errstate(all="ignore"):
                 image = target.forward(y)
             if np.isfinite(image).all() and np.ptp(image) > 0:

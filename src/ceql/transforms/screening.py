@@ -10,19 +10,12 @@ import numpy as np
 
 from ceql.data.correlations import best_products, explained
 from ceql.engine.one_thread import one_thread
+from ceql.transforms.policy import ScreeningPolicy, TransformPolicy
 from ceql.transforms.smoothness import distances, on_circle, unexplained, unexplained_by_neighbour
-
-_ROWS = 256
-_PAIRS_EXTENDED = 12
-_GAIN = 0.93  # another column must lower the error to this share of it
-_STARTING = 120  # columns of which all pairs are looked at
-_MOST_PRODUCTS, _FEWEST_ROWS = 5 * 10**8, 256  # numbers multiplied to rank all pairs; rows are left out for that
-_NOTHING_NEW = 1e-4  # what others leave of a column that brings nothing
-_ROWS_PER_STEP = 3  # with fewer rows for each column that is taken, any column explains what is left
 
 
 @one_thread
-def promising(x: np.ndarray, y: np.ndarray, most: int) -> list[int]:
+def promising(x: np.ndarray, y: np.ndarray, most: int, policy: TransformPolicy = TransformPolicy()) -> list[int]:
     """That many columns of a wide table, in their order, or all that vary where these are fewer.
 
     They come in turn from three lists: those that show alone, those of the pairs whose product shows, and those that a
@@ -31,21 +24,17 @@ def promising(x: np.ndarray, y: np.ndarray, most: int) -> list[int]:
     varying = np.flatnonzero(np.ptp(x, axis=0) > 0)
     if len(varying) <= most:
         return varying.tolist()
-    rows = _rows_for_pairs(len(y), len(varying))
+    own = policy.screening
+    rows = _some_rows(len(y), max(own.fewest_rows, own.most_products // len(varying) ** 2))
     x, y = x[np.ix_(rows, varying)], y[rows]
     columns, goals = _even(x), np.column_stack([_even(y[:, None]), on_circle(y)])
     alone = np.argsort(-np.maximum(explained(columns, goals), explained(columns**2, goals)), kind="stable")
-    pairs = best_products(columns, columns, goals, 4 * most)
-    lists = (alone, np.column_stack(pairs).ravel(), _one_by_one(x, y, most))
+    pairs = best_products(columns, columns, goals, own.pairs_per_column * most)
+    lists = (alone, np.column_stack(pairs).ravel(), _one_by_one(x, y, most, own))
     chosen: dict[int, None] = {}
     for place in range(max(map(len, lists))):
         chosen.update(dict.fromkeys(int(varying[own[place]]) for own in lists if place < len(own)))
     return sorted(list(chosen)[:most])
-
-
-def _rows_for_pairs(n_rows: int, n_columns: int) -> np.ndarray:
-    most = max(_FEWEST_ROWS, _MOST_PRODUCTS // n_columns**2)
-    return np.sort(np.random.default_rng(0).permutation(n_rows)[:most])
 
 
 def _even(columns: np.ndarray) -> np.ndarray:
@@ -54,15 +43,15 @@ def _even(columns: np.ndarray) -> np.ndarray:
     return (ranks - ranks.mean(axis=0)) / np.maximum(ranks.std(axis=0), 1e-300)
 
 
-def _one_by_one(x: np.ndarray, y: np.ndarray, most: int) -> np.ndarray:
+def _one_by_one(x: np.ndarray, y: np.ndarray, most: int, policy: ScreeningPolicy) -> np.ndarray:
     """Columns in the order in which orthogonal least squares takes them."""
     left = (y - y.mean()) / max(float(np.max(np.abs(y))), 1e-300)
     columns = x - x.mean(axis=0)
     size = full = np.linalg.norm(columns, axis=0)
     taken: list[int] = []
     directions = np.zeros((0, len(y)))
-    for _ in range(min(most, len(y) // _ROWS_PER_STEP, x.shape[1])):
-        fresh = size > _NOTHING_NEW * full
+    for _ in range(min(most, len(y) // policy.rows_per_step, x.shape[1])):
+        fresh = size > policy.nothing_new * full
         gain = np.where(fresh, np.abs(left @ columns) / np.maximum(size, 1e-300), 0.0)
         best = int(np.argmax(gain))
         if gain[best] == 0.0:
@@ -77,30 +66,32 @@ def _one_by_one(x: np.ndarray, y: np.ndarray, most: int) -> np.ndarray:
 
 
 @one_thread
-def relevant(x: np.ndarray, y: np.ndarray, most: int) -> list[int]:
+def relevant(x: np.ndarray, y: np.ndarray, most: int, policy: TransformPolicy = TransformPolicy()) -> list[int]:
     """At most that many columns, in their order: the best pair of all, and what else lowers the error of prediction.
 
     A column alone may show nothing when a pole moves with another one, so pairs come first.
     """
-    rows = _some_rows(len(y))
+    own = policy.screening
+    rows = _some_rows(len(y), own.rows)
     points = on_circle(y[rows])
-    apart = [distances(column) for column in x[rows].T]
+    apart = [distances(column, policy.smoothness) for column in x[rows].T]
     varying = [k for k in range(x.shape[1]) if np.ptp(x[rows, k]) > 0]
     if len(varying) <= 2:
         return varying
-    singles = sorted(varying, key=lambda k: unexplained_by_neighbour(apart[k], points))[:_STARTING]
+    singles = sorted(varying, key=lambda k: unexplained_by_neighbour(apart[k], points))[: own.starting]
     pairs = [(i, j) for position, i in enumerate(singles) for j in singles[:position]]
     pairs.sort(key=lambda pair: unexplained_by_neighbour(apart[pair[0]] + apart[pair[1]], points))
-    best = min((_extended(list(pair), apart, points, varying, most) for pair in pairs[:_PAIRS_EXTENDED]), key=_error)
-    return sorted(best[0])
-
-
-def _error(found: tuple[list[int], float]) -> float:
-    return found[1]
+    extended = (_extended(list(pair), apart, points, varying, most, policy) for pair in pairs[: own.pairs_extended])
+    return sorted(min(extended, key=lambda found: found[1])[0])
 
 
 def _extended(
-    chosen: list[int], apart: list[np.ndarray], points: np.ndarray, varying: list[int], most: int
+    chosen: list[int],
+    apart: list[np.ndarray],
+    points: np.ndarray,
+    varying: list[int],
+    most: int,
+    policy: TransformPolicy,
 ) -> tuple[list[int], float]:
     """Columns are added one by one as long as each of them helps."""
     squared = np.sum([apart[k] for k in chosen], axis=0)
@@ -110,11 +101,11 @@ def _extended(
         if not trials:
             break
         column = min(trials, key=trials.__getitem__)
-        if trials[column] > _GAIN * error:
+        if trials[column] > policy.screening.gain * error:
             break
         chosen, squared, error = [*chosen, column], squared + apart[column], trials[column]
-    return chosen, unexplained(squared, points)
+    return chosen, unexplained(squared, points, policy.smoothness)
 
 
-def _some_rows(n: int) -> np.ndarray:
-    return np.sort(np.random.default_rng(0).permutation(n)[:_ROWS])
+def _some_rows(n: int, most: int) -> np.ndarray:
+    return np.sort(np.random.default_rng(0).permutation(n)[:most])

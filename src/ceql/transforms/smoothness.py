@@ -9,9 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-_NUGGET = 1e-7
-_LENGTHS = (1.0, 2.0, 4.0)  # of the kernel, in standard deviations of a column
-_WIDE = 4.0  # a positive column that spans more than this factor is looked at on a logarithmic scale
+from ceql.transforms.policy import SmoothnessPolicy
 
 
 def on_circle(y: np.ndarray) -> np.ndarray:
@@ -26,24 +24,24 @@ def on_circle(y: np.ndarray) -> np.ndarray:
     return points / (spread if spread > 0 else 1.0)
 
 
-def distances(column: np.ndarray) -> np.ndarray:
+def distances(column: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()) -> np.ndarray:
     """Squared distances between the rows in one column, in units of its variance."""
     if (column > 0).all() or (column < 0).all():
         size = np.abs(column)
-        if size.max() > _WIDE * size.min():
+        if size.max() > policy.wide * size.min():
             column = np.log(size)
     spread = column.std()
     z = (column - column.mean()) / (spread if spread > 0 else 1.0)
     return (z[:, None] - z) ** 2
 
 
-def unexplained(squared: np.ndarray, points: np.ndarray) -> float:
+def unexplained(squared: np.ndarray, points: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()) -> float:
     """The mean squared leave-one-out error of kernel interpolation, as a share of the variance; the best length's."""
-    return min(_left_out(np.exp(squared / (-2.0 * length**2)), points) for length in _LENGTHS)
+    kernels = (np.exp(squared / (-2.0 * length**2)) for length in policy.lengths)
+    return min(_left_out(kernel + policy.nugget * np.eye(len(kernel)), points) for kernel in kernels)
 
 
 def _left_out(kernel: np.ndarray, points: np.ndarray) -> float:
-    kernel[np.diag_indices_from(kernel)] += _NUGGET
     try:
         inverse = cho_solve(cho_factor(kernel, check_finite=False), np.eye(len(kernel)), check_finite=False)
     except np.linalg.LinAlgError:

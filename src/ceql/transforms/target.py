@@ -1,9 +1,10 @@
-"""An aim: numbers to search a formula in, and the way back from that formula to one for y."""
+"""A transformed target: numbers to search a formula in, and the way back from that formula to one for y."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,12 @@ from ceql.operators import get
 from ceql.transforms.outermost import Target
 
 _NEARBY = 1e-7  # share of a value, for differences
+PAIRINGS: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda a, b: a * b,
+    lambda a, b: a / b,
+    lambda a, b: a - b,
+    lambda a, b: a + b,
+)
 
 
 def _as_it_is(expression: Any) -> Any:
@@ -20,7 +27,7 @@ def _as_it_is(expression: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class TransformedTarget:
     """Columns `x`, what each of them stands for, the values `y` to fit and what makes a formula for them one for y."""
 
     x: np.ndarray
@@ -36,50 +43,73 @@ class Aim:
         return self.back is _as_it_is
 
 
-def plain(data: Dataset, symbols: Sequence[Any]) -> Aim:
-    return Aim(data.x, data.y, data.weight, tuple(symbols))
+def plain(data: Dataset, symbols: Sequence[Any]) -> TransformedTarget:
+    return TransformedTarget(data.x, data.y, data.weight, tuple(symbols))
 
 
-def towards(aim: Aim, target: Target) -> Aim:
+def towards(start: TransformedTarget, target: Target) -> TransformedTarget:
     """The same with an operator on top of the formula undone."""
     if not target.needs:
-        return aim
-    values = target.forward(aim.y)
+        return start
+    values = target.forward(start.y)
     with np.errstate(all="ignore"):
-        nearby = aim.y + _NEARBY * np.abs(aim.y)
-        slope = aim.slope * np.abs(target.forward(nearby) - values) / np.abs(nearby - aim.y)
-    return replace(aim, y=values, slope=slope, back=lambda e: aim.back(target.back(e, aim.y)))
+        nearby = start.y + _NEARBY * np.abs(start.y)
+        slope = start.slope * np.abs(target.forward(nearby) - values) / np.abs(nearby - start.y)
+    return replace(start, y=values, slope=slope, back=lambda e: start.back(target.back(e, start.y)))
 
 
-def only(aim: Aim, columns: Sequence[int]) -> Aim:
-    return replace(aim, x=aim.x[:, list(columns)], symbols=tuple(aim.symbols[k] for k in columns))
+def only(target: TransformedTarget, columns: Sequence[int]) -> TransformedTarget:
+    return replace(target, x=target.x[:, list(columns)], symbols=tuple(target.symbols[k] for k in columns))
 
 
-def sampled(aim: Aim, rows: int | None) -> Aim:
+def sampled(target: TransformedTarget, rows: int | None) -> TransformedTarget:
     """At most that many rows, spread evenly over those there are."""
-    if rows is None or len(aim.y) <= rows:
-        return aim
-    kept = np.linspace(0, len(aim.y) - 1, rows).astype(int)
-    weight = aim.weight[kept]
+    if rows is None or len(target.y) <= rows:
+        return target
+    kept = np.linspace(0, len(target.y) - 1, rows).astype(int)
+    weight = target.weight[kept]
     if not weight.any():
-        return aim
-    slope = np.broadcast_to(aim.slope, len(aim.y))[kept]
-    return replace(aim, x=aim.x[kept], y=aim.y[kept], weight=weight / weight.mean(), slope=slope)
+        return target
+    slope = np.broadcast_to(target.slope, len(target.y))[kept]
+    return replace(target, x=target.x[kept], y=target.y[kept], weight=weight / weight.mean(), slope=slope)
 
 
-def with_logs(aim: Aim) -> Aim | None:
+def with_logs(target: TransformedTarget) -> TransformedTarget | None:
     """The logarithms of the columns beside them; None where no column keeps its sign.
 
     A logarithm of a column has no constant of its own to fit, since a scale of the column becomes an offset. As an
     input it turns products and powers into sums, which are a layer shallower, so far easier to hit.
     """
-    suited = np.flatnonzero(keep_their_sign(aim.x) & (np.ptp(aim.x, axis=0) > 0))
+    suited = np.flatnonzero(keep_their_sign(target.x) & (np.ptp(target.x, axis=0) > 0))
     if not len(suited):
         return None
     log = get("log").symbolic
-    symbols = [log(aim.symbols[k] if aim.x[0, k] > 0 else -aim.symbols[k]) for k in suited]
-    x = np.column_stack([aim.x, np.log(np.abs(aim.x[:, suited]))])
-    return replace(aim, x=x, symbols=(*aim.symbols, *symbols))
+    symbols = [log(target.symbols[k] if target.x[0, k] > 0 else -target.symbols[k]) for k in suited]
+    x = np.column_stack([target.x, np.log(np.abs(target.x[:, suited]))])
+    return replace(target, x=x, symbols=(*target.symbols, *symbols))
+
+
+def by_power(target: TransformedTarget, k: int, exponent: float | Fraction, keep: bool = False) -> TransformedTarget:
+    """y divided by that power of a column, which is then no longer needed, or kept."""
+    column, symbol = target.x[:, k], target.symbols[k]
+    whole = float(exponent).is_integer()
+    if not whole and (column < 0).all():
+        column, symbol = -column, -symbol
+    factor, written = column ** float(exponent), symbol ** (int(exponent) if whole else exponent)
+    rest = target if keep else only(target, np.delete(np.arange(target.x.shape[1]), k).tolist())
+    slope = target.slope / np.abs(factor)
+    return replace(rest, y=target.y / factor, back=lambda e: target.back(written * e), slope=slope)
+
+
+def joined(target: TransformedTarget, i: int, j: int, pairing: Callable[[Any, Any], Any]) -> TransformedTarget:
+    """With one column in the place of two."""
+    others = only(target, np.delete(np.arange(target.x.shape[1]), (i, j)).tolist())
+    x = np.column_stack([others.x, pairing(target.x[:, i], target.x[:, j])])
+    return replace(others, x=x, symbols=(*others.symbols, pairing(target.symbols[i], target.symbols[j])))
+
+
+def is_sound(target: TransformedTarget) -> bool:
+    return bool(np.isfinite(target.x).all() and np.isfinite(target.y).all() and np.ptp(target.y) > 0)
 
 
 def keep_their_sign(x: np.ndarray) -> np.ndarray:

@@ -1,0 +1,111 @@
+"""The numbers that steer closed forms: how many rows and candidates are looked at, and what counts as vanishing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PowerPolicy:
+    """The products of powers that a formula may be made of."""
+
+    highest: int = 4  # The power of a column goes up to this, and down to its negative.
+    highest_alone: int = 6  # So does the power of the only column.
+    together: int = 15  # The sizes of all powers of a product add up to at most this.
+
+
+@dataclass(frozen=True)
+class FewTermsPolicy:
+    """How a few of many columns are chosen that make up a goal without remainder."""
+
+    at_once: tuple[int, ...] = (12, 30, 80, 130)  # This many candidates are all taken, then those not needed left out.
+    most_terms: int = 12  # A goal has at most this many terms.
+    rivals: int = 3  # This many choices are followed side by side.
+    rows_per_term: int = 4  # A goal has at most one term for this many rows.
+    rows_per_candidate: float = 1.5  # Candidates are not taken all at once with fewer rows for each.
+    rows_one_by_one: int = 200  # Rows for the choice of one candidate after the other, which takes the most time.
+    likely: int = 12  # The candidates of every step that are looked at together when one by one has failed.
+    vanishes: float = 3e-13  # A sum may leave this share of the goal.
+    cancelled: float = 1e-15  # It may leave this share of terms that are much larger than the goal.
+    most_cancelled: float = 3e-12  # But it leaves no more of the goal for that reason.
+    leap: float = 1e4  # By this what is left falls with the last term; of a smooth function that is no sum, far less.
+    used_up: float = 1e-9  # A candidate of which others leave no more than this is rounding.
+    nothing_new: float = 1e-6  # One of which others leave no more than this is not taken together with them.
+
+
+@dataclass(frozen=True)
+class FractionPolicy:
+    """How fractions of polynomials are looked for."""
+
+    rows: int = 600  # A fraction is looked for on at most this many rows.
+    most_columns: int = 60  # Numerator and denominator have at most this many terms to choose from.
+    rows_per_column: int = 3  # With fewer rows for each of them a fraction could meet the data by chance.
+    above: int = 6  # The highest total degree of the numerator.
+    below: int = 4  # The highest total degree of the denominator.
+    vanishes: float = 1e-13  # A combination vanishes whose singular value is this share of the largest.
+    leap: float = 3e8  # By this it falls at the right degree; for a smooth function that is no fraction, by far less.
+    idle: float = 1e-9  # A coefficient below this share of the largest, all columns being of equal size, is rounding.
+    moderate: float = 1e3  # A function of a column may be part of a polynomial up to this size.
+    most_replaced: int = 20  # Of more columns than this none has a function in its place.
+
+
+@dataclass(frozen=True)
+class ProductPolicy:
+    """How products of powers and exponentials are looked for."""
+
+    rows: int = 400  # A product is looked for on at most this many rows.
+    most_in_exponent: int = 200  # An exponential has at most this many products of columns to choose from.
+    most_pairs: int = 1000  # Sums and differences of two columns that are looked at: all of up to 22 columns.
+    simple: float = 1e-9  # An exponent that is a whole number to this accuracy is meant to be one.
+    powers: PowerPolicy = PowerPolicy()  # What stands in an exponential.
+    terms: FewTermsPolicy = FewTermsPolicy()  # How the factors are chosen.
+
+
+@dataclass(frozen=True)
+class SumPolicy:
+    """How sums of few terms are looked for."""
+
+    rows: int = 400  # A sum is looked for on at most this many rows.
+    most_candidates: int = 900  # A sum of powers has at most this many terms to choose from.
+    most_with_functions: int = 2500  # A sum with functions of a column has about this many, the best.
+    most_products: int = 7000  # Of more products of powers and functions than this, only the best are looked at.
+    small: float = 0.1  # This quantile of |y| is where a row begins to count for its absolute error.
+    powers: PowerPolicy = PowerPolicy()  # What a term is a product of.
+    terms: FewTermsPolicy = FewTermsPolicy()  # How the terms are chosen.
+
+
+@dataclass(frozen=True)
+class NoisyFormPolicy:
+    """How power laws, sums and fractions are proposed for noisy data."""
+
+    rows: int = 1000  # They are fitted to at most this many rows.
+    fewest_rows: int = 5  # With fewer rows nothing is proposed.
+    most_terms: int = 5  # A sum has at most this many terms.
+    most_candidates: int = 300  # It has about this many products of powers to choose from.
+    most_in_fraction: int = 130  # This many candidates stand above the line of a fraction, and as many below.
+    most_products: int = 3300  # Of more products of powers and functions than this, the best are looked at,
+    best_products: int = 1200  # which are this many.
+    few_columns: int = 3  # Up to this many columns, products of two functions are candidates as well.
+    many_columns: int = 20  # Of more columns, the products and ratios that say most stand for all of them.
+    most_factors: int = 20  # A power law has at most this many factors.
+    one_sign: float = 0.9  # This share of the rows must have the same sign for a power law.
+    doubt: float = 4.0  # An exponent may be a simple number within this many standard errors.
+    least_below: float = 0.05  # A row with less than this share of the typical denominator counts no more.
+    nothing_new: float = 1e-8  # A column of which others leave no more than this brings nothing.
+    most_weight: float = 1e3  # No row has more than this many times the weight of a typical one.
+    kept: int = 3  # This many of the best choices become formulas.
+    sweeps: int = 6  # The terms of a choice are replaced by better ones at most this many times.
+    restarts: int = 6  # For each number of terms, this many choices are made at random to begin with,
+    likely: int = 60  # from this many columns that are most like y.
+    price: float = 12.0  # What a term costs beside its constant: it was chosen among hundreds.
+    powers: PowerPolicy = PowerPolicy()  # What a term is a product of.
+
+
+@dataclass(frozen=True)
+class ClosedFormPolicy:
+    """All of them, one for each kind of formula."""
+
+    fractions: FractionPolicy = FractionPolicy()
+    products: ProductPolicy = ProductPolicy()
+    sums: SumPolicy = SumPolicy()
+    noisy_forms: NoisyFormPolicy = NoisyFormPolicy()
