@@ -89,7 +89,7 @@ def test_a_target_that_has_not_begun_sees_no_noise():
     x = np.random.default_rng(3).uniform(0.5, 2, (50, 10))
     targets = targets_for(x, np.sqrt(x[:, 3] * x[:, 7] + 0.4) * x[:, 3], ("mul", "sqrt"))
     state, _ = turns(targets, begun(targets), 1)
-    assert not sees_noise(state.targets[1].archive.chunk)
+    assert not sees_noise(state.targets[1].archive.chunk, QUICK.reduction)
     assert not looks_noisy(targets, state)
 
 

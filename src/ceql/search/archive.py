@@ -11,8 +11,7 @@ from ceql.choice.criterion import per_row
 from ceql.engine import fit
 from ceql.engine.stages import Chunk
 from ceql.network import Start, Structure
-
-_OUT_OF_DOMAIN = 1e3  # a fit that leaves the domain of a function ranks as if its misfit were larger by this
+from ceql.search.policy import SearchPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,20 +33,20 @@ def empty_archive(structure: Structure) -> Archive:
     return Archive(Chunk(np.zeros((0, shape[0]), bool), np.zeros((0, shape[1])), np.zeros(0), np.zeros(0, bool)))
 
 
-def score(chunk: Chunk, rows: int) -> np.ndarray:
+def score(chunk: Chunk, rows: int, policy: SearchPolicy) -> np.ndarray:
     """The criterion of every fit, per row of the data."""
-    misfit = chunk.misfit * np.where(chunk.in_domain, 1.0, _OUT_OF_DOMAIN)
+    misfit = chunk.misfit * np.where(chunk.in_domain, 1.0, policy.out_of_domain)
     return per_row(misfit, chunk.edges.sum(axis=1), rows)
 
 
-def merge(archive: Archive, new: Chunk, starts: int, rows: int, kept_per_size: int) -> Archive:
+def merge(archive: Archive, new: Chunk, starts: int, rows: int, policy: SearchPolicy) -> Archive:
     """The best of every size from old and new. Large approximations would crowd out small truths otherwise."""
     both = Chunk.concatenate([archive.chunk, new])
     sizes = both.edges.sum(axis=1)
-    room = dict.fromkeys(np.unique(sizes), kept_per_size)
+    room = dict.fromkeys(np.unique(sizes), policy.kept_per_size)
     seen: set[bytes] = set()
     kept = []
-    for index in np.argsort(score(both, rows), kind="stable"):
+    for index in np.argsort(score(both, rows, policy), kind="stable"):
         key = both.edges[index].tobytes()
         if room[sizes[index]] and key not in seen:
             seen.add(key)
@@ -64,7 +63,7 @@ def with_fits(archive: Archive, fits: Sequence[Start]) -> Archive:
     return replace(archive, chunk=Chunk.concatenate([new, archive.chunk]))
 
 
-def judged_anew(archive: Archive, structure: Structure, samples: fit.Samples) -> Archive:
+def judged_anew(archive: Archive, structure: Structure, samples: fit.Samples, policy: SearchPolicy) -> Archive:
     """The archive with the misfits that its fits have on other samples, best first."""
     chunk = archive.chunk
     if not len(chunk.misfit):
@@ -72,4 +71,5 @@ def judged_anew(archive: Archive, structure: Structure, samples: fit.Samples) ->
     masks = structure.parameter_mask(chunk.edges, imaginary=False)
     misfit = fit.objective(structure.tape(), samples, chunk.params, masks).misfit
     chunk = replace(chunk, misfit=np.where(np.isfinite(misfit), misfit, np.inf))
-    return replace(archive, chunk=chunk.rows(np.argsort(score(chunk, len(samples.y)), kind="stable")))
+    order = np.argsort(score(chunk, len(samples.y), policy), kind="stable")
+    return replace(archive, chunk=chunk.rows(order))

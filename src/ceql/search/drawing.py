@@ -97,7 +97,9 @@ def _linear_fits(problem: TargetProblem, threads: int) -> list[Reduced]:
     if edges is None or structure.n_inputs > problem.policy.drawing.linear_inputs:
         return []
     params = np.zeros((1, structure.n_params))
-    starts = fitted(structure, problem.plain, edges[None], params, fit.Levenberg(30), threads)
+    starts = fitted(
+        structure, problem.plain, edges[None], params, fit.Levenberg(problem.policy.drawing.linear_fit), threads
+    )
     (path,) = eliminate(structure, problem.plain, starts, _SMALLER, threads, problem.policy.prior.needed)
     return path
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ceql.choice.exactness import Exactness
 from ceql.choice.residuals import ResidualPolicy
 from ceql.closed_form.policy import ClosedFormPolicy
+from ceql.engine.fit import Levenberg
 from ceql.engine.stages import Schedule
 from ceql.network.sampling import Prior
 from ceql.transforms.policy import TransformPolicy
@@ -21,6 +22,10 @@ class ReductionPolicy:
     kept: int = 48  # reduced fits that are remembered
     progress: float = 1.0  # of the criterion that counts as a better one
     hopeless: float = 40.0  # criterion above the best of a path at which it is given up
+    refit: Levenberg = Levenberg(25, least_reduction=1e-4)  # after a removal; the last digits mean nothing in noise
+    first_fit: Levenberg = Levenberg(60, least_reduction=1e-6)  # before the first removal
+    as_good: float = 2.0  # times the least misfit that counts as just as good when noise is looked for
+    sizes_for_nothing: int = 6  # sizes of fits beyond that which are no better: then there is noise
     quiet: int = 8  # rounds without a better one that end a search whose residuals are noise
     quiet_in_doubt: int = 16  # the same where the residuals are not like noise
 
@@ -33,6 +38,7 @@ class HitPolicy:
     near_tried: int = 2  # fits that may hide an exact one, where there is none
     polished: int = 2  # of what survives, the smallest become formulas
     margin: float = 10.0  # times its own misfit that one which is not exact may have on the way to a smaller one
+    refit: int = 60  # iterations after a removal
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class DrawingPolicy:
     eliminated: int = 2  # of these, the best are taken apart down to a single edge
     rows: int = 8  # formulas on the way there, the smallest first; half as many of the best fit per size
     linear_inputs: int = 12  # up to this number of inputs, weighted sums are drawn as well
+    linear_fit: int = 30  # iterations for such a sum
     outline: int = 5  # rows beside an exact formula
     far_worse: float = 30.0  # by the criterion than a rival; the full effort does not make up for more
     better: float = 0.999  # a larger fit must have less than this share of the misfit of every smaller one
@@ -79,6 +86,7 @@ class ReweightingPolicy:
     rows: int = 20_000  # of a long table that are looked at
     pilots: int = 12  # fits tried as pilots after a round
     concentrations: int = 4  # times that the nearest rows of a pilot are chosen anew
+    refit: int = 30  # iterations of the fit to these rows
     progress: float = 1.0  # of the criterion, for which the weights change
     steep: float = 3.0  # scales, beyond which the weight of a row grows no more where a loss is steeper than squares
     rounding: float = 1e-12  # share of the size of y below which residuals are not told apart
@@ -231,6 +239,7 @@ class SearchPolicy:
     mutant_share: float = 0.5  # of a round, from the second on
     inherit_share: float = 0.5  # of the mutants, keep their parent's weights
     kept_per_size: int = 24  # fits the archive holds of every number of edges
+    out_of_domain: float = 1e3  # a fit that leaves the domain of a function ranks as if its misfit were larger by this
     oscillating: float = 0.5  # share of starts whose sines begin at frequencies spread over decades
     fastest: float = 30.0  # the highest of these, in radians per unit of scaled input
     in_rhythm: float = 0.3  # share of starts whose sines begin at peaks of the periodogram

@@ -18,11 +18,11 @@ import numpy as np
 from ceql.choice.criterion import of_fits
 from ceql.engine import fit
 from ceql.engine.pruning import Needed, removals_of_each
-from ceql.engine.stages import Chunk
+from ceql.engine.stages import Chunk, Schedule
 from ceql.network import Structure
-from ceql.search.policy import ReductionPolicy
+from ceql.search.policy import HitPolicy, ReductionPolicy
 
-_DOMAIN = fit.Penalties(aux=1e-2)  # on arguments below zero
+_DOMAIN = fit.Penalties(aux=Schedule().argument)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +56,11 @@ class WhileExact:
 
     tolerance: float = 0.0
     margin: float = 0.0
+    iterations: int = HitPolicy().refit
 
     @property
     def refit(self) -> fit.Levenberg:
-        return fit.Levenberg(60, target=1e-2 * self.tolerance)
+        return fit.Levenberg(self.iterations, target=1e-2 * self.tolerance)
 
     def best(self, path: Sequence[Reduced], candidates: Sequence[Reduced]) -> Reduced:
         was_exact = any(step.misfit <= self.tolerance for step in path)
@@ -76,10 +77,7 @@ class ByCriterion:
 
     rows: int
     hopeless: float
-
-    @property
-    def refit(self) -> fit.Levenberg:
-        return fit.Levenberg(25, least_reduction=1e-4)  # with noise the bottom is flat: the last digits mean nothing
+    refit: fit.Levenberg = ReductionPolicy().refit
 
     def criterion(self, step: Reduced) -> float:
         return float(of_fits(step.misfit, step.size, self.rows))
@@ -158,14 +156,13 @@ def challenged(
     needed: Needed = (),
 ) -> Contenders:
     """The contenders after the most promising fits that were not tried yet are reduced."""
-    rule = ByCriterion(len(samples.y), policy.hopeless)
+    rule = ByCriterion(len(samples.y), policy.hopeless, policy.refit)
     before = min(map(rule.criterion, contenders.known), default=np.inf)
     fresh = _most_promising(contenders, chunk, len(samples.y), policy.fits)
     known = {state.edges.tobytes(): state for state in contenders.known}
     tried = contenders.tried
     if len(fresh):
-        first = fit.Levenberg(60, least_reduction=1e-6)
-        starts = fitted(structure, samples, chunk.edges[fresh], chunk.params[fresh], first, threads)
+        starts = fitted(structure, samples, chunk.edges[fresh], chunk.params[fresh], policy.first_fit, threads)
         steps = list(chain.from_iterable(eliminate(structure, samples, starts, rule, threads, needed)))
         tried = tried.union(edges.tobytes() for edges in chunk.edges[fresh])
         tried = tried.union(state.edges.tobytes() for state in steps)

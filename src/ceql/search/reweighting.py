@@ -84,6 +84,10 @@ def concentrated(problem: TargetProblem, start: Reduced) -> Reduced | None:
     mask = problem.structure.parameter_mask(start.edges[None], imaginary=False)
     tape = problem.structure.tape()
     before, best = np.inf, params
+    refit, penalties = (
+        fit.Levenberg(problem.policy.reweighting.refit),
+        fit.Penalties(aux=problem.policy.schedule.argument),
+    )
     for _ in range(problem.policy.reweighting.concentrations + 1):
         residual = np.abs(samples.y - fit.values(tape, samples, params, mask)[0])
         near = residual <= np.quantile(residual, share) if np.isfinite(residual).all() else np.zeros(0, bool)
@@ -94,7 +98,7 @@ def concentrated(problem: TargetProblem, start: Reduced) -> Reduced | None:
             break
         before, best = misfit, params
         part = fit.Samples.of(samples.x[near], samples.y[near])
-        fits = fit.levenberg(tape, part, params, mask, fit.Levenberg(30), fit.Penalties(aux=1e-2))
+        fits = fit.levenberg(tape, part, params, mask, refit, penalties)
         params = np.where(mask[0], fits.params[0], 0.0)
     return Reduced(start.edges, best, before)
 

@@ -152,7 +152,7 @@ def looks_noisy(targets: SearchTargets, state: SearchState) -> bool:
     """Whether larger fits have stopped being better, and no smooth function is better than they are."""
     chunks = [known.archive.chunk for known in state.targets[: len(targets.mains)]]
     best = min(float(chunk.misfit.min(initial=np.inf)) for chunk in chunks)
-    return best <= targets.noise_at_most(state) and any(map(sees_noise, chunks))
+    return best <= targets.noise_at_most(state) and any(sees_noise(chunk, targets.policy.reduction) for chunk in chunks)
 
 
 def _few_columns(target: TransformedTarget, required: Sequence[int], policy: SearchPolicy) -> TransformedTarget:

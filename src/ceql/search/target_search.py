@@ -28,7 +28,7 @@ from ceql.formula import Formula, make_symbols, mean_square, polish, values_of
 from ceql.network import Structure
 from ceql.search.archive import Archive, empty_archive, judged_anew, merge, with_fits
 from ceql.search.periodogram import peaks
-from ceql.search.policy import SearchPolicy
+from ceql.search.policy import ReductionPolicy, SearchPolicy
 from ceql.search.proposals import propose
 from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate
 from ceql.transforms import TransformedTarget
@@ -126,14 +126,14 @@ def begin(problem: TargetProblem, guesses: Sequence[Any] = ()) -> TargetState:
         symbols, scaling = problem.target.symbols, problem.scaling
         founders = tuple(s for g in guesses for s in problem.structure.embedded(g, symbols, scaling))
         if founders:
-            archive = judged_anew(with_fits(archive, founders), problem.structure, problem.samples)
+            archive = judged_anew(with_fits(archive, founders), problem.structure, problem.samples, problem.policy)
             archive = replace(archive, founders=founders)
     return TargetState(archive)
 
 
 def reweighed(problem: TargetProblem, state: TargetState) -> TargetState:
     """The state after the weights have changed to those of `problem`: fits are judged anew, all else is forgotten."""
-    archive = judged_anew(state.archive, problem.structure, problem.samples)
+    archive = judged_anew(state.archive, problem.structure, problem.samples, problem.policy)
     return TargetState(archive, spare=state.spare, edges_too_many=state.edges_too_many)
 
 
@@ -154,7 +154,7 @@ def next_round(
     state, exact = _exact_formulas(problem, replace(state, archive=archive), workers.threads_here)
     policy = problem.policy.reduction
     may_reduce = problem.target.is_direct and archive.rounds >= policy.first_round
-    if not exact and may_reduce and sees_noise(archive.chunk):
+    if not exact and may_reduce and sees_noise(archive.chunk, policy):
         state = replace(state, contenders=reduced(problem, state, workers.threads_here))
     return state, exact
 
@@ -164,7 +164,7 @@ def _fitted_round(problem: TargetProblem, archive: Archive, workers: Workers, de
     edges, params = propose(problem.structure, policy, archive, problem.seed, problem.rhythms)
     starts = [(edges[k : k + step], params[k : k + step]) for k in range(0, len(edges), step)]
     chunks = workers.fit([Work(problem.structure, problem.samples, policy.schedule, *s) for s in starts], deadline)
-    return merge(archive, Chunk.concatenate(chunks), len(edges), len(problem.samples.y), policy.kept_per_size)
+    return merge(archive, Chunk.concatenate(chunks), len(edges), len(problem.samples.y), policy)
 
 
 def reduced(problem: TargetProblem, state: TargetState, threads: int) -> Contenders:
@@ -276,7 +276,7 @@ def _exact_formulas(problem: TargetProblem, state: TargetState, threads: int) ->
     if not chosen:
         return state, []
     state = replace(state, tried=state.tried.union(chunk.edges[k].tobytes() for k in chosen))
-    rule, needed = WhileExact(problem.tolerance, policy.margin), problem.policy.prior.needed
+    rule, needed = WhileExact(problem.tolerance, policy.margin, policy.refit), problem.policy.prior.needed
     starts = [state.fit(k) for k in chosen]
     survivors: dict[bytes, Reduced] = {}
     for path in eliminate(problem.structure, problem.plain, starts, rule, threads, needed):
@@ -310,21 +310,21 @@ def _polished(problem: TargetProblem, state: TargetState, step: Reduced) -> tupl
 # ---- noise --------------------------------------------------------------------------------------------------------
 
 
-def sees_noise(chunk: Chunk) -> bool:
+def sees_noise(chunk: Chunk, policy: ReductionPolicy) -> bool:
     """Whether larger fits have stopped being better: without noise they would go on improving."""
     if not len(chunk.misfit):
         return False
     sizes = chunk.edges.sum(axis=1)
     best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
-    reached = np.flatnonzero(best <= 2.0 * best.min())
-    return len(best) - 1 - reached[0] >= 6
+    reached = np.flatnonzero(best <= policy.as_good * best.min())
+    return len(best) - 1 - reached[0] >= policy.sizes_for_nothing
 
 
 def has_settled(problem: TargetProblem, state: TargetState) -> bool:
     """Whether more rounds would hardly change the formula: larger fits only follow the noise, and the best small one
     has not changed for a while. If its residuals are not like noise, that while is longer."""
     policy, quiet = problem.policy.reduction, state.contenders.quiet
-    if quiet < policy.quiet or not sees_noise(state.archive.chunk):
+    if quiet < policy.quiet or not sees_noise(state.archive.chunk, policy):
         return False
     return quiet >= policy.quiet_in_doubt or _leaves_only_noise(problem, state.contenders.known[0])
 
