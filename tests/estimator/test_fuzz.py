@@ -1,6 +1,6 @@
 """Odd tables through `fit`: a formula that predicts and can be saved and read back, or one of our own errors.
 
-CEQL_FUZZ=1000 pytest tests/test_fuzz.py tries more tables than the default number.
+CEQL_FUZZ=1000 pytest tests/estimator/test_fuzz.py tries more tables than the default number.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ceql import CeqlError, CEQLRegressor, CeqlWarning, load
+from ceql.search.proposals import SearchSettings
 
 TABLES = int(os.environ.get("CEQL_FUZZ", "150"))
 PARTS = 5  # so that several workers share them
+FEW_STARTS = SearchSettings(round_size=64, chunk_size=32)  # any formula will do
 
 WORDS = [
     "",
@@ -138,7 +140,6 @@ def targets(draw, rows, parts, wild):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.usefixtures("quick_search")
 def test_a_formula_or_our_error(part, tmp_path):
     path = tmp_path / "model.ceql"
 
@@ -153,7 +154,7 @@ def test_a_formula_or_our_error(part, tmp_path):
     @given(tables(), st.integers(0, 2**31))
     def fits(table, seed):
         X, y, weight = table
-        model = CEQLRegressor(operators=["mul", "div"], time_limit=0.05, random_state=seed)
+        model = CEQLRegressor(operators=["mul", "div"], time_limit=0.05, random_state=seed, policy=FEW_STARTS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CeqlWarning)  # all other warnings are errors here
             try:
