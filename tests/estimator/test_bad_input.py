@@ -260,14 +260,21 @@ def test_the_layout_of_text_is_refused_elsewhere(ceql, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--save", "--json"])
-def test_a_bad_place_is_found_before_the_search(ceql, tmp_path, table, option, monkeypatch):
-    from ceql.estimator import regressor as estimator
-
-    monkeypatch.setattr(estimator, "discover_each", lambda *_: pytest.fail("the search was begun"))
-    code, _, err = ceql("fit", table, "--target", "y", option, tmp_path / "no folder" / "file")
+def test_a_bad_place_is_found_before_the_search(ceql, tmp_path, table, option):
+    asked = (
+        "fit",
+        table,
+        "--target",
+        "y",
+        "--operators",
+        "lgo",
+        option,
+    )  # a search would begin with "Unknown operator"
+    code, _, err = ceql(*asked, tmp_path / "no folder" / "file")
     assert code == 1
     assert "cannot be written: No such file or directory. Choose another file." in err
-    assert "cannot be written: Is a directory" in ceql("fit", table, "--target", "y", option, tmp_path)[2]
+    assert "cannot be written: Is a directory" in ceql(*asked, tmp_path)[2]
+    assert "operator 'lgo'" in ceql(*asked, tmp_path / "file")[2]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

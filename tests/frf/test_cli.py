@@ -16,7 +16,6 @@ from ceql.frf.cli import frf
 from ceql.frf.kinds import Kind
 from ceql.frf.splits import parse_split
 
-
 FEW_TERMS = Settings(max_terms=2)
 
 
