@@ -25,6 +25,7 @@ from ceql.engine import fit, gpu
 from ceql.engine.dispatch import Work
 from ceql.engine.gpu_stages import fit_chunks
 from ceql.engine.stages import Schedule, edge_price, fit_chunk
+from ceql.network import Network
 from ceql.network.libraries import search_network
 from ceql.network.recording import network_tape
 from ceql.pipeline import discover
@@ -57,7 +58,7 @@ class Row:
 class Starts:
     """Structures and parameters on the host, to be repeated on the device."""
 
-    network: object
+    network: Network
     edges: np.ndarray
     params: np.ndarray
     x: np.ndarray
@@ -76,7 +77,7 @@ class Starts:
         return fit.Samples.of(self.x, self.y, 1 / (1 + self.y**2), single_precision=single)
 
 
-def stages(network) -> tuple[list[gpu.Stage], list[gpu.Stage], gpu.Stage]:
+def stages(network: Network) -> tuple[list[gpu.Stage], list[gpu.Stage], gpu.Stage]:
     """Before the halving, after it, and on the real axis."""
     imaginary = network.is_imaginary.astype(float)
 
@@ -110,7 +111,7 @@ def whole_starts(starts: Starts, single: bool, count: int) -> Row:
     descended = batch.run(descent)
     batch = batch.select(np.arange(len(rows)), on_the_axis[which[rows]])
     finished = batch.run([finish])
-    finished.params.get(), finished.misfit.get()
+    _ = finished.params.get(), finished.misfit.get()
     seconds = time.perf_counter() - begin
     # The last stage of a launch is counted; the descent has three stages, and they take about as long as each other.
     iterations = sum(
@@ -180,7 +181,7 @@ def problem_rows(seeds: int, time_limit: float) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="one size and one seed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     parser.add_argument("--no-problems", action="store_true", help="only the starts a second")

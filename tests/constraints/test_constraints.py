@@ -209,7 +209,7 @@ def test_constraints_travel_as_plain_data():
 def test_the_regressor_checks_what_it_is_given():
     x, y = np.arange(6.0)[:, None], np.arange(6.0)
     with pytest.raises(InputError, match=r"ceql\.Constraints"):
-        CEQLRegressor(constraints={"required": ["x1"]}).fit(x, y)
+        CEQLRegressor(constraints={"required": ["x1"]}).fit(x, y)  # pyright: ignore[reportArgumentType]
     with pytest.raises(CeqlError, match="Did you mean 'x1'"):
         CEQLRegressor(constraints=Constraints(required=("x1 ",))).fit(x, y)
     with pytest.raises(InputError, match="leaves no operator"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -157,7 +158,7 @@ def frame() -> pd.DataFrame:
 
 
 def arrays(path: Path, **columns: np.ndarray) -> Path:
-    np.savez(path, **columns)
+    np.savez(path, **cast(dict[str, Any], columns))
     return path
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import os
 import warnings
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -149,7 +150,7 @@ def test_a_formula_or_our_error(part, tmp_path):
         max_examples=TABLES // PARTS,
         database=None,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=cast("list[HealthCheck]", list(HealthCheck)),
     )
     @given(tables(), st.integers(0, 2**31))
     def fits(table, seed):

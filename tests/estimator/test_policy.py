@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_the_search_follows_it(model):
 def test_it_is_a_parameter_like_others(model):
     assert model.get_params()["policy"] is FEW
     assert CEQLRegressor().get_params()["policy"] is None
-    assert clone(model).get_params()["policy"] == FEW
+    assert cast(CEQLRegressor, clone(model)).get_params()["policy"] == FEW
     assert model.set_params(policy=FEW).policy is FEW
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from collections.abc import Iterator
+from functools import partial
+from typing import cast
 
 import joblib
 import numpy as np
@@ -30,13 +33,12 @@ EXCEPTIONS = {
     ),
     "check_array_api_input": "runs only where SCIPY_ARRAY_API is set",
 }
+checks = estimator_checks_generator(
+    CEQLRegressor(operators=["mul"], time_limit=0.01, max_complexity=6, policy=FEW_STARTS)
+)
 CHECKS = [
     pytest.param(model, check, id=f"{check.func.__name__}-{k}")
-    for k, (model, check) in enumerate(
-        estimator_checks_generator(
-            CEQLRegressor(operators=["mul"], time_limit=0.01, max_complexity=6, policy=FEW_STARTS)
-        )
-    )
+    for k, (model, check) in enumerate(cast("Iterator[tuple[CEQLRegressor, partial[None]]]", checks))
     if check.func.__name__ not in EXCEPTIONS
 ]
 
@@ -59,8 +61,10 @@ def quick(**changes) -> CEQLRegressor:
 def test_a_scaler_with_named_columns_keeps_the_names():
     X, y = pole()
     pipe = make_pipeline(StandardScaler().set_output(transform="pandas"), quick()).fit(X, y)
-    assert list(pipe[-1].feature_names_in_) == ["a", "b"]
-    assert {str(s) for s in pipe[-1].sympy().free_symbols} == {"a", "b"}
+    model = pipe[-1]
+    assert isinstance(model, CEQLRegressor)
+    assert list(model.feature_names_in_) == ["a", "b"]
+    assert {str(s) for s in model.sympy().free_symbols} == {"a", "b"}
     np.testing.assert_allclose(pipe.predict(X), y, rtol=1e-9)
     assert pipe.score(X, y) == pytest.approx(1.0)
 
@@ -107,7 +111,7 @@ def test_parameters_go_in_and_come_out_as_they_are(chosen):
     assert {name: model.get_params()[name] for name in chosen} == chosen
     assert all(model.get_params()[name] is value for name, value in chosen.items())
     assert CEQLRegressor().set_params(**chosen).get_params() == model.get_params()
-    assert clone(model).get_params() == model.get_params()
+    assert cast(CEQLRegressor, clone(model)).get_params() == model.get_params()
     assert clone(model) is not model
 
 
