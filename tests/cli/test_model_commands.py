@@ -18,16 +18,6 @@ from ceql.__main__ import cli, exit_code
 COMMAND = [sys.executable, "-c", "from ceql.__main__ import main; main()"]
 
 
-@pytest.fixture
-def ceql(capsys):
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = exit_code([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A table with awkward names and the model that `ceql fit` saves for it."""

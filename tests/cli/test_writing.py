@@ -22,16 +22,6 @@ QUICK = ("--operators", "mul", "--time-limit", "5", "--quiet")
 
 
 @pytest.fixture
-def ceql(capsys):
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = exit_code([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
 def table(tmp_path) -> Path:
     path = tmp_path / "good.csv"
     path.write_text(GOOD)
@@ -39,7 +29,7 @@ def table(tmp_path) -> Path:
 
 
 @pytest.fixture
-def nearly_full(monkeypatch):
+def nearly_full(monkeypatch) -> None:
     """A disk with room for what is tried beforehand, and for nothing larger."""
     real = os.fsync
 

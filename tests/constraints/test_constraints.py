@@ -220,7 +220,7 @@ def test_the_regressor_checks_what_it_is_given():
 
 
 @pytest.fixture(scope="module")
-def table():
+def table() -> np.ndarray:
     return np.random.default_rng(0).uniform(0.5, 2.0, (80, 2))
 
 

@@ -11,21 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ceql.__main__ import exit_code
-
 GOOD = "a,b,y\n" + "".join(f"{k},{k * k % 7},{2 * k + 1}\n" for k in range(1, 13))
 QUICK = ("--operators", "mul", "--time-limit", "5", "--quiet")
-
-
-@pytest.fixture
-def ceql(capsys):
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = exit_code([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

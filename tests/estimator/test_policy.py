@@ -27,13 +27,12 @@ FEW = policy("", round_size=48, chunk_size=24)
 
 @pytest.fixture(scope="module")
 def model() -> CEQLRegressor:
-    return CEQLRegressor(operators=["mul"], time_limit=0.2, policy=FEW).fit(X, Y)
+    return CEQLRegressor(operators=["mul"], time_limit=1e-3, policy=FEW).fit(X, Y)
 
 
 def test_the_search_follows_it(model):
-    assert model.discovery_.starts > 0
+    assert 0 < model.discovery_.starts < DEFAULTS.round_size
     assert model.discovery_.starts % FEW.round_size == 0
-    assert model.discovery_.starts % DEFAULTS.round_size != 0
 
 
 def test_it_is_a_parameter_like_others(model):

@@ -37,14 +37,14 @@ def test_every_paper_problem_is_recovered_exactly_in_its_smallest_form():
 
 
 @pytest.fixture(scope="module")
-def pole():
+def pole() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, (64, 1))
     return x, 1.5 / (x[:, 0] - 0.25) + 0.5
 
 
 @pytest.fixture(scope="module")
-def fitted(pole):
+def fitted(pole) -> CEQLRegressor:
     return CEQLRegressor(operators=["mul", "div"]).fit(*pole)
 
 
@@ -122,7 +122,7 @@ def test_noise_does_not_buy_nodes():
 
 
 @pytest.fixture(scope="module")
-def blurred():
+def blurred() -> tuple[CEQLRegressor, np.ndarray, np.ndarray, np.ndarray]:
     """1.3/(x - 0.52) + 0.7 with noise of one percent."""
     rng = np.random.default_rng(5)
     x = rng.uniform(-2, 2, (150, 1))

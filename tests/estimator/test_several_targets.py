@@ -28,7 +28,7 @@ OPTIONS: dict[str, Any] = {"operators": ["mul", "div"], "time_limit": 20}
 
 
 @pytest.fixture(scope="module")
-def data():
+def data() -> tuple[pd.DataFrame, pd.DataFrame]:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.uniform(1, 3, (50, 2)), columns=["a", "b"])
     Y = pd.DataFrame({"force": X["a"] / X["b"], "work": 1.5 / (X["a"] + 0.5), "heat": 2.5 * X["a"] * X["b"] + 1})
@@ -36,7 +36,7 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def model(data):
+def model(data) -> CEQLRegressor:
     return CEQLRegressor(**OPTIONS).fit(*data)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 
 import matplotlib as mpl
 import numpy as np
@@ -20,7 +21,7 @@ PLOTS = ("plot_fit", "plot_pareto", "plot_poles", "plot_network")
 
 
 @pytest.fixture(autouse=True)
-def _no_figure_stays_open():
+def _no_figure_stays_open() -> Iterator[None]:
     yield
     plt.close("all")
 

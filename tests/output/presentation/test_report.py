@@ -7,6 +7,7 @@ import runpy
 import shlex
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -176,7 +177,7 @@ def test_the_file_is_written_whole_or_not_at_all(pole_model, tmp_path, monkeypat
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory):
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[CEQLRegressor, Path]:
     """A table in a file, a model fitted to it, and the folder."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
