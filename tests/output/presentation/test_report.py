@@ -144,6 +144,7 @@ def test_caveats_name_the_domain(make_fitted):
 def test_constants_carry_their_errors(model_with):
     model = model_with("noise")
     words = " ".join(Page(page_of(model)).text)
+    assert model.discovery_.best.constants
     for value, error in model.discovery_.best.constants:
         assert f"{value:.15g}".replace("-", "−") in words
         assert f"{error:.2g}".replace("-", "−") in words
