@@ -81,7 +81,7 @@ def truth_error(problem: Problem, samples: Samples, found: Discovery) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--nuisance", type=int, default=8)
     parser.add_argument("--noise", type=float, default=0.01)

@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--split", default="first:56")
     parser.add_argument("--band", default="50:2000")
@@ -87,16 +87,17 @@ def judged(name: str, method: Callable, means: Measurements, wanted: Measurement
     seconds = time.perf_counter() - begin
     above = poles[poles.imag >= 0]  # one of each pair
     condition = describe_level(means.names, means.conditions[k])
-    scores = (r_squared(target, np.abs(curve)) for target in (np.abs(means.curves[k]), wanted.curves[k]))
-    return Row(name, condition, len(above), int(spurious(above, means.frequency).sum()), *scores, seconds)
+    r2_train, r2_test = (r_squared(target, np.abs(curve)) for target in (np.abs(means.curves[k]), wanted.curves[k]))
+    return Row(name, condition, len(above), int(spurious(above, means.frequency).sum()), r2_train, r2_test, seconds)
 
 
 def spurious(poles: np.ndarray, frequency: np.ndarray) -> np.ndarray:
     """Unstable, out of the band, or narrower than the grid can show."""
     natural = np.abs(poles) / (2.0 * np.pi)
-    width = np.abs(poles.real) / np.pi
+    growth = np.real(poles)
+    width = np.abs(growth) / np.pi
     step = float(np.median(np.diff(frequency)))
-    return (poles.real >= 0) | (natural < frequency[0]) | (natural > frequency[-1]) | (width < step)
+    return (growth >= 0) | (natural < frequency[0]) | (natural > frequency[-1]) | (width < step)
 
 
 def aaa(frequency: np.ndarray, curve: np.ndarray, order: int) -> Fitted:

@@ -23,6 +23,7 @@ from ceql.data.dataset import Dataset
 from ceql.discovery import Settings
 from ceql.engine import fit, gpu
 from ceql.engine.stages import Schedule, Stages, Work, edge_price, fit_chunks, on_processor
+from ceql.network import Network
 from ceql.network.libraries import search_network
 from ceql.network.recording import network_tape
 from ceql.pipeline import discover
@@ -55,7 +56,7 @@ class Row:
 class Starts:
     """Structures and parameters on the host, to be repeated on the device."""
 
-    network: object
+    network: Network
     edges: np.ndarray
     params: np.ndarray
     x: np.ndarray
@@ -93,7 +94,7 @@ def whole_starts(starts: Starts, single: bool, count: int) -> Row:
     descended = batch.run(stages.descent)
     batch = batch.select(np.arange(len(rows)), on_the_axis[which[rows]])
     finished = batch.run(stages.finish)
-    finished.params.get(), finished.misfit.get()
+    _ = finished.params.get(), finished.misfit.get()
     seconds = time.perf_counter() - begin
     # The last stage of a launch is counted; the descent has three stages, and they take about as long as each other.
     iterations = sum(
@@ -161,7 +162,7 @@ def problem_rows(seeds: int, time_limit: float) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="one size and one seed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     parser.add_argument("--no-problems", action="store_true", help="only the starts a second")

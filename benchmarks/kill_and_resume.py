@@ -84,8 +84,8 @@ def kill_and_resume(kills: int, seed: int) -> bool:
 
 def is_killed(folder: Path, options: list[str], life: float) -> bool:
     """Whether the search was still running after so many seconds."""
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([*COMMAND, *OPTIONS, *options], cwd=folder, **silent) as running:
+    command = [*COMMAND, *OPTIONS, *options]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         try:
             running.wait(life)
             return False

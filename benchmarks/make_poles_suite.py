@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from poles_families import FAMILIES, Draft, Make, Rng, names
 
-from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Intervals, Problem
+from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Intervals, Problem, Range, Spread
 from ceql.bench.points import draw, formula, target, usable
 from ceql.bench.posed import complaints
 
@@ -123,8 +123,9 @@ def toml(p: Problem) -> str:
     def listed(texts: Sequence[str]) -> str:
         return "[" + ", ".join(f'"{t}"' for t in texts) + "]"
 
-    def ranges(values: Sequence[Intervals]) -> str:
-        each = [str([[float(a), float(b)] for a, b in intervals]) for intervals in values]
+    def ranges(values: Sequence[Range]) -> str:
+        intervals = [value for value in values if not isinstance(value, Spread)]  # these problems have no others
+        each = [str([[float(a), float(b)] for a, b in value]) for value in intervals]
         return "{ " + ", ".join(f"{n} = {e}" for n, e in zip(p.variables, each, strict=True)) + " }"
 
     lines = ["[[problem]]", f'name = "{p.name}"', f'family = "{p.family}"', f'expression = "{p.expression}"']

@@ -16,6 +16,7 @@ import time
 import warnings
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -68,7 +69,7 @@ def line(name: str, noise: float, rows: list[dict]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--suite", default="noise")
     parser.add_argument("--problems", default="", help="such as E-5,E-7; all of the suite by default")
     parser.add_argument("--seeds", default="0-9")
@@ -81,7 +82,8 @@ def main() -> None:
     work = [(problem, seed, options.time_limit) for seed in parse_seeds(options.seeds) for problem in problems]
     begin = time.perf_counter()
     pool = Parallel(n_jobs=options.jobs, return_as="generator_unordered")
-    records = list(tqdm(pool(delayed(run)(*item) for item in work), total=len(work), unit="run"))
+    runs: Any = pool(delayed(run)(*item) for item in work)
+    records: list[dict[str, Any]] = list(tqdm(runs, total=len(work), unit="run"))
     if options.json:
         options.json.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     print(HEADER)

@@ -12,6 +12,7 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -44,7 +45,7 @@ def run(name: str, seed: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path)
@@ -52,7 +53,8 @@ def main() -> None:
     work = [(f"E-{k}", seed) for k in range(1, 11) for seed in range(options.seeds)]
     begin = time.perf_counter()
     pool = Parallel(n_jobs=options.jobs, return_as="generator")
-    records = list(tqdm(pool(delayed(run)(*item) for item in work), total=len(work), unit="run"))
+    runs: Any = pool(delayed(run)(*item) for item in work)
+    records: list[dict[str, Any]] = list(tqdm(runs, total=len(work), unit="run"))
     wall = time.perf_counter() - begin
     print(f"{'':6}{'ours':>6}{'authors':>9}{'median MSE':>14}{'edges':>7}{'s a run':>9}")
     for k, theirs in enumerate(AUTHORS, start=1):

@@ -129,7 +129,7 @@ def drawn(runs: list[Run], limit: int):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--suite", default="poles")
     parser.add_argument("--journal", type=Path, required=True, metavar="FILE")
     parser.add_argument("--limit", type=int, default=16, help="the most starts, as a power of two")

@@ -215,7 +215,7 @@ class TorchNetwork:
 def torch_rows(effort: Effort) -> list[Row]:
     """At all samples, and at a few: what does not shrink with them is the price of PyTorch's calls."""
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports] # too large to ask for
     except ImportError:
         return []
     torch.set_num_threads(1)
@@ -369,7 +369,7 @@ def ratios(rows: list[Row], torch: list[Row]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="seconds instead of a minute; noisier")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     parser.add_argument("--no-torch", action="store_true", help="leave PyTorch out")

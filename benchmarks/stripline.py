@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--max-terms", type=int, default=12)
     parser.add_argument("--seed", type=int, default=0)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from functools import partial
+from collections.abc import Callable
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-import ceql.estimator.regressor
-from ceql import Settings
-from ceql.search.policy import SearchPolicy
+from ceql.__main__ import exit_code
 
 # A failure must be the change's, so laws are tried on the same examples every time; CEQL_EXPLORE=1 draws new ones.
 hypothesis_settings.register_profile("same", derandomize=True)
@@ -18,7 +16,13 @@ hypothesis_settings.load_profile("default" if os.environ.get("CEQL_EXPLORE") els
 
 
 @pytest.fixture
-def quick_search(monkeypatch):
-    """Rounds of few starts, for tests that need any formula rather than the right one."""
-    few = SearchPolicy(round_size=64, chunk_size=32)
-    monkeypatch.setattr(ceql.estimator.regressor, "Settings", partial(Settings, search=few))
+def ceql(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """The command: its exit code and what it writes to standard output and to standard error."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = exit_code([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return code, captured.out, captured.err
+
+    return run

@@ -87,7 +87,7 @@ def test_gplearn_runs():
 def test_polish_refits_and_drops_what_does_nothing():
     X = np.linspace(-2, 2, 50)[:, None]
     y = 1.5 * X[:, 0] / (X[:, 0] - 2.5)
-    constants = [np.float32(1e-7), np.float32(1.0000001), np.float32(1.5), np.float32(-2.5)]
+    constants = np.array([1e-7, 1.0000001, 1.5, -2.5], np.float32).tolist()
 
     def write(texts):
         return "({} + ({}*(({}*x1)/(x1 + {}))))".format(*texts)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from ceql.bench.cli import bench
-from ceql.bench.records import read_records
+from ceql.bench.records import Record, append_record, read_records
 
 
-def invoke(*arguments):
+def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(bench, list(arguments))
 
 
@@ -62,11 +62,10 @@ def test_a_missing_method_is_left_out_with_the_remedy(monkeypatch):
 
 
 def test_a_full_disk_is_said_before_the_run(monkeypatch, tmp_path):
-    def full(descriptor):
+    def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    monkeypatch.setattr("ceql.bench.runner.run_one", lambda run: pytest.fail("it ran"))
     result = invoke("paper", "--methods", "aaa", "--json", str(tmp_path / "r.jsonl"))
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr
@@ -83,8 +82,10 @@ def test_a_missing_method_with_published_numbers_says_so(monkeypatch):
     assert "PySR (paper)" in result.stdout
 
 
-def test_a_schedule_of_fixed_length_says_that_no_limit_applies(monkeypatch):
-    monkeypatch.setattr("ceql.bench.command._run", lambda *arguments: [])
-    monkeypatch.setattr("ceql.bench.command.on_screen", lambda *arguments: "")
-    result = invoke("paper", "--methods", "ceql-paper", "--time-limit", "5")
-    assert "No time limit for ceql-paper" in result.stderr
+def test_a_schedule_of_fixed_length_says_that_no_limit_applies(tmp_path):
+    out = tmp_path / "r.jsonl"
+    append_record(out, Record("paper", "E-1", "", "ceql-paper", 0))  # so that nothing is left to run
+    asked = ["--methods", "ceql-paper", "--problems", "E-1", "--seeds", "0", "--json", str(out), "--resume"]
+    assert "No time limit for ceql-paper" in invoke("paper", *asked, "--time-limit", "5").stderr
+    assert "No time limit" not in invoke("paper", *asked).stderr
+    assert len(read_records(out)) == 1

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ceql.bench.errors import RecordError
-from ceql.bench.records import Record, append_record, check_writable, drop_torn_line, from_json, read_records, to_json
+from ceql.bench.methods import find_method
+from ceql.bench.problems import load_suite
+from ceql.bench.records import Record, append_record, drop_torn_line, from_json, read_records, to_json
+from ceql.bench.runner import run_suite
 
 FLOATS = st.none() | st.floats(allow_nan=False)
 RECORDS = st.builds(
@@ -42,7 +47,7 @@ def test_json_keeps_everything(record):
 def test_json_is_strict():
     record = Record("s", "p", "f", "m", 0, interp_mse=math.inf, extrap_mse=math.nan, settings={"deep": [math.inf]})
     assert json.loads(to_json(record), parse_constant=pytest.fail)["interp_mse"] == "inf"
-    assert math.isnan(from_json(to_json(record)).extrap_mse)
+    assert str(from_json(to_json(record)).extrap_mse) == "nan"
 
 
 def test_a_torn_last_line_is_left_out_and_cut_off(tmp_path):
@@ -68,17 +73,32 @@ def test_a_bad_line_in_the_middle_is_named(tmp_path):
         read_records(path)
 
 
+def begin(out: Path, resume: bool = False) -> None:
+    """All that comes before the first run."""
+    run_suite(load_suite("paper"), [find_method("aaa")], [0], out=out, resume=resume)
+
+
 def test_unwritable_places_are_found_before_the_run(tmp_path):
     with pytest.raises(RecordError, match="cannot be written: No such file or directory"):
-        check_writable(tmp_path / "missing" / "records.jsonl")
-    with pytest.raises(RecordError, match="cannot be written"):
-        check_writable(tmp_path)
-    check_writable(tmp_path / "fresh.jsonl")
+        begin(tmp_path / "missing" / "records.jsonl")
+    with pytest.raises(RecordError, match="cannot be written: Is a directory"):
+        begin(tmp_path)
+    begin(tmp_path / "fresh.jsonl")
     assert not (tmp_path / "fresh.jsonl").exists()
 
 
-def test_the_check_leaves_a_file_as_it_was(tmp_path):
-    path = tmp_path / "records.jsonl"
-    path.write_text("abc\n")
-    check_writable(path)
-    assert path.read_text() == "abc\n"
+@pytest.mark.parametrize("is_full", [False, True])
+def test_the_check_leaves_a_file_as_it_was(tmp_path, monkeypatch, is_full):
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path, fresh = tmp_path / "records.jsonl", tmp_path / "fresh.jsonl"
+    append_record(path, Record("s", "p", "f", "m", 0))
+    before = path.read_text()
+    if is_full:
+        monkeypatch.setattr("os.fsync", full)
+    for out in (path, fresh):
+        with pytest.raises(RecordError, match="No space left on device") if is_full else nullcontext():
+            begin(out, resume=out is path)
+    assert path.read_text() == before
+    assert not fresh.exists()

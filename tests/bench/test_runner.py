@@ -29,7 +29,7 @@ class Echo(Adapter):
 
 
 @dataclass(frozen=True)
-class Missing(Adapter):
+class Missing(Echo):
     requires = (("no_such_module", "no-such-package"),)
 
 

@@ -29,6 +29,7 @@ def test_a_wrong_constant_is_neither_exact_nor_equivalent():
     result = score("(0.53 - 2.94*x1)/(2.32*x1 + 1.801)", problem, sample(problem, 0))
     assert not result.exact
     assert not result.equivalent
+    assert result.extrap_mse is not None
     assert 0 < result.extrap_mse < math.inf
 
 

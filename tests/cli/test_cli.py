@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ def ceql(*arguments, cwd=None):
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / "data.csv"
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"speed": rng.uniform(1, 3, 60), "area": rng.uniform(1, 3, 60)})

@@ -21,7 +21,7 @@ X = np.arange(8.0).reshape(4, 2)
 Y = np.array([1.0, 2.0, 4.0, 8.0])
 
 
-def table_with(value: object, row: int, column: int) -> np.ndarray:
+def table_with(value: float | str, row: int, column: int) -> np.ndarray:
     table = X.astype(object) if isinstance(value, str) else X.copy()
     table[row, column] = value
     return table

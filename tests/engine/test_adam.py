@@ -29,6 +29,7 @@ def plain_adam(samples, params, options: fit.Adam, penalties: fit.Penalties):
     rate, best, bad, losses = options.rate, np.inf, 0, []
     for step in range(1, options.steps + 1):
         now = fit.gradient(TAPE, samples, params, None, penalties)
+        assert now.gradient is not None
         slope, loss = now.gradient[0], now.objective[0]
         losses.append(loss)
         first = options.beta1 * first + (1 - options.beta1) * slope
@@ -60,6 +61,7 @@ def test_steps_equal_a_plain_adam(instruction_set, which):
     assert np.allclose(result.params[0], expected, rtol=1e-10, atol=1e-10)
     assert result.status[0] == fit.Status.RAN_OUT
     assert result.iterations[0] == options.steps
+    assert result.state is not None
     assert np.isclose(result.state[0, 1], rate, rtol=1e-14)
     now = fit.objective(TAPE, samples, result.params, None, PENALTIES)
     assert np.allclose(result.objective, now.objective, rtol=1e-12)
@@ -69,7 +71,9 @@ def test_steps_equal_a_plain_adam(instruction_set, which):
 def test_a_plateau_lowers_the_rate_down_to_its_minimum():
     samples, params = case()
     options = fit.Adam(3000, 0.5, patience=3, factor=0.1, minimum_rate=1e-3, threshold=0.5)
-    assert fit.adam(TAPE, samples, params, None, options, PENALTIES).state[0, 1] == 1e-3
+    state = fit.adam(TAPE, samples, params, None, options, PENALTIES).state
+    assert state is not None
+    assert state[0, 1] == 1e-3
 
 
 @pytest.mark.parametrize("which", OPTIONS)
@@ -91,6 +95,7 @@ def test_a_mask_holds_parameters_at_zero():
     mask = np.random.default_rng(1).random(params.shape) < 0.6
     result = fit.adam(TAPE, samples, params, mask, fit.Adam(30, 1e-2), PENALTIES)
     assert np.all(result.params[~mask] == 0)
+    assert result.moments is not None
     assert np.all(result.moments[0].reshape(2, -1)[:, ~mask[0]] == 0)
     assert np.any(result.params[mask] != params[mask])
 

@@ -168,6 +168,7 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 def test_ctrl_c_ends_a_run():
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
         try:
             assert child.stdout.readline() == "ready\n"
             time.sleep(0.3)

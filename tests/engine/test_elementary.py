@@ -64,7 +64,7 @@ def test_log(instruction_set, precision):
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_log_of_a_complex_number(instruction_set, precision):
     a, b = (spread(precision, -8, 8, seed) for seed in (1, 2))
-    check(precision, "log", np.log(a + 1j * b).real, a, b, relative=4, absolute=8)
+    check(precision, "log", np.real(np.log(a + 1j * b)), a, b, relative=4, absolute=8)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -78,8 +78,8 @@ def test_sqrt(instruction_set, precision):
 def test_sqrt_of_a_complex_number(instruction_set, precision):
     a, b = (spread(precision, -8, 8, seed) for seed in (3, 4))
     root = np.sqrt(a + 1j * b)
-    check(precision, "sqrt", root.real, a, b, relative=8)
-    check(precision, "sqrt_im", root.imag, a, b, relative=8)
+    check(precision, "sqrt", np.real(root), a, b, relative=8)
+    check(precision, "sqrt_im", np.imag(root), a, b, relative=8)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -126,8 +126,8 @@ def test_arc_functions(instruction_set, precision):
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_arc_functions_of_a_complex_number(instruction_set, precision):
     a, b = (spread(precision, -3, 3, seed) for seed in (13, 14))
-    check(precision, "asin", np.arcsin(a + 1j * b).real, a, b, absolute=8)
-    check(precision, "acos", np.arccos(a + 1j * b).real, a, b, absolute=8)
+    check(precision, "asin", np.real(np.arcsin(a + 1j * b)), a, b, absolute=8)
+    check(precision, "acos", np.real(np.arccos(a + 1j * b)), a, b, absolute=8)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -144,7 +144,7 @@ def test_tan(instruction_set, precision):
     check(precision, "tan", np.tan(x), x, relative=60)  # a digit and more is lost near the pole
     a, b = even(precision, -9, 9), spread(precision, -3, 2)
     z = a + 1j * np.clip(b, -300, 300)
-    check(precision, "tan", np.tan(z).real, a, z.imag, relative=60, absolute=60)
+    check(precision, "tan", np.real(np.tan(z)), a, z.imag, relative=60, absolute=60)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -165,7 +165,7 @@ def test_pow(instruction_set, precision):
     power = np.exp(c * np.log(a + 1j * b))
     # the exponent times the logarithm is rounded before exp; a value near zero is judged by the whole number
     got = through_the_core("pow", a, b, c, single=PRECISIONS[precision])
-    assert np.all(np.abs(got - power.real) <= 100 * EPSILON[precision] * np.abs(power))
+    assert np.all(np.abs(got - np.real(power)) <= 100 * EPSILON[precision] * np.abs(power))
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

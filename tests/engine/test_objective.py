@@ -44,6 +44,8 @@ def test_a_sample_of_weight_zero_is_as_good_as_absent(seed, n):
     absent = fit.gradient(tape, fit.Samples.of(x[kept], y[kept]), params)
     share = kept.mean()  # the mean is over all samples, those of weight zero included
     assert np.allclose(silenced.misfit, share * absent.misfit, rtol=1e-11)
+    assert silenced.gradient is not None
+    assert absent.gradient is not None
     scale = np.abs(absent.gradient).max()
     assert np.allclose(silenced.gradient, share * absent.gradient, rtol=1e-9, atol=1e-11 * scale)
 
@@ -69,6 +71,7 @@ def test_lasso_leaves_out_what_is_switched_off():
     result = fit.objective(network_tape(NETWORK), fit.Samples.of(x, y), params, mask, fit.Penalties(lasso=1.0))
     # a start drops what cannot reach the output, so only parameters it uses are counted
     gradient = fit.gradient(network_tape(NETWORK), fit.Samples.of(x, y), params, mask, fit.Penalties(lasso=1.0))
+    assert gradient.gradient is not None
     used = gradient.gradient[0] != 0
     assert not used[~mask].any()
     assert np.allclose(result.objective - result.misfit, np.abs(params[used]).sum(), rtol=1e-9)
@@ -78,7 +81,9 @@ def test_lasso_of_a_zero_weight_has_no_slope():
     builder = TapeBuilder(1)
     tape = builder.finish(builder.linear([(0, builder.parameter(), 1.0)]))
     samples = fit.Samples.of(np.ones((4, 1)), np.zeros(4))
-    assert fit.gradient(tape, samples, np.zeros(1), None, fit.Penalties(lasso=1.0)).gradient[0, 0] == 0.0
+    gradient = fit.gradient(tape, samples, np.zeros(1), None, fit.Penalties(lasso=1.0)).gradient
+    assert gradient is not None
+    assert gradient[0, 0] == 0.0
 
 
 def arguments_of_logs_and_roots(params: np.ndarray, x: np.ndarray) -> list[np.ndarray]:
@@ -106,7 +111,7 @@ def test_the_shortfall_penalty_is_the_mean_squared_distance_below_zero(instructi
     params, x, y = case(3, n)
     tape = network_tape(NETWORK, DomainPenalty.SHORTFALL)
     result = fit.objective(tape, fit.Samples.of(x, y), params, None, fit.Penalties(aux=2.0))
-    short = [np.maximum(0, -z.real) for z in arguments_of_logs_and_roots(params, x)]
+    short = [np.maximum(0, -np.real(z)) for z in arguments_of_logs_and_roots(params, x)]
     assert np.allclose(result.objective - result.misfit, 2.0 * sum(np.mean(s**2) for s in short), rtol=1e-9)
 
 

@@ -183,8 +183,8 @@ def sound_node(draw: st.DrawFn, slot: int, free: int) -> tuple[int, int, int, in
     name = draw(st.sampled_from(sorted(OPCODES)))
     if name == "linear":
         return (LINEAR, free, draw(st.integers(0, 4)), -1)
-    arguments = [draw(st.integers(0, slot - 1)) for _ in range(shapes.get(name, 1))]
-    return (OPCODES[name], *arguments, *[-1] * (3 - len(arguments)))
+    first, second, third = (draw(st.integers(0, slot - 1)) if k < shapes.get(name, 1) else -1 for k in range(3))
+    return (OPCODES[name], first, second, third)
 
 
 def use(tape: Tape, seed: int) -> None:
@@ -196,7 +196,9 @@ def use(tape: Tape, seed: int) -> None:
     penalties = fit.Penalties(ridge=np.full(tape.n_params, 0.1), lasso=0.1, aux=0.1)
     assert fit.values(tape, samples, params, masks).shape == (2, 9)
     assert fit.jacobian(tape, samples, params[0], masks[0])[1].shape == (9, tape.n_params)
-    assert fit.gradient(tape, samples, params, masks, penalties).gradient.shape == params.shape
+    gradient = fit.gradient(tape, samples, params, masks, penalties).gradient
+    assert gradient is not None
+    assert gradient.shape == params.shape
     assert fit.adam(tape, samples, params, masks, fit.Adam(3, 1e-2), penalties).params.shape == params.shape
     assert fit.levenberg(tape, samples, params, masks, fit.Levenberg(3), penalties).params.shape == params.shape
 

@@ -5,26 +5,14 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ceql.__main__ import exit_code
-
 GOOD = "a,b,y\n" + "".join(f"{k},{k * k % 7},{2 * k + 1}\n" for k in range(1, 13))
 QUICK = ("--operators", "mul", "--time-limit", "5", "--quiet")
-
-
-@pytest.fixture
-def ceql(capsys):
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = exit_code([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture
@@ -157,7 +145,7 @@ def frame() -> pd.DataFrame:
 
 
 def arrays(path: Path, **columns: np.ndarray) -> Path:
-    np.savez(path, **columns)
+    np.savez(path, **cast(dict[str, Any], columns))
     return path
 
 
@@ -260,14 +248,21 @@ def test_the_layout_of_text_is_refused_elsewhere(ceql, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--save", "--json"])
-def test_a_bad_place_is_found_before_the_search(ceql, tmp_path, table, option, monkeypatch):
-    from ceql.estimator import regressor as estimator
-
-    monkeypatch.setattr(estimator, "discover_each", lambda *_: pytest.fail("the search was begun"))
-    code, _, err = ceql("fit", table, "--target", "y", option, tmp_path / "no folder" / "file")
+def test_a_bad_place_is_found_before_the_search(ceql, tmp_path, table, option):
+    asked = (
+        "fit",
+        table,
+        "--target",
+        "y",
+        "--operators",
+        "lgo",
+        option,
+    )  # a search would begin with "Unknown operator"
+    code, _, err = ceql(*asked, tmp_path / "no folder" / "file")
     assert code == 1
     assert "cannot be written: No such file or directory. Choose another file." in err
-    assert "cannot be written: Is a directory" in ceql("fit", table, "--target", "y", option, tmp_path)[2]
+    assert "cannot be written: Is a directory" in ceql(*asked, tmp_path)[2]
+    assert "operator 'lgo'" in ceql(*asked, tmp_path / "file")[2]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,16 +18,17 @@ from sklearn.model_selection import cross_val_score
 
 from ceql import CEQLRegressor, CeqlWarning, InputError, load
 from ceql.data.targets import Targets
-from ceql.discovery import Outcome, Progress, Settings
-from ceql.estimator import several_targets as targets
+from ceql.discovery import Discovery, Outcome, Progress, Settings
 from ceql.estimator.several_targets import discover_each
 from ceql.output.progress import describe
+from ceql.search.policy import SearchPolicy
+from ceql.storage.checkpoint import Checkpoint, read_checkpoint, to_bytes
 
-OPTIONS = {"operators": ["mul", "div"], "time_limit": 20}
+OPTIONS: dict[str, Any] = {"operators": ["mul", "div"], "time_limit": 20}
 
 
 @pytest.fixture(scope="module")
-def data():
+def data() -> tuple[pd.DataFrame, pd.DataFrame]:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.uniform(1, 3, (50, 2)), columns=["a", "b"])
     Y = pd.DataFrame({"force": X["a"] / X["b"], "work": 1.5 / (X["a"] + 0.5), "heat": 2.5 * X["a"] * X["b"] + 1})
@@ -33,7 +36,7 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def model(data):
+def model(data) -> CEQLRegressor:
     return CEQLRegressor(**OPTIONS).fit(*data)
 
 
@@ -144,7 +147,6 @@ def test_complaints_name_the_target(which, data):
         CEQLRegressor(**OPTIONS).fit(data[0], change(data[1]))
 
 
-@pytest.mark.usefixtures("quick_search")
 def test_a_constant_target_is_named(data):
     X, Y = data
     with pytest.warns(CeqlWarning, match="target 'work' is constant"):
@@ -152,75 +154,80 @@ def test_a_constant_target_is_named(data):
     assert model.sympy()[1] == 2
 
 
-def test_the_time_is_shared_and_what_is_left_goes_on(data, monkeypatch):
-    shares = []
-
-    def instant(data, settings, *_):
-        shares.append(settings.time_limit)
-        return replace(targets.not_searched(data), outcome=Outcome.SETTLED)
-
-    monkeypatch.setattr(targets, "discover", instant)
-    discover_each(Targets.of(*data), Settings(time_limit=30.0))
-    assert shares == pytest.approx([10, 15, 30], abs=1.0)
+FEW_STARTS = SearchPolicy(round_size=32, chunk_size=32)
+BRIEFLY = Settings(operators=("mul",), time_limit=60.0, max_starts=96, search=FEW_STARTS)
 
 
-def test_what_a_target_took_is_missing_to_the_others_also_in_an_earlier_run(data, monkeypatch):
-    shares = []
-
-    def found_earlier(data, settings, *_):
-        shares.append(settings.time_limit)
-        return replace(targets.not_searched(data), outcome=Outcome.SETTLED, seconds=12.0)
-
-    monkeypatch.setattr(targets, "discover", found_earlier)
-    discover_each(Targets.of(*data), Settings(time_limit=60.0))
-    assert shares == pytest.approx([20, 24, 36])
+@pytest.fixture(scope="module")
+def noise() -> Targets:
+    """Targets that nothing but a search can give up on, so that each reports."""
+    rng = np.random.default_rng(0)
+    y = pd.DataFrame(rng.normal(size=(20, 3)), columns=["force", "work", "heat"])
+    return Targets.of(rng.uniform(1, 3, (20, 1)), y)
 
 
-def test_the_display_names_the_target(data, monkeypatch):
-    seen = []
+@pytest.fixture(scope="module")
+def told(noise) -> tuple[list[Discovery], list[Progress]]:
+    reports: list[Progress] = []
+    found = discover_each(noise, BRIEFLY, progress=reports.append)
+    assert {discovery.outcome for discovery in found} == {Outcome.OUT_OF_STARTS}
+    return list(found), reports
 
-    def reporting(data, settings, progress, _):
-        progress(Progress(2.0, 10.0, 5, 0.5))
-        return replace(targets.not_searched(data), outcome=Outcome.EXACT)
 
-    monkeypatch.setattr(targets, "discover", reporting)
-    discover_each(Targets.of(*data), Settings(), progress=lambda report: seen.append(describe(report)))
-    assert [text.partition(",")[0] for text in seen] == ["force (1 of 3)", "work (2 of 3)", "heat (3 of 3)"]
+def test_the_time_is_shared_and_what_is_left_goes_on(told):
+    (first, second, _), reports = told
+    shares = list({report.target: report.time_limit for report in reports}.values())
+    left = 60.0 - first.seconds, 60.0 - first.seconds - second.seconds
+    assert shares == pytest.approx([20.0, left[0] / 2, left[1]], rel=1e-9)
+
+
+def test_what_a_target_took_is_missing_to_the_others_also_in_an_earlier_run(noise, tmp_path):
+    kept_in = Checkpoint(tmp_path / "run.ckpt")
+    discover_each(noise, BRIEFLY, checkpoint=kept_in)
+    one, two, three = (Path(own.path) for own in kept_in.of_each(noise.names))
+    for path in (one, two):
+        state, fingerprint = read_checkpoint(path)
+        assert state.ending is not None
+        path.write_bytes(to_bytes(replace(state, ending=replace(state.ending, seconds=12.0)), fingerprint))
+    three.unlink()
+    reports: list[Progress] = []
+    first, second, _ = discover_each(noise, BRIEFLY, progress=reports.append, checkpoint=kept_in)
+    assert min(first.seconds, second.seconds) >= 12.0
+    assert reports[-1].time_limit == pytest.approx(60.0 - first.seconds - second.seconds, rel=1e-9)
+
+
+def test_the_display_names_the_target(told):
+    texts = dict.fromkeys(describe(report).partition(",")[0] for report in told[1])
+    assert list(texts) == ["force (1 of 3)", "work (2 of 3)", "heat (3 of 3)"]
 
 
 _INTERRUPTED = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may inherit it ignored
 import numpy as np
-import ceql.search.target_search
 from ceql import CEQLRegressor
-ceql.search.target_search._QUIET = ceql.search.target_search._QUIET_IN_DOUBT = 10**9
+from ceql.search.policy import SearchPolicy
 rng = np.random.default_rng(0)
 x = rng.uniform(1, 2, (64, 2))
 y = np.column_stack([1 / x[:, 0], rng.normal(size=64), rng.normal(size=64)])
-from contextlib import contextmanager
-@contextmanager
-def telling(verbose):
-    def tell(report):
-        if report.target.startswith("y2") and report.starts:
-            print("ready", flush=True)
-    yield tell
-import ceql.estimator.regressor
-ceql.estimator.regressor.live_display = telling
-model = CEQLRegressor(operators=["mul", "div"], time_limit=300).fit(x, y)
-print(*[found.outcome.name for found in model.discoveries_], model.score(x[:, :], y) > 0)
+long_rounds = SearchPolicy(round_size=2**12)  # so that noise keeps it busy until it is interrupted
+model = CEQLRegressor(operators=["mul", "div"], time_limit=300, policy=long_rounds, verbose=True).fit(x, y)
+print(*[found.outcome.name for found in model.discoveries_], model.score(x, y) > 0)
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_ctrl_c_keeps_the_earlier_target_and_the_best_so_far():
-    process = subprocess.Popen(
-        [sys.executable, "-c", _INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", _INTERRUPTED]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     killer = threading.Timer(100, process.kill)
     killer.start()
-    assert process.stdout is not None
-    assert process.stdout.readline().strip() == "ready"
+    assert process.stderr is not None
+    shown = ""
+    while "y2 (2 of 3)" not in shown:  # the live display
+        letter = process.stderr.read(1)
+        assert letter, f"it ended early: {shown}"
+        shown += letter
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate()
     killer.cancel()

@@ -10,6 +10,7 @@ import pytest
 
 from ceql.frf.analysis import r_squared
 from ceql.frf.condition_table import read_condition_table
+from ceql.frf.measurements import Measurements
 from ceql.frf.peak_tracks import find_windows, peak_in
 from ceql.frf.readers import Source, read
 from ceql.frf.splits import parse_split
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def beam():
+def beam() -> Measurements:
     return read([FOLDER], Source(band=(50, 2000))).measurements
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy
@@ -32,7 +35,7 @@ OPERATORS = {
 
 
 @pytest.fixture(params=OPERATORS)
-def case(request: pytest.FixtureRequest):
+def case(request: pytest.FixtureRequest) -> tuple[operators.Operator, str, Callable[..., Any]]:
     arguments, formula, function = OPERATORS[request.param]
     return operators.register(request.param, arguments, formula), formula, function
 

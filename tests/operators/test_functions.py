@@ -94,9 +94,9 @@ def test_the_core_equals_the_surrogate(name, single):
 def test_a_text_is_read_computed_differentiated_and_written_back(name):
     function = functions.get(name)
     x = points(function)
+    expression = function.symbolic(X)
     for spelling in (name, *function.aliases):
-        expression = parse_formula(f"{spelling}(x)", ["x"])
-        assert expression == function.symbolic(X)
+        assert parse_formula(f"{spelling}(x)", ["x"]) == expression
     assert parse_formula(write_formula(expression), ["x"]) == expression
     assert np.allclose(compile_numpy(expression, [X])(x[:, None]), function.value(x), rtol=1e-15)
     _, jacobian = value_and_jacobian(function.symbolic(P * X), [X], [P])(x[:, None], np.array([1.0]))
@@ -156,7 +156,7 @@ def test_python_says_the_same(language):
         assert np.allclose([known["y"](u) for u in x], functions.get(name).value(x), rtol=1e-14), name
         with np.errstate(all="ignore"):
             for u in (-2.0, 0.0, 2.0, 1e3, -1e3, np.inf, -np.inf, np.nan):
-                expected = functions.get(name).value(np.float64(u))
+                expected = functions.get(name).value(np.array(u))
                 assert np.allclose(known["y"](u), expected, rtol=1e-12, equal_nan=True), (name, u)
 
 
@@ -222,7 +222,7 @@ def test_a_template_may_contain_it():
 def test_edges_and_poles_are_found():
     formula = parse_formula("asin(x/2) + tan(x) + log(x + 2.5)", ["x"])
     found = find_borders(formula, [X], np.array([-3.0]), np.array([3.0]))
-    places = {(border.kind, round(border.location, 6)) for border in found}
+    places = {(border.kind, round(border.location, 6)) for border in found if border.location is not None}
     half_turn = round(np.pi / 2, 6)
     edges = {("edge of the domain", -2.0), ("edge of the domain", 2.0), ("log singularity", -2.5)}
     assert places == {("pole", -half_turn), ("pole", half_turn), *edges}

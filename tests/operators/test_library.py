@@ -9,7 +9,7 @@ import sympy
 from ceql import operators
 from ceql.engine import fit
 from ceql.errors import UnknownNameError
-from ceql.operators import Argument, Operator
+from ceql.operators import Argument, Operator, functions
 from ceql.operators.tape import TapeBuilder
 
 # Arguments inside the domain of each operator; the exponent of pow is one number.
@@ -25,7 +25,7 @@ INSIDE: dict[str, tuple[np.ndarray, ...]] = {
     "pow": (POSITIVE, np.full(24, 1.7)),
 } | {
     name: ({"log": POSITIVE, "sqrt": POSITIVE, "asin": WITHIN_ONE, "acos": WITHIN_ONE}.get(name, EVEN),)
-    for name in operators.functions.names()
+    for name in functions.names()
 }
 FORMULAS = {
     "id": "x", "const": "1", "square": "x**2", "cube": "x**3", "mul": "x*y", "div": "x/y", "log": "log(x)",
@@ -67,7 +67,7 @@ def test_symbolic_form_is_the_expected_one(name):
 def on_tape(operator: Operator, arguments: tuple[np.ndarray, ...]) -> np.ndarray:
     """Complex arguments as pairs of input columns."""
     n = len(arguments[0]) if arguments else 3
-    columns = [part for a in arguments for part in (a.real, a.imag)] or [np.zeros(n)]
+    columns = [part for a in arguments for part in (np.real(a), np.imag(a))] or [np.zeros(n)]
     builder = TapeBuilder(len(columns))
     slots = [(2 * k, 2 * k + 1) for k in range(operator.arity)]
     tape = builder.finish(operator.record(builder, *slots, kinds=operator.arguments))

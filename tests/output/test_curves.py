@@ -87,7 +87,10 @@ def test_a_range_is_proper_and_within_reach_of_the_values(values):
     low, high = shown_range(values)
     assert low < high
     assert low <= np.median(values) <= high
-    assert Axis(low, high, "").ticks() is not None
+    places = [place for place, _ in Axis(low, high, "").ticks()]
+    assert places == sorted(set(places))
+    room = 1e-9 * (high - low) + 1e-12 * max(abs(low), abs(high))  # a tick at the end may be rounded beyond it
+    assert all(low - room <= place <= high + room for place in places)
 
 
 def test_one_wild_value_does_not_squeeze_the_others():

@@ -33,7 +33,7 @@ FORMULAS += ["(x+`x y`)**64*(x-1)**64", "sin(" * 50 + "x" + ")" * 50, "tan(x)**6
 
 
 @pytest.fixture(scope="module")
-def contents():
+def contents() -> tuple[pd.DataFrame, list[CEQLRegressor]]:
     """The files of a model for one target and of one for two."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.uniform(1, 2, 20), "x y": rng.uniform(1, 2, 20)})

@@ -32,14 +32,14 @@ FORMULAS = [
 
 
 @pytest.fixture(scope="module")
-def model():
+def model() -> CEQLRegressor:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x y": rng.uniform(1, 2, 40), "lambda": rng.uniform(1, 2, 40)})
     return CEQLRegressor(operators=["mul", "div"], random_state=3).fit(frame, 1 / (frame["x y"] - frame["lambda"] / 7))
 
 
 @pytest.fixture
-def saved(model, tmp_path):
+def saved(model, tmp_path) -> Path:
     path = tmp_path / "model.ceql"
     model.save(path)
     return path

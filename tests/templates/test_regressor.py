@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,7 +48,7 @@ def test_everything_else_of_the_regressor_works(poles, tmp_path):
     again = load(tmp_path / "model.json")
     assert again.template == POLES
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert clone(model).template == POLES
+    assert cast(CEQLRegressor, clone(model)).template == POLES
 
 
 def test_a_rate_law_with_an_unknown_function_is_found():

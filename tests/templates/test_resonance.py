@@ -8,7 +8,7 @@ import sympy
 
 from ceql.errors import InputError, UnknownNameError
 from ceql.expression import compile_numpy
-from ceql.templates.resonance import fit_resonances, laws, resonance_template
+from ceql.templates.resonance import ResonanceFit, fit_resonances, laws, resonance_template
 from ceql.templates.resonance.peaks import find_tracks
 
 FREQUENCY = np.linspace(10.0, 200.0, 500)
@@ -35,7 +35,7 @@ def modal_curves() -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def paper():
+def paper() -> ResonanceFit:
     return fit_resonances(FREQUENCY, paper_curves(), DAMAGE, names=("d",), max_terms=4)
 
 

@@ -49,7 +49,7 @@ def test_only_the_first_phase_ends_with_a_threshold():
 def test_recipes_are_found_by_name_and_cannot_be_changed():
     assert recipes.RECIPES["paper"]() == recipes.paper()
     with pytest.raises(FrozenInstanceError):
-        recipes.paper().phases[0].rate = 1.0
+        recipes.paper().phases[0].rate = 1.0  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_the_pivoted_loss_is_relative_to_the_pivot():

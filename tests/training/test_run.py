@@ -85,8 +85,8 @@ def test_real_weights_only():
 def test_a_complex_value_handed_on_changes_the_training():
     phases = (replace(REFINE, epochs=50),)
     network = {"layers": ({"log": 1}, {"div": 1})}
-    results = [train(X + 3, Y, short(*phases, passes_complex=p, **network), seed=0).params for p in (False, True)]
-    assert not np.allclose(*results)
+    one, other = (train(X + 3, Y, short(*phases, passes_complex=p, **network), seed=0).params for p in (False, True))
+    assert not np.allclose(one, other)
 
 
 def test_the_imaginary_penalty_shrinks_imaginary_parts():

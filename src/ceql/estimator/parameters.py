@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import numbers
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ceql.errors import InputError
+from ceql.search.policy import SearchPolicy
+
+# Of the numbers in a policy, those that are shares and those that may not be zero.
+_SHARES = {"mutant_share", "inherit_share", "founders_share", "oscillating", "in_rhythm"}
+_SHARES |= {"low_fan_in", "full_fan_in", "bare_readout", "survivors"}
+_POSITIVE = {"start_scale", "fastest", "adam_rate", "depths", "inputs_used", "early", "late"}
 
 
 def is_number(value: Any) -> bool:
@@ -39,3 +48,82 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
     raise InputError(f"random_state must be a non-negative integer or None, not {random_state!r}.")
+
+
+# ---- the numbers that steer the search ----------------------------------------------------------------------------
+
+
+def checked_policy(policy: Any) -> SearchPolicy:
+    """The policy with every number of the kind and in the range that it has to be; None: the defaults."""
+    if policy is None:
+        return SearchPolicy()
+    if not isinstance(policy, SearchPolicy):
+        name = f"{SearchPolicy.__module__}.{SearchPolicy.__name__}"
+        raise InputError(f"policy must be a {name}(...) or None, not {type(policy).__name__}.")
+    _check("policy", policy, SearchPolicy())
+    return policy
+
+
+def policy_from_dict(content: Mapping[str, Any]) -> SearchPolicy:
+    """What `dataclasses.asdict` made of a policy, from a file that anybody may have written."""
+    return checked_policy(_restored("policy", content, SearchPolicy()))
+
+
+def _restored(place: str, content: Any, default: Any) -> Any:
+    if not is_dataclass(default) or isinstance(default, type):
+        return _as_tuples(content)
+    if not isinstance(content, Mapping):
+        raise InputError(f"{place} must be a table of numbers, not {content!r}.")
+    for name in content:
+        if not hasattr(default, name):
+            raise InputError(f"{place} has no number called {name!r}.")
+    return replace(default, **{n: _restored(f"{place}.{n}", v, getattr(default, n)) for n, v in content.items()})
+
+
+def _as_tuples(content: Any) -> Any:
+    return tuple(map(_as_tuples, content)) if isinstance(content, list) else content
+
+
+def _check(place: str, value: Any, default: Any) -> None:
+    """Compares with the default, which shows what kind a value has to be."""
+    if is_dataclass(default):
+        if not isinstance(value, type(default)):
+            raise InputError(f"{place} must be a {type(default).__name__}(...), not {value!r}.")
+        for field in fields(default):
+            _check(f"{place}.{field.name}", getattr(value, field.name), getattr(default, field.name))
+    elif default == ():
+        if value != ():
+            raise InputError(f"{place} is made of the constraints: leave it empty and use constraints=.")
+    elif isinstance(default, tuple):
+        _check_tuple(place, value, default)
+    elif isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise InputError(f"{place} must be True or False, not {value!r}.")
+    elif isinstance(default, int):
+        if not is_number(value) or not isinstance(value, numbers.Integral) or value < 1:
+            raise InputError(f"{place} must be a whole number of at least 1, not {value!r}.")
+    else:
+        _check_number(place, value)
+
+
+def _check_tuple(place: str, value: Any, default: tuple) -> None:
+    if not isinstance(value, tuple) or not value:
+        raise InputError(f"{place} must be a tuple such as {default!r}, not {value!r}.")
+    for item in value:
+        if not isinstance(default[0], tuple):
+            _check_number(place, item)
+        elif not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
+            raise InputError(f"{place} must be a tuple of pairs such as {default[0]!r}, not {value!r}.")
+        else:
+            _check_number(place, item[1])
+    if not isinstance(default[0], tuple) and not sum(value) > 0:
+        raise InputError(f"{place} must hold a number above 0, but it is {value!r}.")
+
+
+def _check_number(place: str, value: Any) -> None:
+    name = place.rpartition(".")[2]
+    is_share, is_positive = name in _SHARES, name in _POSITIVE
+    is_fine = is_number(value) and math.isfinite(value) and value >= 0
+    if not is_fine or (is_share and value > 1) or (is_positive and value == 0):
+        bounds = "from 0 to 1" if is_share else "above 0" if is_positive else "of at least 0"
+        raise InputError(f"{place} must be a finite number {bounds}, not {value!r}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ceql.data.dataset import column_names, columns_named, is_table, numeric_mat
 from ceql.data.targets import Targets
 from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import CeqlWarning, InputError
-from ceql.estimator.parameters import is_number, named_operators, seed_of
+from ceql.estimator.parameters import checked_policy, is_number, named_operators, policy_from_dict, seed_of
 from ceql.estimator.presentation import Presented
 from ceql.estimator.results import Finding, constants_table, equations_table, finding, formula_in_row, one_or_all
 from ceql.estimator.several_targets import discover_each
@@ -84,6 +85,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     constraints : Constraints, optional
         What every formula of the front keeps to: operators that are not nested, columns that must occur, bounds of
         constants, costs of operators.
+    policy : SearchPolicy, optional
+        Every number that steers the search, for those who want to change one: starts of a round, shares of mutants,
+        the steps of a fit, how far fits are reduced. It is a ``ceql.search.policy.SearchPolicy``, such as
+        ``SearchPolicy(round_size=256)`` for rounds that are four times shorter. None takes the defaults.
     warm_start : bool
         True lets a second ``fit`` go on from the formulas of the first: fitted to the new data, they compete with what
         it finds, and if one of them is exact there is no search. Set it when more rows of the same kind come in.
@@ -130,6 +135,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         loss: str = SQUARED,
         guesses: Any = None,
         constraints: Constraints | None = None,
+        policy: SearchPolicy | None = None,
         warm_start: bool = False,
         checkpoint: str | Path | Checkpoint | None = None,
         verbose: bool | None = None,
@@ -147,6 +153,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.loss = loss
         self.guesses = guesses
         self.constraints = constraints
+        self.policy = policy
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.verbose = verbose
@@ -205,7 +212,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     def _parameters(self) -> dict[str, Any]:
         template = None if self.template is None else self.template.as_dict()
         constraints = None if self.constraints is None else self.constraints.as_dict()
-        return {**self.get_params(), "template": template, "constraints": constraints, "checkpoint": None}
+        policy = None if self.policy is None else asdict(checked_policy(self.policy))
+        plain = {"template": template, "constraints": constraints, "policy": policy, "checkpoint": None}
+        return {**self.get_params(), **plain}
 
     def predict(self, X: Any, row: Any = None) -> np.ndarray:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.
@@ -308,6 +317,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             raise InputError(f"constraints must be ceql.Constraints(...), not {type(self.constraints).__name__}.")
         if self.loss != SQUARED and self.recipe not in SEARCHES:
             raise InputError("Another loss than 'squared' needs recipe='search': the other recipes minimise squares.")
+        if self.policy is not None and self.recipe not in SEARCHES:
+            raise InputError("A policy needs recipe='search': the other recipes train one dense network.")
         return Settings(
             recipe=self.recipe,
             operators=named_operators(self.operators),
@@ -322,6 +333,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             constraints=self.constraints or NONE,
             loss=self.loss,
             guesses=_texts(self.guesses),
+            search=checked_policy(self.policy),
         )
 
     def _checkpoint(self) -> Checkpoint | None:
@@ -352,7 +364,11 @@ def load(path: str | Path) -> CEQLRegressor:
     """A model as it was saved. Nothing in the file is run as code, so it may come from a stranger."""
     parameters, discoveries, targets, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
-    readers: dict[str, Callable[[Any], Any]] = {"template": Template.from_dict, "constraints": Constraints.from_dict}
+    readers: dict[str, Callable[[Any], Any]] = {
+        "template": Template.from_dict,
+        "constraints": Constraints.from_dict,
+        "policy": policy_from_dict,
+    }
     try:
         restored: dict[str, Any] = {
             n: readers[n](v) if n in readers and v is not None else v for n, v in parameters.items()

@@ -44,6 +44,7 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "loss": ("a name or a formula", _is_text),
     "guesses": ("a list of formulas or null", _or_none(_are_texts)),
     "constraints": ("a table or null", _or_none(lambda value: isinstance(value, dict))),
+    "policy": ("a table or null", _or_none(lambda value: isinstance(value, dict))),
     "warm_start": ("true or false", lambda value: isinstance(value, int)),
     "checkpoint": ("null", lambda value: value is None),
     "verbose": ("true, false or null", _or_none(lambda value: isinstance(value, int))),

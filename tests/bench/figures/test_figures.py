@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from ceql.output.plots import style
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory):
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("records") / "r.jsonl"
     for problem in load_suite("paper").problems:
         for k, method in enumerate(("ceql", "operon", "unheard-of")):
@@ -26,8 +27,9 @@ def records(tmp_path_factory):
             expression = problem.expression if method == "ceql" else "x1"
             append_record(path, Record(**{**row.__dict__, "expression": expression, "train_mse": 0.0, "columns": 1}))
     for problem in load_suite("scalability").problems:
-        shape = {"rows": problem.n_train, "columns": len(problem.names)}
-        append_record(path, Record("scalability", problem.name, problem.family, "ceql", 0, exact=True, **shape))
+        rows, columns = problem.n_train, len(problem.names)
+        scaled = Record("scalability", problem.name, problem.family, "ceql", 0, exact=True, rows=rows, columns=columns)
+        append_record(path, scaled)
     return path
 
 
@@ -35,7 +37,7 @@ def test_the_complex_way_arrives_and_the_real_one_does_not():
     descent = trajectory.Descent(steps=400)
     assert (np.abs(trajectory.paths(descent, stay_real=False)[:, -1]) < 1e-2).all()
     straight = trajectory.paths(descent, stay_real=True)
-    assert (straight.imag == 0).all()
+    assert (np.imag(straight) == 0).all()
     assert (np.abs(straight[:, -1]) > 1).all()
 
 

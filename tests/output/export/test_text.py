@@ -131,7 +131,7 @@ def test_latex_tells_names_apart():
 
 
 @pytest.fixture(scope="module")
-def model():
+def model() -> CEQLRegressor:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x y": rng.uniform(1, 2, 40), "lambda": rng.uniform(1, 2, 40)})
     y = pd.Series(1 / (frame["x y"] - frame["lambda"] / 7), name="I")

@@ -130,6 +130,12 @@ def evaluated(lines: list[str], arguments: list[str], row: np.ndarray) -> float:
     return float(known["value"])
 
 
+def found(pattern: str, text: str) -> re.Match[str]:
+    match = re.search(pattern, text)
+    assert match is not None, text
+    return match
+
+
 def test_fortran(formulas, rows):
     """There may be no compiler, but its expressions mean the same in Python once the exponents are rewritten."""
     for formula in formulas:
@@ -137,9 +143,9 @@ def test_fortran(formulas, rows):
         assert max(map(len, text.splitlines())) <= 132
         code = text[text.index("module") :].replace(" &\n", " ").replace("lambda", "lam")
         assert "elemental function end_(" in code
-        arguments = re.search(r"intent\(in\) :: (.*)", code)[1].split(", ")
+        arguments = found(r"intent\(in\) :: (.*)", code)[1].split(", ")
         lines = [re.sub(r"(\d)d([+-]?\d)", r"\1e\2", s.strip()) for s in code.splitlines() if " = " in s]
-        declared = re.search(r"^ +real\(dp\) :: (.*)", code, re.MULTILINE)[1].split(", ")
+        declared = found(r"(?m)^ +real\(dp\) :: (.*)", code)[1].split(", ")
         assert [line.partition(" = ")[0] for line in lines[1:]] == declared
         with np.errstate(all="ignore"):
             answers = np.array([evaluated(lines[1:], arguments, row) for row in rows])
@@ -169,7 +175,7 @@ def test_every_constant_has_all_its_digits(language):
     text = write(formula(f"{value!r}*lambda + sqrt(E)"), NAMES, language).splitlines()
     code = "\n".join(line for line in text if not line.startswith(("#", "//", "!", "%")))
     if language == "excel":
-        head, tail = re.search(r"\(([\d.]+)\+([\d.E-]+)\)", code).groups()
+        head, tail = found(r"\(([\d.]+)\+([\d.E-]+)\)", code).groups()
         assert float(head) + float(tail) == value
         assert max(len(part.replace("0.", "").split("E")[0].replace(".", "")) for part in (head, tail)) <= 15
     else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,7 +80,7 @@ def _model(kind: str) -> CEQLRegressor:
 
 
 @pytest.fixture(scope="session")
-def model_with():
+def model_with() -> Callable[[str], CEQLRegressor]:
     """The model with such a formula, by its name above."""
     return _model
 
@@ -89,12 +91,12 @@ def pole_model() -> CEQLRegressor:
 
 
 @pytest.fixture(scope="session")
-def make_fitted():
+def make_fitted() -> Callable[..., CEQLRegressor]:
     return fitted
 
 
 @pytest.fixture(scope="session")
-def browser():
+def browser() -> Any:
     """The functions of tools/browser.py."""
     spec = importlib.util.spec_from_file_location("browser", Path(__file__).parents[3] / "tools" / "browser.py")
     assert spec is not None

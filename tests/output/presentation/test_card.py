@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
+from typing import cast
 
 import sklearn
 from sklearn.base import clone
@@ -31,7 +32,7 @@ def test_odd_names_are_escaped(model_with):
 
 
 def test_an_unfitted_model_is_shown_as_usual(pole_model):
-    fresh = clone(pole_model)
+    fresh = cast(CEQLRegressor, clone(pole_model))
     assert "ceql-card" not in fresh._repr_html_()
     assert "CEQLRegressor" in fresh._repr_html_()
     assert "ceql-card" not in fresh._repr_mimebundle_()["text/html"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.text import Text
 from sklearn.exceptions import NotFittedError
 
 from ceql import CEQLRegressor, InputError
@@ -18,7 +21,7 @@ PLOTS = ("plot_fit", "plot_pareto", "plot_poles", "plot_network")
 
 
 @pytest.fixture(autouse=True)
-def _no_figure_stays_open():
+def _no_figure_stays_open() -> Iterator[None]:
     yield
     plt.close("all")
 
@@ -27,11 +30,11 @@ def texts_outside(figure) -> list[str]:
     """What is written beyond the edge of the figure."""
     figure.draw_without_rendering()
     frame = figure.bbox.padded(1.0)
-    axes = figure.findobj(plt.Axes)
+    axes = figure.findobj(Axes)
     # Axes keep labels for ticks that lie outside their limits, and draw none of them.
     ticks = [t for place in axes for axis in (place.xaxis, place.yaxis) for t in (*axis.majorTicks, *axis.minorTicks)]
     labels = {label for tick in ticks for label in (tick.label1, tick.label2)}
-    texts = [t for t in figure.findobj(mpl.text.Text) if t.get_text() and t.get_visible() and t not in labels]
+    texts = [t for t in figure.findobj(Text) if t.get_text() and t.get_visible() and t not in labels]
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
     return [words for words, box in boxes if not (frame.contains(*box.p0) and frame.contains(*box.p1))]
 
@@ -40,7 +43,7 @@ def texts_outside(figure) -> list[str]:
 @pytest.mark.parametrize("kind", ["a pole curve", "noise", "log and root", "a constant", "odd names", "twelve inputs"])
 def test_nothing_is_clipped(model_with, kind, plot):
     ax = getattr(model_with(kind), plot)()
-    assert isinstance(ax, plt.Axes)
+    assert isinstance(ax, Axes)
     assert texts_outside(ax.figure) == []
 
 

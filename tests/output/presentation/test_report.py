@@ -7,6 +7,7 @@ import runpy
 import shlex
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -143,6 +144,7 @@ def test_caveats_name_the_domain(make_fitted):
 def test_constants_carry_their_errors(model_with):
     model = model_with("noise")
     words = " ".join(Page(page_of(model)).text)
+    assert model.discovery_.best.constants
     for value, error in model.discovery_.best.constants:
         assert f"{value:.15g}".replace("-", "−") in words
         assert f"{error:.2g}".replace("-", "−") in words
@@ -176,7 +178,7 @@ def test_the_file_is_written_whole_or_not_at_all(pole_model, tmp_path, monkeypat
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory):
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[CEQLRegressor, Path]:
     """A table in a file, a model fitted to it, and the folder."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)

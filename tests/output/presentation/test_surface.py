@@ -11,7 +11,7 @@ from ceql.output.plots.surface_plot import plot_surface
 
 
 @pytest.fixture(scope="module")
-def model_and_data():
+def model_and_data() -> tuple[CEQLRegressor, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, (60, 2))
     y = x[:, 0] / (x[:, 1] - 0.5)
