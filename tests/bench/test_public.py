@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from ceql.bench.cli import bench, bench_report
 from ceql.bench.errors import BenchError, SuiteError
 from ceql.bench.problems import load_suite, sample, select, with_noise
-from ceql.bench.published.rates import published_rates
+from ceql.bench.published import published_rates
 from ceql.bench.records import Record, read_records
 from ceql.bench.results_page import commands, has_sheets, results_page, sheets
 from ceql.bench.selections import parse_levels

@@ -12,8 +12,8 @@ from ceql.bench.problems import load_suite
 from ceql.bench.published import published
 from ceql.bench.records import Record, append_record
 from ceql.bench.results_page import as_latex_file, best_cells, commands, in_order, results_page, sheets
-from ceql.bench.scaling_tables import slope
 from ceql.bench.sheets import Cell, Sheet, as_latex, as_markdown, escaped, number
+from ceql.bench.suite_tables import slope
 
 
 def record(suite, problem, method, seed, **changes):

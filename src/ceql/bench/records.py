@@ -32,8 +32,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,22 @@ class Record:
         """The problem's name without the level of noise that `--noise` adds to it."""
         return self.problem.removesuffix(f"[noise={self.noise:g}]")
 
+    @property
+    def added_noise(self) -> float:
+        """The level of noise that `--noise` adds; zero where the noise is the problem's own."""
+        return self.noise if self.plain_problem != self.problem else 0.0
+
 
 _FIELDS = {f.name for f in fields(Record)}
+
+
+def grouped(records: Iterable[Record], *names: str) -> dict[Any, list[Record]]:
+    """The records by the value of one field, or the values of several, in the order in which these first occur."""
+    key = attrgetter(*names)
+    groups: dict[Any, list[Record]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
 
 
 def to_json(record: Record) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ceql.bench.definitions import Problem
-from ceql.bench.paper_tables import best_run
 from ceql.bench.points import columns, target
 from ceql.bench.problems import load_problem, sample
 from ceql.bench.records import Record
+from ceql.bench.suite_tables import best_run
 from ceql.expression import compile_numpy, parse_formula
 from ceql.expression.evaluate.poles import Pole, find_poles
 from ceql.output.plots.canvas import new_figure

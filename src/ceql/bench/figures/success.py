@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ceql.bench.records import Record
-from ceql.bench.scaling_tables import SAMPLE_SIZE
+from ceql.bench.suite_tables import SAMPLE_SIZE
 from ceql.output.plots.canvas import new_figure
 from ceql.output.plots.style import looks
 
