@@ -54,7 +54,7 @@ def failures(records: Iterable[Record]) -> pd.DataFrame:
     """Every run that is not exact, with what it found or why it found nothing."""
     data = frame(record for record in records if not record.exact)
     data["outcome"] = data["error"].where(data["error"].notna(), data["expression"])
-    return data[["problem", "method", "seed", *METRICS, "outcome"]]
+    return data.filter(["problem", "method", "seed", *METRICS, "outcome"])
 
 
 def markdown(records: Sequence[Record]) -> str:
@@ -80,7 +80,7 @@ def problem_table(records: Iterable[Record]) -> str:
     for metric in METRICS:
         pairs = zip(data[f"{metric}_mean"], data[f"{metric}_sd"], strict=True)
         data[metric] = [number(mean, sd, fixed=metric == "node_count").text for mean, sd in pairs]
-    return _rendered(data[["problem", "method", "runs", "errors", *METRICS, *list(_RATES)[2:]]])
+    return _rendered(data.filter(["problem", "method", "runs", "errors", *METRICS, *list(_RATES)[2:]]))
 
 
 def median(records: Iterable[Record], field: str) -> float:

@@ -253,4 +253,7 @@ def _growth(method: str, records: Sequence[Record]) -> Iterator[list[Cell]]:
 def slope(sizes: Sequence[float], values: Sequence[float]) -> float:
     """The slope of log(value) over log(size), from the values that are positive; NaN from fewer than two."""
     pairs = [(math.log(s), math.log(v)) for s, v in zip(sizes, values, strict=True) if v > 0 and math.isfinite(v)]
-    return float(np.polyfit(*np.array(pairs).T, 1)[0]) if len(pairs) > 1 else math.nan
+    if len(pairs) < 2:
+        return math.nan
+    x, y = np.array(pairs).T
+    return float(np.polyfit(x, y, 1)[0])
