@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from ceql.bench.errors import SuiteError
+from ceql.bench.points import bounds, is_grid
 from ceql.bench.posed import complaints
 from ceql.bench.problems import load_problem, load_suite, sample, select, suite_names
-from ceql.bench.spreads import bounds, is_grid
 
 OWN = ("ablation", "noise", "paper", "poles", "scalability")
 PUBLIC = ("classic", "empirical", "srbench", "srsd", "strogatz")
