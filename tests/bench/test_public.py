@@ -84,7 +84,7 @@ def test_a_noisy_run_is_recorded_resumed_and_shown(tmp_path):
     assert "| aaa | 0.01 | all | 1 |" in second.stdout
     bad = CliRunner().invoke(bench, [*arguments, "--noise", "much"])
     assert bad.exit_code == 1
-    assert "'much' is no fraction" in bad.stderr
+    assert "'much' is no fraction" in str(bad.exception)
     page = tmp_path / "page.md"
     assert CliRunner().invoke(bench_report, [str(out), "--out", str(page), "--title", "Public"]).exit_code == 0
     assert page.read_text().startswith("# Public\n")

@@ -142,4 +142,4 @@ def test_the_page_says_what_it_was_made_on(tmp_path):
     assert out.read_text().startswith("# Results\n")
     missing = CliRunner().invoke(bench_report, [str(tmp_path / "none.jsonl"), "--out", str(out)])
     assert missing.exit_code == 1
-    assert "cannot be read" in missing.stderr
+    assert "cannot be read" in str(missing.exception)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
-
-from ceql.bench.errors import BenchError
-from ceql.bench.request import Request
 
 
 @click.command()
@@ -20,23 +18,11 @@ from ceql.bench.request import Request
 @click.option("--seeds", default="", help="Seeds, such as 0-4 or 0,3,7. [default: the suite's]")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a run. [default: the suite's]")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Runs at the same time.")
-@click.option("--json", "out", type=click.Path(path_type=Path), help="Write every record here, one JSON per line.")
-@click.option("--markdown", "report", type=click.Path(path_type=Path), help="Write the tables here.")
+@click.option("--json", type=click.Path(path_type=Path), help="Write every record here, one JSON per line.")
+@click.option("--markdown", type=click.Path(path_type=Path), help="Write the tables here.")
 @click.option("--latex", type=click.Path(path_type=Path), help="Write the suite's own tables here, as LaTeX.")
 @click.option("--resume", is_flag=True, help="Keep the records of --json and make only the runs it lacks.")
-def bench(
-    suite: str,
-    problems: str,
-    noise: str,
-    methods: str,
-    seeds: str,
-    time_limit: float | None,
-    jobs: int,
-    out: Path | None,
-    report: Path | None,
-    latex: Path | None,
-    resume: bool,
-) -> None:
+def bench(**options: Any) -> None:
     """Run methods on the problems of SUITE: paper, poles, noise, scalability, ablation or your own file.
 
     The field's public benchmarks: srsd, srbench, strogatz, classic, empirical.
@@ -47,12 +33,9 @@ def bench(
       ceql bench poles --methods ceql --jobs 2 --json poles.jsonl --resume
       ceql bench srbench --noise 0,0.01 --problems feynman,strogatz --json srbench.jsonl
     """
-    from ceql.bench.command import run_bench
+    from ceql.bench.command import Request, run_bench
 
-    try:
-        run_bench(Request(suite, problems, methods, seeds, time_limit, jobs, out, report, latex, resume, noise))
-    except BenchError as error:
-        raise click.ClickException(str(error)) from error
+    run_bench(Request(**options))
 
 
 @click.command("bench-report")
@@ -68,8 +51,4 @@ def bench_report(records: tuple[Path, ...], out: Path, title: str) -> None:
     """
     from ceql.bench.command import write_report
 
-    try:
-        count = write_report(records, out, title)
-    except BenchError as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(f"{count} records, written to {out}")
+    click.echo(f"{write_report(records, out, title)} records, written to {out}")

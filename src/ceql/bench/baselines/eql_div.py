@@ -134,14 +134,14 @@ class Model:
 
     def error(self, weights: np.ndarray, X: np.ndarray, y: np.ndarray, theta: float) -> float:
         samples = fit.Samples.of(X, y)
-        top, bottom = (fit.values(part, samples, self._params(weights), self._mask)[0] for part in self.parts)
+        top, bottom = (fit.values(part, samples, self._params(weights), self.is_free)[0] for part in self.parts)
         error = float(np.mean((_quotient(top, bottom, theta) - y) ** 2))
         return error if np.isfinite(error) else np.inf
 
     def gradient(self, weights: np.ndarray, X: np.ndarray, y: np.ndarray, theta: float) -> np.ndarray:
         """Of the mean squared error plus the penalty on denominators below the threshold."""
         samples, params = fit.Samples.of(X, y), self._params(weights)
-        (top, d_top), (bottom, d_bottom) = (fit.jacobian(part, samples, params, self._mask) for part in self.parts)
+        (top, d_top), (bottom, d_bottom) = (fit.jacobian(part, samples, params, self.is_free) for part in self.parts)
         value = _quotient(top, bottom, theta)
         through = np.where(bottom > theta, 2.0 * (value - y) / bottom, 0.0)
         short = (bottom < theta).astype(float)
@@ -158,10 +158,6 @@ class Model:
         params = self._params(weights)
         top, bottom = sympy.fraction(extract(self.network, params[: self.network.n_edges] != 0, params, columns(names)))
         return sympy.expand(top) / sympy.expand(bottom)
-
-    @property
-    def _mask(self) -> np.ndarray:
-        return self.is_free
 
     def _params(self, weights: np.ndarray) -> np.ndarray:
         params = np.zeros(self.network.n_params)

@@ -12,16 +12,9 @@ import numpy as np
 
 from ceql.bench.methods import Adapter, Found
 
-_TEXT = {
-    "add": "({} + {})",
-    "sub": "({} - {})",
-    "mul": "({}*{})",
-    "div": "({}/{})",
-    "neg": "(-{})",
-    "inv": "(1/{})",
-}
+_TEXT = {"add": "({} + {})", "sub": "({} - {})", "mul": "({}*{})", "div": "({}/{})", "neg": "(-{})", "inv": "(1/{})"}
 # gplearn guards log and sqrt with an absolute value, which the formula must show.
-_GUARDED = {"log": "log(Abs({}))", "sqrt": "sqrt(Abs({}))"}
+_TEXT |= {"log": "log(Abs({}))", "sqrt": "sqrt(Abs({}))"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,6 @@ class Gplearn(Adapter):
 def infix(program: Sequence[Any], names: Sequence[str]) -> str:
     """The formula of a gplearn program, given in prefix order."""
     stack: list[str] = []
-    texts = _TEXT | _GUARDED
     for item in reversed(program):
         if isinstance(item, int | np.integer):
             stack.append(names[int(item)])
@@ -74,5 +66,5 @@ def infix(program: Sequence[Any], names: Sequence[str]) -> str:
             stack.append(f"({float(item)!r})")
         else:
             operands = [stack.pop() for _ in range(item.arity)]
-            stack.append(texts.get(item.name, f"{item.name}({{}})").format(*operands))
+            stack.append(_TEXT.get(item.name, f"{item.name}({{}})").format(*operands))
     return stack[-1]

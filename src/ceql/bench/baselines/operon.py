@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ceql.bench.baselines.front import Row, best_row, rounding
-from ceql.bench.baselines.polish import Data, Rough, refitted, without_neutral
+from ceql.bench.baselines.front import Data, Rough, Row, best_row, refitted, rounding, without_neutral
 from ceql.bench.methods import Adapter, Found
 
 _BINARY = {"+": "({} + {})", "-": "({} - {})", "*": "({}*{})", "/": "({}/{})"}
@@ -53,20 +52,15 @@ class Operon(Adapter):
         model.fit(X, y)
         labels = dict(zip(model.variables_, names, strict=True))
         data = Data(X, y, names)
-        roughs = [_rough(entry["tree"].Nodes, labels) for entry in model.pareto_front_]
-        rows = [
-            Row(entry["length"], *refitted(rough, data), rough)
-            for entry, rough in zip(model.pareto_front_, roughs, strict=True)
-        ]
+        sizes = [entry["length"] for entry in model.pareto_front_]
+        trees = [entry["tree"].Nodes for entry in model.pareto_front_]
+        roughs = [Rough(partial(infix, nodes, labels), leaves(nodes)) for nodes in trees]
+        rows = [Row(size, *refitted(rough, data), rough) for size, rough in zip(sizes, roughs, strict=True)]
         floor = rounding(y)
         best = best_row(rows, floor)
         expression = without_neutral(best.source, data, best.loss, best.expression, floor)
         extra = {"generations": model.stats_["generations"]}
         return Found(expression, time.perf_counter() - start, extra=extra)
-
-
-def _rough(nodes: Sequence[Any], labels: Mapping[int, str]) -> Rough:
-    return Rough(partial(infix, nodes, labels), leaves(nodes))
 
 
 def leaves(nodes: Sequence[Any]) -> list[float]:
@@ -84,12 +78,8 @@ def infix(nodes: Sequence[Any], labels: Mapping[int, str], constants: Sequence[s
             stack.append(f"({value}*{labels[node.HashValue]})" if node.IsVariable else f"({value})")
         else:
             operands = [stack.pop() for _ in range(node.Arity)]
-            stack.append(_written(node.Name, operands))
+            if node.Name in _BINARY:  # sums and products of Operon may have any number of operands
+                stack.append(reduce(_BINARY[node.Name].format, operands))
+            else:
+                stack.append(_UNARY.get(node.Name, f"{node.Name}({{}})").format(*operands))
     return stack[-1]
-
-
-def _written(name: str, operands: Sequence[str]) -> str:
-    if name in _BINARY:
-        # Sums and products of Operon may have any number of operands.
-        return reduce(_BINARY[name].format, operands)
-    return _UNARY.get(name, name + "({})").format(*operands)

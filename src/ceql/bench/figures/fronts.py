@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ceql.bench.records import Record
+from ceql.bench.baselines.front import pareto
+from ceql.bench.records import Record, grouped
 from ceql.output.plots.canvas import new_figure
 from ceql.output.plots.style import looks
 
@@ -14,20 +15,19 @@ _FLOOR, _CEILING = 1e-32, 1e6  # errors beyond these are drawn at the edge
 _ACROSS = 5
 
 
-def usable(records: Sequence[Record]) -> list[Record]:
-    return [r for r in records if r.error is None and r.interp_mse is not None and r.node_count]
-
-
 def draw(records: Sequence[Record]) -> Any:
-    records = usable(records)
-    problems = list(dict.fromkeys(r.problem for r in records))
+    """The figure of the paper's suite, or of all records where it has none; None where there are none at all."""
+    usable = [r for r in records if r.error is None and r.interp_mse is not None and r.node_count]
+    records = [r for r in usable if r.suite == "paper"] or usable
+    if not records:
+        return None
+    problems = grouped(records, "problem")
     style = looks(r.method for r in records)
     across = min(_ACROSS, len(problems))
     down = math.ceil(len(problems) / across)
     figure = new_figure(2.5 * across + 0.8, 2.5 * down + 0.9)
     axes = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-    for place, problem in zip(axes, problems, strict=False):
-        runs = [r for r in records if r.problem == problem]
+    for place, (problem, runs) in zip(axes, problems.items(), strict=False):
         front = pareto([(r.node_count or 0, _clipped(r)) for r in runs])
         sizes, errors = zip(*front, strict=True)
         place.step(sizes, errors, where="post", color="0.7", lw=1.5, zorder=0)
@@ -44,15 +44,6 @@ def draw(records: Sequence[Record]) -> Any:
     figure.supylabel("mean squared error inside the training range")
     _legend(figure, style)
     return figure
-
-
-def pareto(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points than which no smaller one is as accurate."""
-    front: list[tuple[float, float]] = []
-    for size, error in sorted(points):
-        if not front or error < front[-1][1]:
-            front.append((size, error))
-    return front
 
 
 def _clipped(record: Record) -> float:

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from ceql.bench.records import Record
+from ceql.bench.records import Record, grouped
 from ceql.bench.suite_tables import SAMPLE_SIZE
 from ceql.output.plots.canvas import new_figure
 from ceql.output.plots.style import looks
 
 
-def usable(records: Sequence[Record]) -> list[Record]:
-    """The records of families whose problems differ in their number of columns."""
-    counted = [r for r in records if r.columns and r.family != SAMPLE_SIZE]
-    widths: dict[str, set[int]] = {}
-    for record in counted:
-        widths.setdefault(record.family, set()).add(record.columns or 0)
-    return [r for r in counted if len(widths[r.family]) > 1]
-
-
 def draw(records: Sequence[Record]) -> Any:
-    records = usable(records)
-    families = list(dict.fromkeys(r.family for r in records))
-    style = looks(r.method for r in records)
+    """The figure of families whose problems differ in their number of columns; None where there are none."""
+    counted = grouped((r for r in records if r.columns and r.family != SAMPLE_SIZE), "family")
+    families = {family: own for family, own in counted.items() if len({r.columns for r in own}) > 1}
+    if not families:
+        return None
+    style = looks(r.method for r in records if r.family in families)
     figure = new_figure(3.4 * len(families) + 0.6, 3.9)
     axes = figure.subplots(1, len(families), sharey=True, squeeze=False).ravel()
-    for place, family in zip(axes, families, strict=True):
-        counts = sorted({r.columns or 0 for r in records if r.family == family})
+    for place, (family, runs) in zip(axes, families.items(), strict=True):
+        counts = sorted({r.columns or 0 for r in runs})
         for k, (method, look) in enumerate(style.items()):
-            own = [r for r in records if (r.family, r.method) == (family, method)]
+            own = [r for r in runs if r.method == method]
             _line(place, own, method, look, shift=1.0 + 0.02 * (k - len(style) / 2))
         place.set(title=family, xlabel="number of variables", xscale="log", ylim=(-0.04, 1.04))
         place.set_xticks(counts, [str(n) for n in counts])
@@ -44,24 +37,20 @@ def draw(records: Sequence[Record]) -> Any:
 
 def _line(place: Any, records: Sequence[Record], method: str, look: Any, shift: float) -> None:
     """Points of several methods are moved apart a little, as they often lie on each other."""
-    counts = sorted({r.columns or 0 for r in records})
-    rates, low, high = [], [], []
-    for count in counts:
-        runs = [r.exact for r in records if r.columns == count]
-        rate = sum(runs) / len(runs)
-        lower, upper = wilson(sum(runs), len(runs))
-        rates.append(rate)
-        low.append(rate - lower)
-        high.append(upper - rate)
+    runs = sorted(grouped(records, "columns").items())
+    rates = [sum(r.exact for r in own) / len(own) for _, own in runs]
+    ends = [wilson(sum(r.exact for r in own), len(own)) for _, own in runs]
+    low, high = ([abs(end[k] - rate) for end, rate in zip(ends, rates, strict=True)] for k in (0, 1))
     place.errorbar(
-        [n * shift for n in counts], rates, (low, high), label=method,
+        [count * shift for count, _ in runs], rates, (low, high), label=method,
         color=look.colour, marker=look.marker, ms=7, mec="black", mew=0.6, lw=1.5, capsize=3,
     )  # fmt: skip
 
 
-def wilson(hits: int, runs: int, z: float = 1.0) -> tuple[float, float]:
-    """Wilson's interval for a rate, one standard deviation wide on each side by default."""
-    rate, share = hits / runs, z * z / runs
-    middle = (rate + share / 2) / (1 + share)
-    half = z / (1 + share) * math.sqrt(rate * (1 - rate) / runs + share / (4 * runs))
-    return max(0.0, min(middle - half, rate)), min(1.0, max(middle + half, rate))
+def wilson(hits: int, runs: int) -> tuple[float, float]:
+    """Wilson's interval for a rate, one standard deviation wide on each side."""
+    from scipy.stats import binomtest, norm
+
+    one_sigma = float(norm.cdf(1.0) - norm.cdf(-1.0))
+    interval = binomtest(hits, runs).proportion_ci(one_sigma, method="wilson")
+    return float(interval.low), float(interval.high)
