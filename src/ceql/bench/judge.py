@@ -21,7 +21,8 @@ A constant is no solution, nor is a formula with an R² of 0.5 or less at the te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ import sympy
 from ceql.bench.definitions import Problem, Samples
 from ceql.bench.noise import agrees, independent_constants, with_free_integers
 from ceql.bench.points import columns
-from ceql.bench.units import Units, units_of
 from ceql.expression import compile_numpy, is_exact, node_count, parse_formula, refit
 
 _WITNESS_POINTS = 512
@@ -45,6 +45,37 @@ _NUDGE = 1e-6
 _FAR_TOLERANCE = 1e-5
 
 
+@dataclass(frozen=True)
+class Units:
+    """The typical size of every column and of the target, as powers of two, so that dividing by them rounds nothing.
+
+    A judge that compares coefficients needs them near one; with constants of nature in the formula and charges of
+    1e-19 in the data they are anything but.
+    """
+
+    columns: tuple[float, ...]
+    target: float
+
+    def points(self, X: np.ndarray) -> np.ndarray:
+        return X / np.array(self.columns)
+
+    def formula(self, expression: Any, symbols: Sequence[Any]) -> Any:
+        """The same function, from columns in their units to the target in its unit."""
+        changed = {s: sympy.Float(u) * s for s, u in zip(symbols, self.columns, strict=True) if u != 1.0}
+        inside = expression.xreplace(changed)
+        return inside if self.target == 1.0 else inside / sympy.Float(self.target)
+
+
+def units_of(X: np.ndarray, y: np.ndarray) -> Units:
+    """The units of data: the power of two nearest to the median size."""
+    return Units(tuple(_unit(column) for column in X.T), _unit(y))
+
+
+def _unit(values: np.ndarray) -> float:
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+    return float(2.0 ** np.round(np.log2(np.median(sizes)))) if len(sizes) else 1.0
+
+
 class Judge:
     """The truth of a problem, ready to be compared with formulas found in its samples."""
 
@@ -52,8 +83,8 @@ class Judge:
         self.symbols = columns(samples.names)
         self.relative = problem.relative
         self.constants = problem.constants
-        ones = Units((1.0,) * len(self.symbols), 1.0)
-        self.units = units_of(samples.X_interp, samples.y_interp) if problem.relative else ones
+        plain = Units((1.0,) * len(self.symbols), 1.0)
+        self.units = units_of(samples.X_interp, samples.y_interp) if problem.relative else plain
         self.truth = self._in_units(parse_formula(problem.expression, samples.names))
         step = max(1, len(samples.y_interp) // _TEST_POINTS)
         self.x_test = self.units.points(samples.X_interp[::step])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -61,7 +61,9 @@ def run_suite(
     that it returns, as their runs end: first those that `resume` finds in `out`, then the new ones, each
     written to `out` before it is handed over. `jobs` processes work at the same time.
     """
-    _require(methods)
+    missing = {m.name: command for m in methods if (command := m.available())}
+    if missing:
+        raise MethodError(" ".join(f"Method {n!r} is not installed: {command}." for n, command in missing.items()))
     runs = plan(suite, methods, seeds, suite.time_limit if time_limit is None else time_limit)
     finished = _finished(out, resume, runs)
     return _records(runs, finished, jobs, out, progress or (lambda record: None))
@@ -79,34 +81,37 @@ def plan(suite: Suite, methods: Sequence[Method], seeds: Sequence[int], time_lim
 
 def run_one(run: Run) -> Record:
     """Make one run. A method that fails leaves its error in the record."""
-    base: dict[str, Any] = {
-        "suite": run.suite,
-        "problem": run.problem.name,
-        "family": run.problem.family,
-        "method": run.method.name,
-        "seed": run.seed,
-        "versions": versions(run.method),
-        "machine": machine(),
-        "noise": run.problem.noise,
-        "rows": run.problem.n_train,
-        "columns": len(run.problem.names),
-    }
-    meter = Meter()
+    blank, meter = _blank(run), Meter()
     try:
         samples = sample(run.problem, run.seed)
-        base["rows"] = len(samples.y_train)
+        blank = replace(blank, rows=len(samples.y_train))
         if run.memory:
             getattr(run.method, "load", lambda: None)()
             meter.start()
         found = run.method.run(samples.X_train, samples.y_train, samples.names, run.seed, run.time_limit)
-        base |= meter.read() if run.memory else {}
+        blank = replace(blank, **meter.read()) if run.memory else blank
         expression = as_expression(found.expression, samples.names)
         result = asdict(score(expression, run.problem, samples, found.front))
     except Exception as error:  # a rival's failure of any kind is a result, not a reason to stop
-        return Record(**base, settings=run.settings, error=_described(error))
+        return replace(blank, error=_described(error))
     settings = {**run.settings, **({"extra": dict(found.extra)} if found.extra else {})}
     times: dict[str, Any] = {"seconds": found.seconds, "compile_seconds": found.compile_seconds}
-    return Record(**base, **result, **times, settings=settings, expression=str(expression))
+    return replace(blank, **result, **times, settings=settings, expression=str(expression))
+
+
+def _blank(run: Run) -> Record:
+    """What is known of a run before it is made."""
+    return Record(
+        *run.key[:2],
+        run.problem.family,
+        *run.key[2:],
+        settings=run.settings,
+        noise=run.problem.noise,
+        rows=run.problem.n_train,
+        columns=len(run.problem.names),
+        versions=versions(run.method),
+        machine=machine(),
+    )
 
 
 def _records(
@@ -146,11 +151,7 @@ def _alone(run: Run) -> Record:
 
 
 def _died(run: Run, why: str) -> Record:
-    name = run.problem.name
-    return Record(
-        run.suite, name, run.problem.family, run.method.name, run.seed, run.settings,
-        versions=versions(run.method), machine=machine(), error=f"the process died: {why}",
-    )  # fmt: skip
+    return replace(_blank(run), error=f"the process died: {why}")
 
 
 def _in_processes(runs: Sequence[Run], jobs: int) -> Iterator[Record]:
@@ -165,12 +166,6 @@ def _isolated(run: Run) -> Record:
 
 def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:_ERROR_LENGTH]
-
-
-def _require(methods: Sequence[Method]) -> None:
-    missing = {m.name: command for m in methods if (command := m.available())}
-    if missing:
-        raise MethodError(" ".join(f"Method {n!r} is not installed: {command}." for n, command in missing.items()))
 
 
 def _finished(out: str | Path | None, resume: bool, runs: Sequence[Run]) -> dict[Key, Record]:
