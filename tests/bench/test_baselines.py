@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ceql.bench.baselines import METHODS
-from ceql.bench.baselines.aaa import quotient, trimmed
 from ceql.bench.baselines.front import Data, Rough, Row, best_row, pareto, refitted, rounding, without_neutral
+from ceql.bench.baselines.others import quotient, trimmed
 from ceql.bench.baselines.own import Own, Paper
 from ceql.bench.errors import MethodError
 from ceql.bench.methods import find_method

@@ -10,7 +10,7 @@ import click
 
 from ceql.bench.definitions import Suite
 from ceql.bench.errors import MethodError, RecordError, SuiteError
-from ceql.bench.methods import Method, find_method
+from ceql.bench.methods import Adapter, find_method
 from ceql.bench.problems import load_suite, select, with_noise
 from ceql.bench.published import published
 from ceql.bench.records import Record, read_records
@@ -44,7 +44,7 @@ def run_bench(asked: Request) -> None:
     methods = _contestants(suite, split_names(asked.methods))
     seeds = parse_seeds(asked.seeds) if asked.seeds else suite.seeds
     _check_files(asked, suite)
-    untimed = [method.name for method in methods if not getattr(method, "timed", True)]
+    untimed = [method.name for method in methods if not method.timed]
     if untimed and asked.time_limit is not None:
         click.echo(f"No time limit for {', '.join(untimed)}: a schedule of fixed length.", err=True)
     records = _run(suite, methods, seeds, asked)
@@ -86,7 +86,7 @@ def _chosen(asked: Request) -> Suite:
     return with_noise(suite, parse_levels(asked.noise)) if asked.noise else suite
 
 
-def _contestants(suite: Suite, names: Sequence[str]) -> list[Method]:
+def _contestants(suite: Suite, names: Sequence[str]) -> list[Adapter]:
     """The methods that can run here; the others are named with the command that installs them."""
     methods = [find_method(name, suite.settings.get(name), suite.variants) for name in names or suite.methods]
     missing = {method.name: command for method in methods if (command := method.available())}
@@ -100,7 +100,7 @@ def _contestants(suite: Suite, names: Sequence[str]) -> list[Method]:
     return ready
 
 
-def _run(suite: Suite, methods: Sequence[Method], seeds: Sequence[int], asked: Request) -> list[Record]:
+def _run(suite: Suite, methods: Sequence[Adapter], seeds: Sequence[int], asked: Request) -> list[Record]:
     from tqdm import tqdm
 
     with tqdm(total=len(suite.problems) * len(methods) * len(seeds), unit="run", dynamic_ncols=True) as bar:

@@ -8,14 +8,14 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from ceql.bench.methods import Method
+from ceql.bench.methods import Adapter
 
 _LIBRARIES = ("ceql", "numpy", "scipy", "sympy", "scikit-learn")
 
 
-def versions(method: Method) -> dict[str, str]:
+def versions(method: Adapter) -> dict[str, str]:
     """The versions of Python and of the libraries that a run depends on."""
-    names = dict.fromkeys((*_LIBRARIES, *getattr(method, "packages", ())))
+    names = dict.fromkeys((*_LIBRARIES, *method.packages))
     return {"python": platform.python_version(), **{n: v for n in names if (v := _version(n))}}
 
 

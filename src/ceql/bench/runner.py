@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from ceql.bench.definitions import Problem, Suite
 from ceql.bench.environment import machine, versions
 from ceql.bench.errors import MethodError, RecordError
 from ceql.bench.memory import Meter, in_own_process
-from ceql.bench.methods import Method
+from ceql.bench.methods import Adapter
 from ceql.bench.points import sample
 from ceql.bench.records import Key, Record, append_record, check_writable, drop_torn_line, read_records
 from ceql.bench.score import as_expression, score
@@ -30,7 +31,7 @@ class Run:
 
     suite: str
     problem: Problem
-    method: Method
+    method: Adapter
     seed: int
     time_limit: float
     memory: bool = False
@@ -41,13 +42,12 @@ class Run:
 
     @property
     def settings(self) -> dict[str, Any]:
-        timed = getattr(self.method, "timed", True)
-        return {**self.method.settings, "time_limit": self.time_limit if timed else None}
+        return {**self.method.settings, "time_limit": self.time_limit if self.method.timed else None}
 
 
 def run_suite(
     suite: Suite,
-    methods: Sequence[Method],
+    methods: Sequence[Adapter],
     seeds: Sequence[int],
     time_limit: float | None = None,
     jobs: int = 1,
@@ -69,7 +69,7 @@ def run_suite(
     return _records(runs, finished, jobs, out, progress or (lambda record: None))
 
 
-def plan(suite: Suite, methods: Sequence[Method], seeds: Sequence[int], time_limit: float) -> list[Run]:
+def plan(suite: Suite, methods: Sequence[Adapter], seeds: Sequence[int], time_limit: float) -> list[Run]:
     """All runs, seeds outermost, so that a run cut short has seen every problem."""
     return [
         Run(suite.name, problem, method, seed, time_limit, suite.memory)
@@ -85,17 +85,19 @@ def run_one(run: Run) -> Record:
     try:
         samples = sample(run.problem, run.seed)
         blank = replace(blank, rows=len(samples.y_train))
+        run.method.load()
         if run.memory:
-            getattr(run.method, "load", lambda: None)()
             meter.start()
+        begin = time.perf_counter()
         found = run.method.run(samples.X_train, samples.y_train, samples.names, run.seed, run.time_limit)
+        seconds = time.perf_counter() - begin if found.seconds is None else found.seconds
         blank = replace(blank, **meter.read()) if run.memory else blank
         expression = as_expression(found.expression, samples.names)
         result = asdict(score(expression, run.problem, samples, found.front))
     except Exception as error:  # a rival's failure of any kind is a result, not a reason to stop
         return replace(blank, error=_described(error))
     settings = {**run.settings, **({"extra": dict(found.extra)} if found.extra else {})}
-    times: dict[str, Any] = {"seconds": found.seconds, "compile_seconds": found.compile_seconds}
+    times: dict[str, Any] = {"seconds": seconds, "compile_seconds": found.compile_seconds}
     return replace(blank, **result, **times, settings=settings, expression=str(expression))
 
 

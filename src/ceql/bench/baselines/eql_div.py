@@ -69,8 +69,7 @@ class EqlDiv(Adapter):
                         break
         if not np.isfinite(best_error):
             raise MethodError("EQL with division diverged before the first validation.")
-        expression = model.formula(best, names)
-        return Found(expression, time.perf_counter() - begin, extra={"epochs": epochs, "loss": best_error})
+        return Found(model.formula(best, names), extra={"epochs": epochs, "loss": best_error})
 
     def threshold(self, epoch: int) -> float:
         return float(1.0 / np.sqrt(1.0 + epoch / self.k))
