@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
+Kind = TypeVar("Kind")
 _SHOWN = 40  # characters of a wrong value
 
 
@@ -47,25 +48,21 @@ def whole(content: Any, name: str, most: float = math.inf) -> int:
     return value
 
 
-def flag(content: Any, name: str) -> bool:
-    value = field(content, name)
-    if not isinstance(value, bool):
-        raise ContentError(f"{name!r} is {shown(value)}, which is neither true nor false")
-    return value
+def _reader(kind: type[Kind], otherwise: str) -> Callable[[Any, str], Kind]:
+    """What reads a field of this kind; a value of another one is an error that ends in these words."""
+
+    def read(content: Any, name: str) -> Kind:
+        value = field(content, name)
+        if not isinstance(value, kind):
+            raise ContentError(f"{name!r} is {shown(value)}{otherwise}")
+        return value
+
+    return read
 
 
-def text(content: Any, name: str) -> str:
-    value = field(content, name)
-    if not isinstance(value, str):
-        raise ContentError(f"{name!r} is {shown(value)} and no text")
-    return value
-
-
-def rows(content: Any, name: str) -> list[Any]:
-    value = field(content, name)
-    if not isinstance(value, list):
-        raise ContentError(f"{name!r} is {shown(value)} and no list")
-    return value
+flag = _reader(bool, ", which is neither true nor false")
+text = _reader(str, " and no text")
+rows = _reader(list, " and no list")
 
 
 def names(content: Any, name: str, blank: bool = False) -> tuple[str, ...]:

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ceql.data.formats import delimited, parquet, workbook
-from ceql.data.formats import npz as arrays
+from ceql.data.formats import binary, delimited
 from ceql.data.formats.file_layout import DEFAULT, Layout
 from ceql.errors import InputError, unknown_name
 
 _READERS: Mapping[str, Callable[[Path, Layout], pd.DataFrame]] = {
     ".csv": delimited.read,
     ".tsv": delimited.read,
-    ".parquet": parquet.read,
-    ".xlsx": workbook.read,
-    ".npz": arrays.read,
+    ".parquet": binary.read_parquet,
+    ".xlsx": binary.read_workbook,
+    ".npz": binary.read_npz,
 }
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _DECIMAL_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
