@@ -12,9 +12,8 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from ceql.bench.definitions import Problem, Suite
-from ceql.bench.environment import machine, versions
+from ceql.bench.environment import Meter, in_own_process, machine, versions
 from ceql.bench.errors import MethodError, RecordError
-from ceql.bench.memory import Meter, in_own_process
 from ceql.bench.methods import Adapter
 from ceql.bench.points import sample
 from ceql.bench.records import Key, Record, append_record, check_writable, drop_torn_line, read_records

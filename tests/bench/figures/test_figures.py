@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from ceql.bench.baselines.front import pareto
+from ceql.bench.cli import figures
 from ceql.bench.figures import success, trajectory
-from ceql.bench.figures.cli import figures
 from ceql.bench.problems import load_suite
 from ceql.bench.records import Record, append_record
 from ceql.output.plots import style
