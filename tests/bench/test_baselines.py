@@ -12,9 +12,9 @@ from ceql.bench.baselines.front import Data, Rough, Row, best_row, pareto, refit
 from ceql.bench.baselines.others import quotient, trimmed
 from ceql.bench.baselines.own import Own, Paper
 from ceql.bench.errors import MethodError
+from ceql.bench.judge import score
 from ceql.bench.methods import find_method
 from ceql.bench.problems import load_problem, load_suite, sample
-from ceql.bench.score import score
 from ceql.expression import node_count, parse_formula
 from ceql.training import recipes
 

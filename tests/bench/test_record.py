@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ceql.bench.errors import RecordError
-from ceql.bench.records import Record, append_record, check_writable, drop_torn_line, from_json, read_records, to_json
+from ceql.bench.records import Record, append_record, drop_torn_line, from_json, read_records, to_json
 
 FLOATS = st.none() | st.floats(allow_nan=False)
 RECORDS = st.builds(
@@ -66,19 +66,3 @@ def test_a_bad_line_in_the_middle_is_named(tmp_path):
     path.write_text(path.read_text() + '{"other": 1}\n')
     with pytest.raises(RecordError, match=r"records.jsonl, line 2: not a record"):
         read_records(path)
-
-
-def test_unwritable_places_are_found_before_the_run(tmp_path):
-    with pytest.raises(RecordError, match="cannot be written: No such file or directory"):
-        check_writable(tmp_path / "missing" / "records.jsonl")
-    with pytest.raises(RecordError, match="cannot be written"):
-        check_writable(tmp_path)
-    check_writable(tmp_path / "fresh.jsonl")
-    assert not (tmp_path / "fresh.jsonl").exists()
-
-
-def test_the_check_leaves_a_file_as_it_was(tmp_path):
-    path = tmp_path / "records.jsonl"
-    path.write_text("abc\n")
-    check_writable(path)
-    assert path.read_text() == "abc\n"

@@ -154,11 +154,6 @@ def lattice(ranges: Sequence[Range]) -> np.ndarray:
     return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
-def bounds(where: Range) -> Intervals:
-    """The intervals that a variable stays in."""
-    return where.intervals if isinstance(where, Spread) else where
-
-
 def _column(rng: np.random.Generator, where: Range, size: int) -> np.ndarray:
     if not isinstance(where, Spread):
         ends = np.array(where)

@@ -66,15 +66,12 @@ def load_problem(name: str) -> Problem:
 
 def select(suite: Suite, names: tuple[str, ...]) -> tuple[Problem, ...]:
     """The problems of a suite with these names; all of a family when a family is named."""
-    by_name = {p.name: (p,) for p in suite.problems}
-    families: dict[str, tuple[Problem, ...]] = {}
-    for p in suite.problems:
-        families[p.family] = (*families.get(p.family, ()), p)
     chosen: dict[str, Problem] = {}
     for name in names:
-        found = by_name.get(name) or families.get(name)
+        found = [p for p in suite.problems if p.name == name] or [p for p in suite.problems if p.family == name]
         if not found:
-            raise SuiteError(unknown(f"problem or family of suite {suite.name!r},", name, [*families, *by_name]))
+            known = dict.fromkeys((*(p.family for p in suite.problems), *(p.name for p in suite.problems)))
+            raise SuiteError(unknown(f"problem or family of suite {suite.name!r},", name, known))
         chosen.update((p.name, p) for p in found)
     return tuple(chosen.values())
 

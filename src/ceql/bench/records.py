@@ -39,7 +39,6 @@ from pathlib import Path
 from typing import Any
 
 from ceql.bench.errors import RecordError
-from ceql.storage.files import place_of
 
 Key = tuple[str, str, str, int]
 _NUMBERS = ("train_mse", "interp_mse", "extrap_mse", "r2", "seconds", "compile_seconds", "peak_mb", "grown_mb")
@@ -147,24 +146,6 @@ def drop_torn_line(path: str | Path) -> None:
     with Path(path).open("rb+") as file:
         data = file.read()
         file.truncate(data.rfind(b"\n") + 1)
-
-
-def check_writable(path: str | Path) -> None:
-    """Raise now if records could not be appended to `path` later."""
-    path = Path(path)
-    existed = path.exists()
-    try:
-        place_of(path)  # a pipe without a reader would keep us waiting for good
-        with path.open("ab") as file:
-            # A full disk often shows only when bytes are really written.
-            file.write(b" " * 4096)
-            file.flush()
-            os.fsync(file.fileno())
-            file.truncate(file.tell() - 4096)
-        if not existed:
-            path.unlink()
-    except OSError as error:
-        raise RecordError(f"{path}: cannot be written: {error.strerror or error}.") from error
 
 
 def _finite(value: Any) -> Any:

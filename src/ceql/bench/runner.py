@@ -14,10 +14,11 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 from ceql.bench.definitions import Problem, Suite
 from ceql.bench.environment import Meter, in_own_process, machine, versions
 from ceql.bench.errors import MethodError, RecordError
+from ceql.bench.judge import as_expression, score
 from ceql.bench.methods import Adapter
 from ceql.bench.points import sample
-from ceql.bench.records import Key, Record, append_record, check_writable, drop_torn_line, read_records
-from ceql.bench.score import as_expression, score
+from ceql.bench.records import Key, Record, append_record, drop_torn_line, read_records
+from ceql.storage.files import require_writable
 
 Progress = Callable[[Record], None]
 
@@ -175,12 +176,12 @@ def _finished(out: str | Path | None, resume: bool, runs: Sequence[Run]) -> dict
         if resume:
             raise RecordError("Nothing to resume from: name the file of records.")
         return {}
-    if not (Path(out).exists() and Path(out).stat().st_size):
-        check_writable(out)
-        return {}
-    if not resume:
+    filled = Path(out).exists() and Path(out).stat().st_size
+    if filled and not resume:
         raise RecordError(f"{out}: holds records already. Resume it, or name another file.")
-    check_writable(out)
+    require_writable(out, RecordError)
+    if not filled:
+        return {}
     drop_torn_line(out)
     asked = {run.key: run for run in runs}
     there = {record.key: record for record in read_records(out) if record.key in asked}

@@ -18,7 +18,7 @@ A suite is TOML:
                                            { grid = [[-1, 1]], step = 0.1 }
     n_train, n_interp, n_extrap, nuisance  how many points and columns; no extrapolation with n_extrap = 0
     limit, least                           targets larger or smaller than these are drawn anew
-    noise, noise_unit, relative            a fraction, of "std" or "rms"; errors beside the size of the target
+    noise, noise_unit, relative            a fraction, of "std" or "rms", or "absolute"; errors beside the target's size
     singular                               the expressions that vanish
     data                                   columns to train on, with the column "target", in place of drawn points
     constants                              how many constants of the law are for the data to say

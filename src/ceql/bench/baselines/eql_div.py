@@ -13,7 +13,6 @@ The engine gives values and derivatives of numerator and denominator; what is do
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -78,16 +77,12 @@ class EqlDiv(Adapter):
         theta = self.threshold(epoch)
         sparsity = self.sparsity if self.sparsity_from < epoch <= self.sparsity_until else 0.0
         held = np.abs(weights) >= self.prune_below if epoch > self.sparsity_until else np.ones_like(weights, bool)
-        for rows in _batches(len(y), self.batch, rng):
+        order = rng.permutation(len(y))
+        for start in range(0, len(y), self.batch):
+            rows = order[start : start + self.batch]
             slope = model.gradient(weights, X[rows], y[rows], theta) + sparsity * np.sign(weights) * model.is_weight
             weights = weights - self.rate * slope
         return np.where(held, weights, 0.0)
-
-
-def _batches(count: int, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    order = rng.permutation(count)
-    for start in range(0, count, size):
-        yield order[start : start + size]
 
 
 @dataclass(frozen=True, eq=False)

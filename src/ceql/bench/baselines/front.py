@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ceql.bench.judge import mse
 from ceql.bench.points import columns
-from ceql.bench.score import mse
 from ceql.expression import compile_numpy, parse_formula, refit
 
 Point = TypeVar("Point", bound=tuple)
