@@ -79,7 +79,7 @@ def figures(out: Path, records: tuple[Path, ...], only: str, kind: str, dpi: int
       ceql figures --out figures --records paper.jsonl --records scalability.jsonl
     """
     from ceql.bench.errors import BenchError
-    from ceql.bench.figures import fronts, predicted_curves, success, trajectory
+    from ceql.bench.figures import comparisons, predicted_curves, trajectory
     from ceql.bench.records import read_records
     from ceql.bench.selections import split_names, unknown
     from ceql.output.plots.canvas import new_figure, save_figure
@@ -101,8 +101,8 @@ def figures(out: Path, records: tuple[Path, ...], only: str, kind: str, dpi: int
     drawings = {
         "trajectory": lambda: trajectory.draw(trajectory.Descent()),
         "predictions": lambda: predicted_curves.draw(predicted_curves.findings(rows, seed, time_limit)),
-        "fronts": lambda: fronts.draw(rows),
-        "success": lambda: success.draw(rows),
+        "fronts": lambda: comparisons.draw_fronts(rows),
+        "success": lambda: comparisons.draw_success(rows),
     }
     for name, path in files.items():
         drawing = drawings[name]()

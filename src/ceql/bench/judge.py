@@ -107,8 +107,11 @@ class Judge:
             families = [*plain, *map(with_free_integers, plain)]
             return any(self._contains_the_truth(family, self.constants) for family in families)
         forms = dict.fromkeys(form for e in plain for form in self._shifted_and_scaled(e))
+        if any(map(self._exact, forms)):
+            return True
+        most = self._numbers(_freed(self.truth))
         candidates = dict.fromkeys((*forms, *map(_trimmed, forms)))
-        return any(self._exact(form) for form in forms) or any(map(self._becomes_the_truth, candidates))
+        return any(self._contains_the_truth(_freed(form), most) for form in candidates)
 
     def _in_units(self, expression: Any) -> Any:
         return self.units.formula(expression, self.symbols)
@@ -154,9 +157,6 @@ class Judge:
             yield found - sympy.Float(offset)
         if factor and close(values / factor):
             yield found / sympy.Float(factor)
-
-    def _becomes_the_truth(self, form: Any) -> bool:
-        return self._contains_the_truth(_freed(form), self._numbers(_freed(self.truth)))
 
     def _contains_the_truth(self, family: Any, most: int) -> bool:
         if family.free_symbols != self.truth.free_symbols or family.has(sympy.zoo, sympy.nan):

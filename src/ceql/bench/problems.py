@@ -81,14 +81,12 @@ def with_noise(suite: Suite, levels: Sequence[float]) -> Suite:
     noisy = [problem.name for problem in suite.problems if problem.noise]
     if noisy:
         raise SuiteError(f"The suite {suite.name!r} sets its noise itself, as in {noisy[0]!r}: leave out the option.")
-    problems = [_at(problem, level) for level in levels for problem in suite.problems]
+    problems = [
+        replace(p, name=f"{p.name}[noise={level:g}]", noise=level, stem=p.sampling_key) if level else p
+        for level in levels
+        for p in suite.problems
+    ]
     return replace(suite, problems=tuple(problems))
-
-
-def _at(problem: Problem, noise: float) -> Problem:
-    if not noise:
-        return problem
-    return replace(problem, name=f"{problem.name}[noise={noise:g}]", noise=noise, stem=problem.sampling_key)
 
 
 @cache

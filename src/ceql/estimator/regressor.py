@@ -200,12 +200,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
         check_is_fitted(self)
-        write_model(path, self._parameters(), self.discoveries_, self._targets, hasattr(self, "feature_names_in_"))
-
-    def _parameters(self) -> dict[str, Any]:
-        template = None if self.template is None else self.template.as_dict()
-        constraints = None if self.constraints is None else self.constraints.as_dict()
-        return {**self.get_params(), "template": template, "constraints": constraints, "checkpoint": None}
+        structured = {"template": self.template, "constraints": self.constraints}
+        plain = {name: None if value is None else value.as_dict() for name, value in structured.items()}
+        parameters = {**self.get_params(), **plain, "checkpoint": None}
+        write_model(path, parameters, self.discoveries_, self._targets, hasattr(self, "feature_names_in_"))
 
     def predict(self, X: Any, row: Any = None) -> np.ndarray:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import hashlib
 import os
 import re
@@ -85,13 +86,8 @@ def _put(scratch: Path, content: bytes, place: Path | None) -> None:
 def remove_unfinished(path: str | Path) -> None:
     """Removes what a killed writer of this file left beside it."""
     path = Path(path)
-    for scratch in path.parent.glob(f".{_literally(path.name)}.*{_UNFINISHED}"):
+    for scratch in path.parent.glob(f".{glob.escape(path.name)}.*{_UNFINISHED}"):
         scratch.unlink(missing_ok=True)
-
-
-def _literally(name: str) -> str:
-    """The name as a pattern that matches nothing else."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
 def beside(path: str | Path, name: str) -> Path:

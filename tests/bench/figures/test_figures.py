@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from ceql.bench.baselines.front import pareto
 from ceql.bench.cli import figures
-from ceql.bench.figures import success, trajectory
+from ceql.bench.figures import comparisons, trajectory
 from ceql.bench.problems import load_suite
 from ceql.bench.records import Record, append_record
 from ceql.output.plots import style
@@ -93,6 +93,6 @@ def test_every_method_has_a_look_of_its_own():
 
 def test_the_front_and_the_interval():
     assert pareto([(3, 1.0), (5, 0.1), (4, 2.0), (5, 0.5)]) == [(3, 1.0), (5, 0.1)]
-    low, high = success.wilson(10, 10)
+    low, high = comparisons.wilson(10, 10)
     assert 0.8 < low < 1.0
     assert high == 1.0
