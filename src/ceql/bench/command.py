@@ -54,7 +54,7 @@ def run_bench(asked: Request) -> None:
 
 
 def _outputs(asked: Request, suite: Suite, records: list[Record]) -> Iterator[Callable[[], None]]:
-    """The tables: on the screen first, for a file may turn out to have no room."""
+    """The tables: on the screen first, since the disk may turn out to be full."""
     yield lambda: click.echo(on_screen(suite, records))
     for path, made in ((asked.markdown, as_markdown_file), (asked.latex, as_latex_file)):
         if path is not None:

@@ -16,7 +16,7 @@ NOISE_UNITS = ("std", "rms", "absolute")
 
 
 def _check(holds: Check, message: str, stored: Check = lambda value: value) -> Check:
-    """A check of what has to hold, with the reason where it does not and the form in which the value is stored."""
+    """A check: what has to hold, the reason given where it does not, and the form in which a value is stored."""
 
     def checked(value: Any) -> Any:
         if not holds(value):

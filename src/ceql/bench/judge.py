@@ -50,8 +50,8 @@ _FAR_TOLERANCE = 1e-5
 class Units:
     """The typical size of every column and of the target, as powers of two, so that dividing by them rounds nothing.
 
-    A judge that compares coefficients needs them near one; with constants of nature in the formula and charges of
-    1e-19 in the data they are anything but.
+    A judge that compares coefficients needs them near one. Constants of nature in the formula, or charges of 1e-19 in
+    the data, make them very large or very small.
     """
 
     columns: tuple[float, ...]
@@ -139,7 +139,7 @@ class Judge:
 
     @np.errstate(all="ignore")
     def _shifted_and_scaled(self, found: Any) -> Iterator[Any]:
-        """The formula as it is, less a constant, and over a factor: those of them that have the right values."""
+        """The formula itself, minus a constant, and divided by a factor: those that have the right values."""
         values = compile_numpy(found, self.symbols)(self.x_test)
         if not np.isfinite(values).all():
             return
@@ -165,7 +165,7 @@ class Judge:
             return False
         fitted = refit(family, self.symbols, self.x_test[::2], self.y_test[::2], max_iterations=200).expr
         contained = agrees(fitted, self.symbols, self.x_test, self.y_test)
-        return contained and (not self.relative or self._agrees_far_away(_without_speck(fitted)))
+        return contained and (not self.relative or self._agrees_far_away(_without_offset(fitted)))
 
     def _numbers(self, family: Any) -> int:
         return independent_constants(family, self.symbols, self.x_test)
@@ -189,26 +189,26 @@ def _freed(expression: Any) -> Any:
     return sympy.Add(sympy.Mul(sympy.Float(1.0), with_free_integers(expression)), sympy.Float(_SMALL))
 
 
-def _without_speck(expression: Any) -> Any:
-    """Without the added constant that a fit leaves where there should be none: far away it may be all that is left."""
+def _without_offset(expression: Any) -> Any:
+    """Without the tiny constant that a fit may add: far away it could outweigh the other terms."""
     constant, rest = expression.as_coeff_Add()
     return rest if abs(constant) < _NUDGE else expression
 
 
 def _rounded(expression: Any) -> Any:
-    """With whole numbers for the decimals beside them."""
+    """With whole numbers in place of decimals that are close to them."""
     near = {f: sympy.Integer(round(f)) for f in expression.atoms(sympy.Float) if abs(f - round(f)) <= _DIGITS * abs(f)}
     return expression.xreplace(near)
 
 
 def _trimmed(expression: Any) -> Any:
-    """Without the decimals that are next to nothing."""
+    """Without decimals that are nearly zero."""
     return expression.xreplace({f: sympy.Integer(0) for f in expression.atoms(sympy.Float) if abs(f) < _SMALL})
 
 
 @dataclass(frozen=True)
 class Score:
-    """How good a formula is, in fields of a record, which `records` describes; the verdicts are defined in `judge`.
+    """How good a formula is, in fields that `records` describes; the text of this module defines the verdicts.
 
     `equivalent` means below 1e-20 of the mean square of the target where the problem is `relative`. `front_solution` is
     only asked for laws with free constants, since that is how their benchmark counts, and None elsewhere.

@@ -46,7 +46,7 @@ def _loaded(name_or_path: str | Path, within: tuple[Path, ...]) -> Suite:
 
 
 def _way_to(path: Path, within: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The files that lead to this one, and itself; an error where they go round or on for long."""
+    """The files that lead to this one, and itself; an error where they form a circle or a long chain."""
     way = (*within, path.resolve())
     if way[-1] in within:
         round_ = " includes ".join(p.name for p in way[within.index(way[-1]) :])

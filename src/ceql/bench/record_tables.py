@@ -84,7 +84,7 @@ def problem_table(records: Iterable[Record]) -> str:
 
 
 def median(records: Iterable[Record], field: str) -> float:
-    """Of a field, over the runs that gave a formula; NaN where none did."""
+    """The median of a field over the runs that gave a formula; NaN where none did."""
     values = [v for r in records if r.error is None and (v := getattr(r, field)) is not None]
     return float(np.median(values)) if values else math.nan
 

@@ -83,7 +83,7 @@ def _suite_part(name: str, records: Sequence[Record]) -> list[str]:
 
 
 def in_order(suite: Suite, records: Sequence[Record]) -> list[Record]:
-    """As the suite lists methods and problems, whoever was done first: several runs at a time end in any order."""
+    """In the order of the suite's methods and problems: runs that are made at the same time end in any order."""
     methods = list(dict.fromkeys((*suite.methods, *(r.method for r in records))))
     problems = list(dict.fromkeys((*(p.name for p in suite.problems), *(r.problem for r in records))))
     return sorted(records, key=lambda r: (methods.index(r.method), problems.index(r.problem), r.seed))

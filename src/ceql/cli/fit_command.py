@@ -117,7 +117,7 @@ def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool)
 def _outputs(
     model: CEQLRegressor, save_to: Path | None, pages: dict[str, Path], json_out: Path | None, table: str, quiet: bool
 ) -> Iterator[Callable[[], None]]:
-    """What is printed comes first: a file may turn out to have no room, and the formula must not be lost with it."""
+    """What is printed comes first: the disk may turn out to be full, and the formula must not be lost with it."""
     findings = [model._finding(target=name) for name in model.target_names_]
     if json_out is None or not is_standard_output(json_out):
         yield partial(_show, findings, quiet)

@@ -1,4 +1,4 @@
-"""Predictions for the rows of a file, and what should be known about them."""
+"""Predictions for the rows of a file, and warnings about them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
 
 
 def _is_outside(found: Finding, x: np.ndarray) -> np.ndarray:
-    """Rows in which a column that the formula uses is below or above all that it was fitted to."""
+    """Rows in which a column that the formula uses is outside the range of the training data."""
     used = [k for k, symbol in enumerate(found.formula.symbols) if symbol in found.formula.expression.free_symbols]
     low, high = found.data.x[:, used].min(axis=0), found.data.x[:, used].max(axis=0)
     return ((x[:, used] < low) | (x[:, used] > high)).any(axis=1)

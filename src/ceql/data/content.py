@@ -13,7 +13,7 @@ _SHOWN = 40  # characters of a wrong value
 
 
 class ContentError(ValueError):
-    """What a file holds cannot be."""
+    """A file holds something that cannot be right."""
 
 
 def field(content: Any, name: str) -> Any:
@@ -40,7 +40,7 @@ def number(content: Any, name: str, least: float = -math.inf, infinite: bool = F
 
 
 def whole(content: Any, name: str, most: float = math.inf) -> int:
-    """A whole number from 0 on."""
+    """A whole number, 0 or above."""
     value = field(content, name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         bound = "from 0 on" if most == math.inf else f"from 0 to {most:.0f}"
@@ -66,7 +66,7 @@ rows = _reader(list, " and no list")
 
 
 def names(content: Any, name: str, blank: bool = False) -> tuple[str, ...]:
-    """Names as text that can be written."""
+    """Names, each a text that can be written to a file."""
     for value in rows(content, name):
         if not isinstance(value, str) or not (blank or value.strip()) or not is_text(value):
             raise ContentError(f"{name!r} holds {shown(value)}, which is no name")
@@ -109,6 +109,6 @@ def is_text(name: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Short, and in letters that can be printed anywhere."""
+    """The value in short, in letters that can be printed anywhere."""
     words = ascii(value)
     return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 3]}..."

@@ -1,4 +1,4 @@
-"""The table of measurements: checked once at the door, with names, weights and an invertible scaling."""
+"""The table of measurements: checked once on entry, with names, weights and an invertible scaling."""
 
 from __future__ import annotations
 
@@ -209,10 +209,10 @@ def _numbers(values: Any, what: str) -> np.ndarray:
         with np.errstate(over="ignore"):  # a long double may be too large; the infinity is complained about
             return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise NotNumericError(f"{what} is not numeric: {_first_stranger(array)}. Convert or drop it first.") from error
+        raise NotNumericError(f"{what} is not numeric: {_why_not_numeric(array)}. Convert or drop it first.") from error
 
 
-def _first_stranger(array: np.ndarray) -> str:
+def _why_not_numeric(array: np.ndarray) -> str:
     for index, value in np.ndenumerate(array):
         row = index[0] if index else 0
         try:
@@ -240,7 +240,7 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Powers of two that bring inputs and target to unit size without touching a single bit of them."""
+    """Powers of two that bring inputs and target to unit size without rounding them."""
 
     x: np.ndarray
     y: float
@@ -254,7 +254,7 @@ class Scaling:
 
 
 def robust_size(y: np.ndarray) -> float:
-    """The size of y: poles inflate the standard deviation, so the median has a say."""
+    """The size of y: poles inflate the standard deviation, so the median counts as well."""
     largest = max(np.max(np.abs(y)), 1e-300)
     spread = float(np.std(y / largest) * largest)
     middle = 1.5 * float(np.median(np.abs(y)))
@@ -270,7 +270,7 @@ def power_of_two(size: np.ndarray | float) -> np.ndarray:
 
 
 def typical_size(y: np.ndarray) -> float:
-    """The median size of y; of those that are not zero where most of them are. Never zero."""
+    """The median size of y; where most values are zero, the median of the others. Never zero."""
     sizes = np.abs(y)
     middle = float(np.median(sizes))
     if middle == 0.0 and sizes.any():

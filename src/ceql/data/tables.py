@@ -28,7 +28,7 @@ _DECIMAL_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The cells of a file as they were read, which know where they come from."""
+    """The cells of a file as they were read, and where they come from."""
 
     cells: pd.DataFrame
     path: Path
@@ -39,7 +39,7 @@ class Table:
         return [str(name) for name in self.cells.columns]
 
     def numbers(self, names: Sequence[str]) -> pd.DataFrame:
-        """These columns as finite numbers; an error that names the first cell that is none."""
+        """These columns as finite numbers; an error names the first cell that is not one."""
         for name in names:
             if name not in self.cells.columns:
                 raise unknown_name("column", name, self.names)

@@ -1,4 +1,4 @@
-"""The scikit-learn face of ceql: validate, discover, expose what was found."""
+"""The estimator for scikit-learn: validate, discover, expose what was found."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         another one when a search fails. None takes a different seed each time.
     n_jobs : int, optional
         Processes that fit the starts. By default it is this one, with all cores as threads, which is the fastest on one
-        machine. A number above 1 starts as many processes through joblib. Inside ``joblib.parallel_config`` the backend
-        named there is used, such as a Dask or Ray cluster. The result is the same in each case. With ``device="gpu"``
-        each process has a GPU of its own, if there are as many, and rounds grow with their number, so that the search
-        takes another course.
+        machine. A number above 1 starts that many processes through joblib. Inside ``joblib.parallel_config`` the
+        backend named there is used, such as a Dask or Ray cluster. The result is the same in each case. With
+        ``device="gpu"`` each process has a GPU of its own, if there are enough of them, and rounds grow with their
+        number, so that the search takes another course.
     threads : int, optional
         Threads of each process; by default they share all cores. Set it to 1 where something else, such as a grid
         search, already uses all of them.
@@ -347,7 +347,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
 
 
 def load(path: str | Path) -> CEQLRegressor:
-    """A model as it was saved. Nothing in the file is run as code, so it may come from a stranger."""
+    """A model as it was saved. Nothing in the file is run as code, so it may come from anybody."""
     parameters, discoveries, targets, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
     readers: dict[str, Callable[[Any], Any]] = {"template": Template.from_dict, "constraints": Constraints.from_dict}

@@ -53,7 +53,7 @@ def require_writable(path: str | Path, error: type[CeqlError] = InputError, trie
 
 
 def place_of(path: str | Path) -> Path:
-    """Where a file of this name is: what a link points to. An OSError for what is there and is no plain file."""
+    """Where a file of this name is: what a link points to. An OSError if something other than a plain file is there."""
     path = Path(path)
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
@@ -71,7 +71,7 @@ def _scratch_for(place: Path) -> Path:
 
 
 def _put(scratch: Path, content: bytes, place: Path | None) -> None:
-    """Writes the content onto the disk and moves it to its place; without one nothing stays."""
+    """Writes the content onto the disk and moves it to its place; without a place it is removed again."""
     try:
         with scratch.open("xb") as file:
             file.write(content)
