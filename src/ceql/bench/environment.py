@@ -29,7 +29,7 @@ _KILOBYTES = {"linux": 1.0, "darwin": 1 / 1024}  # the unit in which getrusage c
 
 def versions(method: Adapter) -> dict[str, str]:
     """The versions of Python and of the libraries that a run depends on."""
-    names = dict.fromkeys((*_LIBRARIES, *method.packages))
+    names = dict.fromkeys((*_LIBRARIES, *(distribution for _, distribution in method.requires)))
     return {"python": platform.python_version(), **{n: v for n in names if (v := _version(n))}}
 
 

@@ -40,17 +40,12 @@ class Adapter:
     imports: ClassVar[tuple[str, ...]] = ()
     # False for a schedule of fixed length, which takes the time it takes.
     timed: ClassVar[bool] = True
-    # (module that must be importable, distribution that brings it)
+    # (module that must be importable, distribution that brings it, whose version belongs in the record)
     requires: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     @property
     def settings(self) -> dict[str, Any]:
         return {k: v for k, v in asdict(self).items() if k != "name"}
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """The distributions whose versions belong in the record."""
-        return tuple(distribution for _, distribution in self.requires)
 
     def load(self) -> None:
         """Import what a run will import."""

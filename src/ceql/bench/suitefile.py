@@ -49,8 +49,14 @@ from ceql.bench.errors import BenchError, SuiteError
 from ceql.bench.points import formula
 from ceql.bench.selections import parse_seeds, unknown
 
-_TOP = ("title", "methods", "seeds", "time_limit", "memory", "settings", "variant")
-_TOP += ("system", "defaults", "problem", "include")
+_SUITE: dict[str, checks.Check] = {
+    "methods": checks.names,
+    "seeds": lambda value: parse_seeds(str(value)),
+    "time_limit": checks.positive,
+    "settings": checks.table_of_tables,
+    "memory": checks.flag,
+}
+_TOP = ("title", *_SUITE, "variant", "system", "defaults", "problem", "include")
 _SYSTEM = ("rates", "starts", "step", "points")
 _VARIANT = ("method", "label", "published")
 _VARIED = ("n_train", "noise", "nuisance")
@@ -134,17 +140,9 @@ def read_suite(path: Path, load: Callable[[str], Suite]) -> Suite:
     problems = [p for table in top.listed("problem") for p in _problems(table, defaults.content, systems)]
     problems += [p for table in top.listed("include") for p in _included(table, load)]
     _distinct(top, problems)
-    return Suite(
-        name=path.stem,
-        title=str(top.content.get("title", path.stem)),
-        problems=tuple(problems),
-        methods=top.read("methods", checks.names, ("ceql",)),
-        seeds=top.read("seeds", lambda v: parse_seeds(str(v)), (0, 1, 2, 3, 4)),
-        time_limit=top.read("time_limit", checks.positive, 60.0),
-        settings=top.read("settings", checks.table_of_tables, {}),
-        variants={name: _variant(table) for name, table in top.named("variant")},
-        memory=top.read("memory", checks.flag, False),
-    )
+    variants = {name: _variant(table) for name, table in top.named("variant")}
+    given = {field: top.read(field, check) for field, check in _SUITE.items() if field in top.content}
+    return Suite(path.stem, str(top.content.get("title", path.stem)), tuple(problems), variants=variants, **given)
 
 
 def _opened(path: Path) -> _Table:
