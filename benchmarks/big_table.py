@@ -19,7 +19,7 @@ import time
 from dataclasses import replace
 
 from ceql.bench.definitions import Problem, Samples
-from ceql.bench.memory import Meter, in_own_process
+from ceql.bench.environment import Meter, in_own_process
 from ceql.bench.noise import noise_score
 from ceql.bench.points import sample, target
 from ceql.bench.problems import load_problem

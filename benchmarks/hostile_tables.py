@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from ceql import CeqlError, CEQLRegressor, CeqlWarning, Constraints
-from ceql.bench.memory import Meter
+from ceql.bench.environment import Meter
 from ceql.search.losses import NAMES as LOSSES
 
 ROWS = [2, 3, 5, 8, 20, 60, 60, 200, 200, 1000, 1000, 5000, 30_000, 100_000]

@@ -10,12 +10,10 @@ from pathlib import Path
 import click
 
 from ceql import __version__
-from ceql.bench.cli import bench, bench_report
-from ceql.bench.figures.cli import figures
+from ceql.bench.cli import bench, bench_report, figures
 from ceql.cli.did_you_mean import SuggestingGroup
 from ceql.cli.fit_command import fit
-from ceql.cli.model_commands import export, predict, show
-from ceql.cli.report_command import report
+from ceql.cli.model_commands import export, predict, report, show
 from ceql.errors import CeqlError, CeqlWarning, in_words
 from ceql.frf.cli import frf
 

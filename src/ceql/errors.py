@@ -37,10 +37,14 @@ class CeqlWarning(UserWarning):
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """An error that offers the nearest known name and lists them all."""
     names = sorted(known)
-    folded = {known_name.casefold(): known_name for known_name in names}
+    return UnknownNameError(f"There is no {kind} {name!r}.{nearest(name, names)} Known: {', '.join(names)}.")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """A question that offers the nearest known name; nothing where none is near."""
+    folded = {known_name.casefold(): known_name for known_name in known}
     close = difflib.get_close_matches(str(name).casefold(), folded, n=1)
-    hint = f" Did you mean {folded[close[0]]!r}?" if close else ""
-    return UnknownNameError(f"There is no {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+    return f" Did you mean {folded[close[0]]!r}?" if close else ""
 
 
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:

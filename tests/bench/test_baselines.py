@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from ceql.bench.baselines import METHODS
-from ceql.bench.baselines.aaa import quotient, trimmed
-from ceql.bench.baselines.front import Row, best_row, pareto, rounding
+from ceql.bench.baselines.front import Data, Rough, Row, best_row, pareto, refitted, rounding, without_neutral
+from ceql.bench.baselines.others import quotient, trimmed
 from ceql.bench.baselines.own import Own, Paper
-from ceql.bench.baselines.polish import Data, Rough, refitted, without_neutral
 from ceql.bench.errors import MethodError
+from ceql.bench.judge import score
 from ceql.bench.methods import find_method
 from ceql.bench.problems import load_problem, load_suite, sample
-from ceql.bench.score import score
 from ceql.expression import node_count, parse_formula
 from ceql.training import recipes
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ceql.bench.baselines.eql_div import EqlDiv, Model
+from ceql.bench.judge import score
 from ceql.bench.methods import find_method
 from ceql.bench.problems import load_problem, sample
-from ceql.bench.score import score
 
 
 def objective(model, weights, X, y, theta):

@@ -10,10 +10,8 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ceql.bench.judge import Judge
+from ceql.bench.judge import Judge, r2, score, units_of
 from ceql.bench.problems import load_problem, load_suite, sample
-from ceql.bench.score import r2, score
-from ceql.bench.units import units_of
 from ceql.expression import compile_numpy, parse_formula
 
 PUBLIC = ("classic", "empirical", "srbench", "srsd", "strogatz")

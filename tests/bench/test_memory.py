@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ceql.bench.memory import Meter, in_own_process
+from ceql.bench.environment import Meter, in_own_process
 from ceql.bench.methods import find_method
 from ceql.bench.problems import load_suite
 from ceql.bench.runner import run_suite

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from ceql.bench.cli import bench, bench_report
 from ceql.bench.errors import BenchError, SuiteError
 from ceql.bench.problems import load_suite, sample, select, with_noise
-from ceql.bench.published.rates import published_rates
+from ceql.bench.published import published_rates
 from ceql.bench.records import Record, read_records
 from ceql.bench.results_page import commands, has_sheets, results_page, sheets
 from ceql.bench.selections import parse_levels
@@ -84,7 +84,7 @@ def test_a_noisy_run_is_recorded_resumed_and_shown(tmp_path):
     assert "| aaa | 0.01 | all | 1 |" in second.stdout
     bad = CliRunner().invoke(bench, [*arguments, "--noise", "much"])
     assert bad.exit_code == 1
-    assert "'much' is no fraction" in bad.stderr
+    assert "'much' is no fraction" in str(bad.exception)
     page = tmp_path / "page.md"
     assert CliRunner().invoke(bench_report, [str(out), "--out", str(page), "--title", "Public"]).exit_code == 0
     assert page.read_text().startswith("# Public\n")

@@ -12,8 +12,8 @@ from ceql.bench.problems import load_suite
 from ceql.bench.published import published
 from ceql.bench.records import Record, append_record
 from ceql.bench.results_page import as_latex_file, best_cells, commands, in_order, results_page, sheets
-from ceql.bench.scaling_tables import slope
 from ceql.bench.sheets import Cell, Sheet, as_latex, as_markdown, escaped, number
+from ceql.bench.suite_tables import slope
 
 
 def record(suite, problem, method, seed, **changes):
@@ -140,4 +140,4 @@ def test_the_page_says_what_it_was_made_on(tmp_path):
     assert out.read_text().startswith("# Results\n")
     missing = CliRunner().invoke(bench_report, [str(tmp_path / "none.jsonl"), "--out", str(out)])
     assert missing.exit_code == 1
-    assert "cannot be read" in missing.stderr
+    assert "cannot be read" in str(missing.exception)

@@ -113,7 +113,8 @@ def test_processes_give_the_same_records_and_survive_a_crash():
 
     records = list(run_suite(SUITE, [find_method("aaa"), Crash("crash")], [0, 1], 3, jobs=2))
     assert len({r.key for r in records}) == len(records) == 12
-    died = [r.key[1:] for r in records if r.error and "the process died" in r.error]
-    assert died == [("E-2", "crash", 1)]
+    died = [r for r in records if r.error and "the process died" in r.error]
+    assert [r.key[1:] for r in died] == [("E-2", "crash", 1)]
+    assert (died[0].rows, died[0].columns) == (128, 2)
     serial = run_suite(SUITE, [find_method("aaa")], [0, 1], 3)
     assert comparable(r for r in records if r.method == "aaa") == comparable(serial)

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from ceql.bench.judge import mse, score
 from ceql.bench.problems import load_problem, load_suite, sample
-from ceql.bench.score import mse, score
 
 
 @pytest.mark.parametrize("problem", load_suite("paper").problems, ids=lambda p: p.name)

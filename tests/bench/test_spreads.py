@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ceql.bench.definitions import Spread
 from ceql.bench.errors import SuiteError
+from ceql.bench.points import draw, is_grid, lattice
 from ceql.bench.problems import load_suite, sample
-from ceql.bench.spreads import draw, is_grid, lattice
 
 positive = st.tuples(st.floats(1e-30, 1e30), st.floats(1.5, 1e9)).map(lambda p: (p[0], p[0] * p[1]))
 

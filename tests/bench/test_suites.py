@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from ceql.bench.errors import SuiteError
+from ceql.bench.points import is_grid
 from ceql.bench.posed import complaints
 from ceql.bench.problems import load_problem, load_suite, sample, select, suite_names
-from ceql.bench.spreads import bounds, is_grid
 
 OWN = ("ablation", "noise", "paper", "poles", "scalability")
 PUBLIC = ("classic", "empirical", "srbench", "srsd", "strogatz")
@@ -24,7 +24,10 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 def inside(X: np.ndarray, ranges) -> bool:
     columns = zip(X.T, ranges, strict=False)
-    return all(np.any([(a <= x) & (x <= b) for a, b in bounds(where)], axis=0).all() for x, where in columns)
+    return all(
+        np.any([(a <= x) & (x <= b) for a, b in getattr(where, "intervals", where)], axis=0).all()
+        for x, where in columns
+    )
 
 
 def test_the_suites_are_there():

@@ -1,13 +1,17 @@
-"""The commands `ceql bench` and `ceql bench-report`. What they do is in `command`, imported when one is called."""
+"""The commands `ceql bench`, `ceql bench-report` and `ceql figures`. What they need is imported when one is called."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ceql.bench.errors import BenchError
-from ceql.bench.request import Request
+FIGURES = ("trajectory", "predictions", "fronts", "success")
+_MADE_BY = {
+    "fronts": "ceql bench paper --json paper.jsonl",
+    "success": "ceql bench scalability --json scalability.jsonl",
+}
 
 
 @click.command()
@@ -20,23 +24,11 @@ from ceql.bench.request import Request
 @click.option("--seeds", default="", help="Seeds, such as 0-4 or 0,3,7. [default: the suite's]")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a run. [default: the suite's]")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Runs at the same time.")
-@click.option("--json", "out", type=click.Path(path_type=Path), help="Write every record here, one JSON per line.")
-@click.option("--markdown", "report", type=click.Path(path_type=Path), help="Write the tables here.")
+@click.option("--json", type=click.Path(path_type=Path), help="Write every record here, one JSON per line.")
+@click.option("--markdown", type=click.Path(path_type=Path), help="Write the tables here.")
 @click.option("--latex", type=click.Path(path_type=Path), help="Write the suite's own tables here, as LaTeX.")
 @click.option("--resume", is_flag=True, help="Keep the records of --json and make only the runs it lacks.")
-def bench(
-    suite: str,
-    problems: str,
-    noise: str,
-    methods: str,
-    seeds: str,
-    time_limit: float | None,
-    jobs: int,
-    out: Path | None,
-    report: Path | None,
-    latex: Path | None,
-    resume: bool,
-) -> None:
+def bench(**options: Any) -> None:
     """Run methods on the problems of SUITE: paper, poles, noise, scalability, ablation or your own file.
 
     The field's public benchmarks: srsd, srbench, strogatz, classic, empirical.
@@ -47,12 +39,9 @@ def bench(
       ceql bench poles --methods ceql --jobs 2 --json poles.jsonl --resume
       ceql bench srbench --noise 0,0.01 --problems feynman,strogatz --json srbench.jsonl
     """
-    from ceql.bench.command import run_bench
+    from ceql.bench.command import Request, run_bench
 
-    try:
-        run_bench(Request(suite, problems, methods, seeds, time_limit, jobs, out, report, latex, resume, noise))
-    except BenchError as error:
-        raise click.ClickException(str(error)) from error
+    run_bench(Request(**options))
 
 
 @click.command("bench-report")
@@ -68,8 +57,58 @@ def bench_report(records: tuple[Path, ...], out: Path, title: str) -> None:
     """
     from ceql.bench.command import write_report
 
+    click.echo(f"{write_report(records, out, title)} records, written to {out}")
+
+
+@click.command()
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder for the pictures; made if new.")
+@click.option(
+    "--records", multiple=True, type=click.Path(path_type=Path), help="A file of benchmark records; repeat for more."
+)
+@click.option("--only", default="", help=f"Some of {', '.join(FIGURES)}. [default: all]")
+@click.option("--format", "kind", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
+@click.option("--dpi", type=click.IntRange(30, 600), default=110, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For formulas that are found now.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
+def figures(out: Path, records: tuple[Path, ...], only: str, kind: str, dpi: int, seed: int, time_limit: float) -> None:
+    """Draw the figures: how complex weights cross a pole, what was found, and what the benchmark records show.
+
+    \b
+    Examples:
+      ceql figures --out figures
+      ceql figures --out figures --records paper.jsonl --records scalability.jsonl
+    """
+    from ceql.bench.errors import BenchError
+    from ceql.bench.figures import comparisons, predicted_curves, trajectory
+    from ceql.bench.records import read_records
+    from ceql.bench.selections import split_names, unknown
+    from ceql.output.plots.canvas import new_figure, save_figure
+    from ceql.storage.files import require_writable
+
+    names = split_names(only) or FIGURES
+    for name in names:
+        if name not in FIGURES:
+            raise BenchError(unknown("figure", name, FIGURES))
+    rows = [record for path in records for record in read_records(path)]
+    new_figure(1, 1)  # raises now where matplotlib is missing
+    files = {name: out / f"{name}.{kind}" for name in names}
     try:
-        count = write_report(records, out, title)
-    except BenchError as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(f"{count} records, written to {out}")
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BenchError(f"{out}: cannot be made: {error.strerror or error}.") from error
+    for path in files.values():
+        require_writable(path, BenchError)
+    drawings = {
+        "trajectory": lambda: trajectory.draw(trajectory.Descent()),
+        "predictions": lambda: predicted_curves.draw(predicted_curves.findings(rows, seed, time_limit)),
+        "fronts": lambda: comparisons.draw_fronts(rows),
+        "success": lambda: comparisons.draw_success(rows),
+    }
+    for name, path in files.items():
+        drawing = drawings[name]()
+        if drawing is None:
+            how = f"Make them with `{_MADE_BY[name]}`, give them with --records."
+            click.echo(f"No figure {name!r}: it is drawn from records. {how}")
+        else:
+            save_figure(drawing, path, dpi)
+            click.echo(f"{path}")

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
 from ceql.bench.definitions import Suite
 from ceql.bench.errors import MethodError, RecordError, SuiteError
-from ceql.bench.methods import Method, find_method
+from ceql.bench.methods import Adapter, find_method
 from ceql.bench.problems import load_suite, select, with_noise
 from ceql.bench.published import published
 from ceql.bench.records import Record, read_records
-from ceql.bench.request import Request
 from ceql.bench.results_page import as_latex_file, as_markdown_file, has_sheets, on_screen, results_page
 from ceql.bench.runner import plan, run_suite
 from ceql.bench.selections import parse_levels, parse_seeds, split_names
 from ceql.storage.destinations import deliver
 from ceql.storage.files import require_writable, write_atomically
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of `ceql bench` as typed; empty text and None stand for the suite's own."""
+
+    suite: str
+    problems: str
+    noise: str
+    methods: str
+    seeds: str
+    time_limit: float | None
+    jobs: int
+    json: Path | None
+    markdown: Path | None
+    latex: Path | None
+    resume: bool
 
 
 def run_bench(asked: Request) -> None:
@@ -28,8 +44,9 @@ def run_bench(asked: Request) -> None:
     methods = _contestants(suite, split_names(asked.methods))
     seeds = parse_seeds(asked.seeds) if asked.seeds else suite.seeds
     _check_files(asked, suite)
-    if asked.time_limit is not None:
-        _say_who_ignores_the_clock(methods)
+    untimed = [method.name for method in methods if not method.timed]
+    if untimed and asked.time_limit is not None:
+        click.echo(f"No time limit for {', '.join(untimed)}: a schedule of fixed length.", err=True)
     records = _run(suite, methods, seeds, asked)
     order = {run.key: i for i, run in enumerate(plan(suite, methods, seeds, 0.0))}
     records.sort(key=lambda record: order[record.key])
@@ -37,12 +54,11 @@ def run_bench(asked: Request) -> None:
 
 
 def _outputs(asked: Request, suite: Suite, records: list[Record]) -> Iterator[Callable[[], None]]:
-    """The tables: on the screen first, for a file may turn out to have no room."""
+    """The tables: on the screen first, since the disk may turn out to be full."""
     yield lambda: click.echo(on_screen(suite, records))
-    if (markdown := asked.markdown) is not None:
-        yield lambda: write_atomically(markdown, as_markdown_file(suite, records), RecordError)
-    if (latex := asked.latex) is not None:
-        yield lambda: write_atomically(latex, as_latex_file(suite, records), RecordError)
+    for path, made in ((asked.markdown, as_markdown_file), (asked.latex, as_latex_file)):
+        if path is not None:
+            yield lambda path=path, made=made: write_atomically(path, made(suite, records), RecordError)
 
 
 def write_report(sources: Sequence[Path], out: Path, title: str = "Results") -> int:
@@ -63,12 +79,6 @@ def _check_files(asked: Request, suite: Suite) -> None:
         raise SuiteError(f"The suite {suite.name!r} has no tables of its own for LaTeX; use --markdown.")
 
 
-def _say_who_ignores_the_clock(methods: Sequence[Method]) -> None:
-    untimed = [method.name for method in methods if not getattr(method, "timed", True)]
-    if untimed:
-        click.echo(f"No time limit for {', '.join(untimed)}: a schedule of fixed length.", err=True)
-
-
 def _chosen(asked: Request) -> Suite:
     suite = load_suite(asked.suite)
     if asked.problems:
@@ -76,7 +86,7 @@ def _chosen(asked: Request) -> Suite:
     return with_noise(suite, parse_levels(asked.noise)) if asked.noise else suite
 
 
-def _contestants(suite: Suite, names: Sequence[str]) -> list[Method]:
+def _contestants(suite: Suite, names: Sequence[str]) -> list[Adapter]:
     """The methods that can run here; the others are named with the command that installs them."""
     methods = [find_method(name, suite.settings.get(name), suite.variants) for name in names or suite.methods]
     missing = {method.name: command for method in methods if (command := method.available())}
@@ -90,7 +100,7 @@ def _contestants(suite: Suite, names: Sequence[str]) -> list[Method]:
     return ready
 
 
-def _run(suite: Suite, methods: Sequence[Method], seeds: Sequence[int], asked: Request) -> list[Record]:
+def _run(suite: Suite, methods: Sequence[Adapter], seeds: Sequence[int], asked: Request) -> list[Record]:
     from tqdm import tqdm
 
     with tqdm(total=len(suite.problems) * len(methods) * len(seeds), unit="run", dynamic_ncols=True) as bar:

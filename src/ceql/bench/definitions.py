@@ -48,19 +48,13 @@ PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
 class Problem:
     """A formula to be found, and how to draw data from it.
 
-    `train` and `extrap` hold, for each variable, the union of intervals it is drawn from, or a `Spread`; interpolation
-    points come from `test`, or from `train` where that is empty. Without `n_extrap` there are no extrapolation points.
-    A point whose target is undefined, larger than `limit` or smaller than `least` in magnitude is discarded and
-    replaced. With a `system` the points lie on its solutions: `n_train` of them, chosen by the seed, are trained on and
-    `n_interp` of the others tested.
-
-    `data` are rows to train on, the target last, in place of drawn ones. `noise` is the standard deviation of the noise
-    on drawn training targets: a fraction of theirs, of their root mean square where `noise_unit` is "rms", or a number
-    in the target's own unit where it is "absolute". `nuisance` is the number of extra columns that the target does not
-    depend on. `relative` measures errors and compares formulas in units of the data, whatever their size. `constants`
-    is the number of constants of a law whose values are for the data to say.
-    `singular` names the arguments (denominators, arguments of logs and roots) that change sign inside the
-    training range.
+    The fields are those of a suite file, which `suitefile` describes. In addition: interpolation points come from
+    `train` where `test` is empty. A point whose target is undefined or outside the limits is replaced by another.
+    With a `system`, `n_train` points of its solutions, chosen by the seed, are trained on and `n_interp` of the others
+    tested. `noise` is the standard deviation of the noise on drawn training targets: a fraction of theirs, of their
+    root mean square where `noise_unit` is "rms", or a number in the target's own unit where it is "absolute".
+    `relative` measures errors and compares formulas in units of the data, whatever their size. `singular` names the
+    arguments (denominators, arguments of logs and roots) that change sign inside the training range.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""`ceql demo`: a formula with a pole in two variables, found in front of your eyes."""
+"""`ceql demo`: finds a formula with a pole in two variables and shows the steps."""
 
 from __future__ import annotations
 

@@ -1,21 +1,35 @@
-"""What a run ran on and with: the machine and the versions of the libraries."""
+"""What a run ran on and with, and the memory that it took: machine, versions of libraries, peaks.
+
+A peak belongs to a process, so each measured run gets one of its own.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import platform
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any, TypeVar
 
-from ceql.bench.methods import Method
+from ceql.bench.methods import Adapter
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
 
 _LIBRARIES = ("ceql", "numpy", "scipy", "sympy", "scikit-learn")
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
+_KILOBYTES = {"linux": 1.0, "darwin": 1 / 1024}  # the unit in which getrusage counts, in KiB
 
 
-def versions(method: Method) -> dict[str, str]:
+def versions(method: Adapter) -> dict[str, str]:
     """The versions of Python and of the libraries that a run depends on."""
-    names = dict.fromkeys((*_LIBRARIES, *getattr(method, "packages", ())))
+    names = dict.fromkeys((*_LIBRARIES, *(distribution for _, distribution in method.requires)))
     return {"python": platform.python_version(), **{n: v for n in names if (v := _version(n))}}
 
 
@@ -51,3 +65,65 @@ def _memory() -> str:
         return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
     except (AttributeError, ValueError, OSError):
         return ""
+
+
+class Meter:
+    """Reads the peak since `start`. Where the system cannot forget an earlier peak, that one may be reported."""
+
+    def __init__(self) -> None:
+        self.before = 0.0
+
+    def start(self) -> None:
+        with suppress(OSError):
+            # Linux forgets the high-water mark on this request.
+            _RESET.write_text("5", encoding="ascii")
+        self.before = _status_mb("VmRSS") or _peak_mb()
+
+    def read(self) -> dict[str, float]:
+        peak = _peak_mb()
+        return {"peak_mb": round(peak, 1), "grown_mb": round(max(0.0, peak - self.before), 1)}
+
+
+def in_own_process(function: Callable[[Work], Result], work: Work, died: Callable[[Work, str], Result]) -> Result:
+    """`function(work)` in a fresh process; `died(work, why)` when it ends without a result."""
+    # In a worker of joblib the way to start processes is called "loky", which a process below it would not know.
+    if multiprocessing.get_start_method(allow_none=True) not in (None, *multiprocessing.get_all_start_methods()):
+        multiprocessing.set_start_method("spawn", force=True)
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(sender, function, work))
+    process.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        process.join()
+        return died(work, f"exit code {process.exitcode}")
+    finally:
+        process.join()
+        receiver.close()
+
+
+def _send(sender: Any, function: Callable[[Any], Any], work: Any) -> None:
+    sender.send(function(work))
+    sender.close()
+
+
+def _status_mb(field: str) -> float | None:
+    try:
+        lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None
+    sizes = [line.split()[1] for line in lines if line.startswith(field + ":")]
+    return float(sizes[0]) / 1024 if sizes else None
+
+
+def _peak_mb() -> float:
+    peak = _status_mb("VmHWM")
+    if peak is not None:
+        return peak
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KILOBYTES.get(sys.platform, 1.0) / 1024

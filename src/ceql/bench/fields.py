@@ -6,25 +6,81 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ceql.bench.definitions import Intervals, Range, Spread
+from ceql.bench.definitions import Range, Spread
 from ceql.bench.errors import BenchError
 from ceql.bench.selections import unknown
 
-
-def text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise BenchError(f"must be text, not {value!r}.")
-    return value
+Check = Callable[[Any], Any]
+SPREADS = {"log": ("log",), "integer": ("integer",), "grid": ("grid", "step")}
+NOISE_UNITS = ("std", "rms", "absolute")
 
 
-def names(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(v, str) and v for v in value):
-        raise BenchError(f"must be a list of names, not {value!r}.")
-    return tuple(value)
+def _check(holds: Check, message: str, stored: Check = lambda value: value) -> Check:
+    """A check: what has to hold, the reason given where it does not, and the form in which a value is stored."""
+
+    def checked(value: Any) -> Any:
+        if not holds(value):
+            raise BenchError(message.format(value))
+        return stored(value)
+
+    return checked
 
 
-def texts(value: Any) -> tuple[str, ...]:
-    return names(value) if value else ()
+def _is_a(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0
+
+
+text = _check(lambda v: isinstance(v, str) and v.strip(), "must be text, not {!r}.")
+names = _check(
+    lambda v: _is_list(v) and all(isinstance(name, str) and name for name in v),
+    "must be a list of names, not {!r}.",
+    tuple,
+)
+number = _check(lambda v: _is_a(v, int | float) and math.isfinite(v), "must be a finite number, not {!r}.", float)
+positive = _check(lambda v: number(v) > 0, "must be positive, not {!r}.", float)
+non_negative = _check(lambda v: number(v) >= 0, "must not be negative, not {!r}.", float)
+count = _check(lambda v: _is_a(v, int) and v >= 0, "must be a whole number, not {!r}.")
+size = _check(lambda v: count(v) > 0, "must be at least 1.")
+flag = _check(lambda v: isinstance(v, bool), "must be true or false, not {!r}.")
+table_of_tables = _check(
+    lambda v: isinstance(v, dict) and all(isinstance(table, dict) for table in v.values()),
+    "must be tables such as [settings.operon].",
+)
+_pair = _check(
+    lambda v: isinstance(v, list) and len(v) == 2,
+    "an interval is a pair of numbers such as [-2, 2], not {!r}.",
+    lambda v: (number(v[0]), number(v[1])),
+)
+_interval = _check(
+    lambda v: _pair(v)[0] < _pair(v)[1],
+    "the interval {!r} is empty: the first number must be the smaller one.",
+    _pair,
+)
+_intervals = _check(
+    _is_list,
+    "must be a list of intervals such as [[-4, -2], [2, 4]], not {!r}.",
+    lambda v: tuple(map(_interval, v)),
+)
+BY_NAME: dict[str, Check] = {
+    "name": text,
+    "family": text,
+    "expression": text,
+    "n_train": size,
+    "n_interp": size,
+    "n_extrap": count,
+    "limit": positive,
+    "least": non_negative,
+    "noise": non_negative,
+    "noise_unit": _check(lambda v: v in NOISE_UNITS, f"must be one of {', '.join(NOISE_UNITS)}, not {{!r}}."),
+    "relative": flag,
+    "nuisance": count,
+    "constants": count,
+    "singular": lambda value: names(value) if value else (),
+}
 
 
 def identifiers(value: Any) -> tuple[str, ...]:
@@ -36,62 +92,17 @@ def identifiers(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise BenchError(f"must be a finite number, not {value!r}.")
-    return float(value)
-
-
-def positive(value: Any) -> float:
-    if number(value) <= 0:
-        raise BenchError(f"must be positive, not {value!r}.")
-    return float(value)
-
-
-def non_negative(value: Any) -> float:
-    if number(value) < 0:
-        raise BenchError(f"must not be negative, not {value!r}.")
-    return float(value)
-
-
-def count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BenchError(f"must be a whole number, not {value!r}.")
-    return value
-
-
-def size(value: Any) -> int:
-    if count(value) == 0:
-        raise BenchError("must be at least 1.")
-    return value
-
-
-def intervals(value: Any) -> Intervals:
-    if not isinstance(value, list) or not value:
-        raise BenchError(f"must be a list of intervals such as [[-4, -2], [2, 4]], not {value!r}.")
-    return tuple(_interval(pair) for pair in value)
-
-
-def _interval(pair: Any) -> tuple[float, float]:
-    if not isinstance(pair, list) or len(pair) != 2:
-        raise BenchError(f"an interval is a pair of numbers such as [-2, 2], not {pair!r}.")
-    low, high = number(pair[0]), number(pair[1])
-    if not low < high:
-        raise BenchError(f"the interval {pair!r} is empty: the first number must be the smaller one.")
-    return low, high
-
-
 def spread(value: Any) -> Range:
     """A list of intervals, or a table that says how to draw from them: `{ log = [[0.1, 10]] }`."""
     if not isinstance(value, dict):
-        return intervals(value)
+        return _intervals(value)
     kind = next((k for k in SPREADS if k in value), None)
     if kind is None:
         raise BenchError(f"a table for a variable begins with one of {', '.join(SPREADS)}, not {value!r}.")
     for key in value:
         if key not in SPREADS[kind]:
             raise BenchError(unknown(f"part of {kind!r},", key, SPREADS[kind]))
-    where = intervals(value[kind])
+    where = _intervals(value[kind])
     if kind == "log" and any(low <= 0 <= high for low, high in where):
         raise BenchError(f"no interval of a log range may hold zero, as one of {value[kind]!r} does.")
     if kind == "integer" and any(not end.is_integer() for pair in where for end in pair):
@@ -121,7 +132,7 @@ def rows(value: Any, names: Sequence[str]) -> tuple[tuple[float, ...], ...]:
     columns = [value[name] for name in names]
     if not all(isinstance(c, list) and len(c) == len(columns[0]) for c in columns) or not columns[0]:
         raise BenchError("must have columns of the same length, with at least one number each.")
-    return tuple(tuple(number(v) for v in row) for row in zip(*columns, strict=True))
+    return tuple(tuple(map(number, row)) for row in zip(*columns, strict=True))
 
 
 def formulas(value: Any) -> dict[str, str]:
@@ -132,44 +143,6 @@ def formulas(value: Any) -> dict[str, str]:
 
 
 def points(value: Any, width: int) -> tuple[tuple[float, ...], ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(p, list) and len(p) == width for p in value):
+    if not _is_list(value) or not all(isinstance(p, list) and len(p) == width for p in value):
         raise BenchError(f"must be a list of points with {width} numbers each, not {value!r}.")
-    return tuple(tuple(number(v) for v in point) for point in value)
-
-
-def noise_unit(value: Any) -> str:
-    if value not in NOISE_UNITS:
-        raise BenchError(f"must be one of {', '.join(NOISE_UNITS)}, not {value!r}.")
-    return value
-
-
-def flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise BenchError(f"must be true or false, not {value!r}.")
-    return value
-
-
-def table_of_tables(value: Any) -> dict[str, dict[str, Any]]:
-    if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
-        raise BenchError("must be tables such as [settings.operon].")
-    return value
-
-
-SPREADS = {"log": ("log",), "integer": ("integer",), "grid": ("grid", "step")}
-NOISE_UNITS = ("std", "rms", "absolute")
-BY_NAME: dict[str, Callable[[Any], Any]] = {
-    "name": text,
-    "family": text,
-    "expression": text,
-    "n_train": size,
-    "n_interp": size,
-    "n_extrap": count,
-    "limit": positive,
-    "least": non_negative,
-    "noise": non_negative,
-    "noise_unit": noise_unit,
-    "relative": flag,
-    "nuisance": count,
-    "constants": count,
-    "singular": texts,
-}
+    return tuple(tuple(map(number, point)) for point in value)

@@ -1,4 +1,4 @@
-"""Is it the formula? The strict verdict where data come in any unit, and SRBench's verdict.
+"""Judging a found formula: its errors, the strict verdict where data come in any unit, and SRBench's verdict.
 
 Where a problem is `relative`, formulas are compared in units of the data. Two more conditions hold there, since a term
 that the data cannot show (a recoil of 1e-10 beside one) would otherwise not be missed: both formulas depend on the same
@@ -21,7 +21,8 @@ A constant is no solution, nor is a formula with an R² of 0.5 or less at the te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,9 @@ import sympy
 from ceql.bench.definitions import Problem, Samples
 from ceql.bench.noise import agrees, independent_constants, with_free_integers
 from ceql.bench.points import columns
-from ceql.bench.units import Units, units_of
 from ceql.expression import compile_numpy, is_exact, node_count, parse_formula, refit
 
+EQUIVALENT_MSE = 1e-20
 _WITNESS_POINTS = 512
 _TEST_POINTS = 2048
 _MOST_NODES = 300  # five times the largest truth; to free and refit all numbers of a larger formula takes minutes
@@ -45,6 +46,37 @@ _NUDGE = 1e-6
 _FAR_TOLERANCE = 1e-5
 
 
+@dataclass(frozen=True)
+class Units:
+    """The typical size of every column and of the target, as powers of two, so that dividing by them rounds nothing.
+
+    A judge that compares coefficients needs them near one. Constants of nature in the formula, or charges of 1e-19 in
+    the data, make them very large or very small.
+    """
+
+    columns: tuple[float, ...]
+    target: float
+
+    def points(self, X: np.ndarray) -> np.ndarray:
+        return X / np.array(self.columns)
+
+    def formula(self, expression: Any, symbols: Sequence[Any]) -> Any:
+        """The same function, from columns in their units to the target in its unit."""
+        changed = {s: sympy.Float(u) * s for s, u in zip(symbols, self.columns, strict=True) if u != 1.0}
+        inside = expression.xreplace(changed)
+        return inside if self.target == 1.0 else inside / sympy.Float(self.target)
+
+
+def units_of(X: np.ndarray, y: np.ndarray) -> Units:
+    """The units of data: the power of two nearest to the median size."""
+    return Units(tuple(_unit(column) for column in X.T), _unit(y))
+
+
+def _unit(values: np.ndarray) -> float:
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+    return float(2.0 ** np.round(np.log2(np.median(sizes)))) if len(sizes) else 1.0
+
+
 class Judge:
     """The truth of a problem, ready to be compared with formulas found in its samples."""
 
@@ -52,8 +84,8 @@ class Judge:
         self.symbols = columns(samples.names)
         self.relative = problem.relative
         self.constants = problem.constants
-        ones = Units((1.0,) * len(self.symbols), 1.0)
-        self.units = units_of(samples.X_interp, samples.y_interp) if problem.relative else ones
+        plain = Units((1.0,) * len(self.symbols), 1.0)
+        self.units = units_of(samples.X_interp, samples.y_interp) if problem.relative else plain
         self.truth = self._in_units(parse_formula(problem.expression, samples.names))
         step = max(1, len(samples.y_interp) // _TEST_POINTS)
         self.x_test = self.units.points(samples.X_interp[::step])
@@ -75,8 +107,11 @@ class Judge:
             families = [*plain, *map(with_free_integers, plain)]
             return any(self._contains_the_truth(family, self.constants) for family in families)
         forms = dict.fromkeys(form for e in plain for form in self._shifted_and_scaled(e))
+        if any(map(self._exact, forms)):
+            return True
+        most = self._numbers(_freed(self.truth))
         candidates = dict.fromkeys((*forms, *map(_trimmed, forms)))
-        return any(self._exact(form) for form in forms) or any(map(self._becomes_the_truth, candidates))
+        return any(self._contains_the_truth(_freed(form), most) for form in candidates)
 
     def _in_units(self, expression: Any) -> Any:
         return self.units.formula(expression, self.symbols)
@@ -104,7 +139,7 @@ class Judge:
 
     @np.errstate(all="ignore")
     def _shifted_and_scaled(self, found: Any) -> Iterator[Any]:
-        """The formula as it is, less a constant, and over a factor: those of them that have the right values."""
+        """The formula itself, minus a constant, and divided by a factor: those that have the right values."""
         values = compile_numpy(found, self.symbols)(self.x_test)
         if not np.isfinite(values).all():
             return
@@ -123,9 +158,6 @@ class Judge:
         if factor and close(values / factor):
             yield found / sympy.Float(factor)
 
-    def _becomes_the_truth(self, form: Any) -> bool:
-        return self._contains_the_truth(_freed(form), self._numbers(_freed(self.truth)))
-
     def _contains_the_truth(self, family: Any, most: int) -> bool:
         if family.free_symbols != self.truth.free_symbols or family.has(sympy.zoo, sympy.nan):
             return False
@@ -133,7 +165,7 @@ class Judge:
             return False
         fitted = refit(family, self.symbols, self.x_test[::2], self.y_test[::2], max_iterations=200).expr
         contained = agrees(fitted, self.symbols, self.x_test, self.y_test)
-        return contained and (not self.relative or self._agrees_far_away(_without_speck(fitted)))
+        return contained and (not self.relative or self._agrees_far_away(_without_offset(fitted)))
 
     def _numbers(self, family: Any) -> int:
         return independent_constants(family, self.symbols, self.x_test)
@@ -157,18 +189,93 @@ def _freed(expression: Any) -> Any:
     return sympy.Add(sympy.Mul(sympy.Float(1.0), with_free_integers(expression)), sympy.Float(_SMALL))
 
 
-def _without_speck(expression: Any) -> Any:
-    """Without the added constant that a fit leaves where there should be none: far away it may be all that is left."""
+def _without_offset(expression: Any) -> Any:
+    """Without the tiny constant that a fit may add: far away it could outweigh the other terms."""
     constant, rest = expression.as_coeff_Add()
     return rest if abs(constant) < _NUDGE else expression
 
 
 def _rounded(expression: Any) -> Any:
-    """With whole numbers for the decimals beside them."""
+    """With whole numbers in place of decimals that are close to them."""
     near = {f: sympy.Integer(round(f)) for f in expression.atoms(sympy.Float) if abs(f - round(f)) <= _DIGITS * abs(f)}
     return expression.xreplace(near)
 
 
 def _trimmed(expression: Any) -> Any:
-    """Without the decimals that are next to nothing."""
+    """Without decimals that are nearly zero."""
     return expression.xreplace({f: sympy.Integer(0) for f in expression.atoms(sympy.Float) if abs(f) < _SMALL})
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good a formula is, in fields that `records` describes; the text of this module defines the verdicts.
+
+    `equivalent` means below 1e-20 of the mean square of the target where the problem is `relative`. `front_solution` is
+    only asked for laws with free constants, since that is how their benchmark counts, and None elsewhere.
+    """
+
+    train_mse: float
+    interp_mse: float
+    extrap_mse: float | None
+    r2: float
+    node_count: int
+    exact: bool
+    equivalent: bool
+    symbolic_solution: bool
+    front_solution: bool | None = None
+
+
+def score(found: Any, problem: Problem, samples: Samples, front: Sequence[Any] = ()) -> Score:
+    """Judge `found`, an expression or its text, on the samples of `problem`; and the `front` it comes from, if any."""
+    expression = as_expression(found, samples.names)
+    symbols = columns(samples.names)
+    function = compile_numpy(expression, symbols)
+    interp = mse(function(samples.X_interp), samples.y_interp)
+    extrap = mse(function(samples.X_extrap), samples.y_extrap) if len(samples.y_extrap) else None
+    fit = r2(interp, samples.y_interp)
+    judge = Judge(problem, samples)
+    exact = judge.exact(expression)
+    solution = judge.solution(expression, fit, exact)
+    return Score(
+        train_mse=mse(function(samples.X_train), samples.y_train),
+        interp_mse=interp,
+        extrap_mse=extrap,
+        r2=fit,
+        node_count=node_count(expression),
+        exact=exact,
+        equivalent=_tiny(interp, samples.y_interp, problem)
+        and (extrap is None or _tiny(extrap, samples.y_extrap, problem)),
+        symbolic_solution=solution,
+        front_solution=None if problem.constants is None else solution or _is_on_front(front, judge, samples),
+    )
+
+
+def _is_on_front(front: Sequence[Any], judge: Judge, samples: Samples) -> bool:
+    def is_solution(expression: Any) -> bool:
+        values = compile_numpy(expression, columns(samples.names))(samples.X_interp)
+        return judge.solution(expression, r2(mse(values, samples.y_interp), samples.y_interp), exact=False)
+
+    return any(is_solution(as_expression(found, samples.names)) for found in front)
+
+
+def as_expression(found: Any, names: tuple[str, ...]) -> Any:
+    """A formula as an expression, parsed when it is text."""
+    return parse_formula(found, names) if isinstance(found, str) else found
+
+
+def mse(predicted: np.ndarray, truth: np.ndarray) -> float:
+    """Mean squared error; infinite when the formula is undefined at a point where the truth is not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(np.mean((np.asarray(predicted, dtype=float) - truth) ** 2))
+    return error if np.isfinite(error) else float("inf")
+
+
+def r2(error: float, truth: np.ndarray) -> float:
+    """The coefficient of determination that goes with a mean squared error."""
+    spread = float(np.var(truth))
+    return 1.0 - error / spread if spread > 0 else float("nan")
+
+
+def _tiny(error: float, truth: np.ndarray, problem: Problem) -> bool:
+    unit = float(np.mean(truth**2)) if problem.relative else 1.0
+    return error < EQUIVALENT_MSE * unit

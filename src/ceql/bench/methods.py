@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,56 +17,35 @@ from ceql.bench.selections import unknown
 
 @dataclass(frozen=True)
 class Found:
-    """What a method returns: a formula (a SymPy expression or its text) and the time it took.
+    """What a method returns: a formula (a SymPy expression or its text), and the time it took if it knows better.
 
-    `seconds` is the time from data to formula without `compile_seconds`, which is compilation that a second
-    run of the same shape would not pay. `extra` is kept with the settings in the record. `front` holds the formulas
-    that the method offers beside the one it chose, if it has such.
+    `seconds` is the time from data to formula without `compile_seconds`, which is compilation that a second run of the
+    same shape would not pay; without it the runner's clock counts. `extra` is kept with the settings in the record.
+    `front` holds the formulas that the method offers beside the one it chose, if it has such.
     """
 
     expression: Any
-    seconds: float
+    seconds: float | None = None
     compile_seconds: float = 0.0
     extra: Mapping[str, Any] = field(default_factory=dict)
     front: tuple[Any, ...] = ()
 
 
-class Method(Protocol):
-    """A system under test. It sees data and a budget, never the problem."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-
-    def available(self) -> str | None:
-        """None when it can run, else the command that installs what is missing."""
-        ...
-
-    def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found: ...
-
-
 @dataclass(frozen=True)
 class Adapter:
-    """Base of the adapters: the fields of a subclass are its settings, and `run` is left to it."""
+    """A system under test: the fields of a subclass are its settings. It sees data and a budget, never the problem."""
 
     name: str
-    # Modules that a run loads: loaded beforehand where memory is measured, as they are not the method's own.
+    # Modules that a run loads: loaded beforehand, as neither their time nor their memory is the method's own.
     imports: ClassVar[tuple[str, ...]] = ()
     # False for a schedule of fixed length, which takes the time it takes.
     timed: ClassVar[bool] = True
-    # (module that must be importable, distribution that brings it)
+    # (module that must be importable, distribution that brings it, whose version belongs in the record)
     requires: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     @property
     def settings(self) -> dict[str, Any]:
         return {k: v for k, v in asdict(self).items() if k != "name"}
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """The distributions whose versions belong in the record."""
-        return tuple(distribution for _, distribution in self.requires)
 
     def load(self) -> None:
         """Import what a run will import."""
@@ -74,28 +53,30 @@ class Adapter:
             importlib.import_module(module)
 
     def available(self) -> str | None:
+        """None when it can run, else the command that installs what is missing."""
         missing = [dist for module, dist in self.requires if importlib.util.find_spec(module) is None]
         return f"pip install {' '.join(missing)}" if missing else None
+
+    def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
+        raise NotImplementedError
 
 
 def find_method(
     name: str, settings: Mapping[str, Any] | None = None, variants: Mapping[str, Variant] | None = None
-) -> Method:
+) -> Adapter:
     """The method or variant called `name`, with some of its settings changed."""
     # Imported here: the adapters build on this module.
     from ceql.bench.baselines import METHODS
 
-    variants = variants or {}
-    if name in variants:
-        variant = variants[name]
-        base = find_method(variant.method, variant.settings)
-        return configure(replace(cast(Any, base), name=name), settings or {})
+    variant = (variants or {}).get(name)
+    if variant is not None:
+        return configure(replace(find_method(variant.method, variant.settings), name=name), settings or {})
     if name not in METHODS:
-        raise MethodError(unknown("method", name, [*METHODS, *variants]))
+        raise MethodError(unknown("method", name, [*METHODS, *(variants or {})]))
     return configure(METHODS[name], settings or {})
 
 
-def configure(method: Any, settings: Mapping[str, Any]) -> Method:
+def configure(method: Any, settings: Mapping[str, Any]) -> Adapter:
     """The method with some settings changed; a misspelt one is an error."""
     allowed = [f.name for f in fields(method) if f.name != "name"]
     for key in settings:

@@ -66,18 +66,15 @@ def noise_score(
     right = true_constants is not None
     covered = _covered(expression, reported, true_constants) if true_constants is not None else []
     undefined = float(np.mean(~np.isfinite(interp)))
+    median = float(np.median(np.where(np.isfinite(interp), np.abs(interp), np.inf)))
     return NoiseScore(
-        right, _rms(train), _rms(interp), _median(interp), undefined, constants=len(covered), covered=int(sum(covered))
+        right, _rms(train), _rms(interp), median, undefined, constants=len(covered), covered=int(sum(covered))
     )
 
 
 def _rms(values: np.ndarray) -> float:
     values = values[np.isfinite(values)]
     return float(np.sqrt(np.mean(values**2))) if len(values) else float("inf")
-
-
-def _median(values: np.ndarray) -> float:
-    return float(np.median(np.where(np.isfinite(values), np.abs(values), np.inf)))
 
 
 def independent_constants(expression: Any, symbols: Sequence[Any], x: np.ndarray) -> int:

@@ -46,7 +46,7 @@ def _loaded(name_or_path: str | Path, within: tuple[Path, ...]) -> Suite:
 
 
 def _way_to(path: Path, within: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The files that lead to this one, and itself; an error where they go round or on for long."""
+    """The files that lead to this one, and itself; an error where they form a circle or a long chain."""
     way = (*within, path.resolve())
     if way[-1] in within:
         round_ = " includes ".join(p.name for p in way[within.index(way[-1]) :])
@@ -66,15 +66,12 @@ def load_problem(name: str) -> Problem:
 
 def select(suite: Suite, names: tuple[str, ...]) -> tuple[Problem, ...]:
     """The problems of a suite with these names; all of a family when a family is named."""
-    by_name = {p.name: (p,) for p in suite.problems}
-    families: dict[str, tuple[Problem, ...]] = {}
-    for p in suite.problems:
-        families[p.family] = (*families.get(p.family, ()), p)
     chosen: dict[str, Problem] = {}
     for name in names:
-        found = by_name.get(name) or families.get(name)
+        found = [p for p in suite.problems if p.name == name] or [p for p in suite.problems if p.family == name]
         if not found:
-            raise SuiteError(unknown(f"problem or family of suite {suite.name!r},", name, [*families, *by_name]))
+            known = dict.fromkeys((*(p.family for p in suite.problems), *(p.name for p in suite.problems)))
+            raise SuiteError(unknown(f"problem or family of suite {suite.name!r},", name, known))
         chosen.update((p.name, p) for p in found)
     return tuple(chosen.values())
 
@@ -84,14 +81,12 @@ def with_noise(suite: Suite, levels: Sequence[float]) -> Suite:
     noisy = [problem.name for problem in suite.problems if problem.noise]
     if noisy:
         raise SuiteError(f"The suite {suite.name!r} sets its noise itself, as in {noisy[0]!r}: leave out the option.")
-    problems = [_at(problem, level) for level in levels for problem in suite.problems]
+    problems = [
+        replace(p, name=f"{p.name}[noise={level:g}]", noise=level, stem=p.sampling_key) if level else p
+        for level in levels
+        for p in suite.problems
+    ]
     return replace(suite, problems=tuple(problems))
-
-
-def _at(problem: Problem, noise: float) -> Problem:
-    if not noise:
-        return problem
-    return replace(problem, name=f"{problem.name}[noise={noise:g}]", noise=noise, stem=problem.sampling_key)
 
 
 @cache

@@ -32,15 +32,15 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from ceql.bench.errors import RecordError
 
 Key = tuple[str, str, str, int]
-_NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _NUMBERS = ("train_mse", "interp_mse", "extrap_mse", "r2", "seconds", "compile_seconds", "peak_mb", "grown_mb")
 
 
@@ -85,8 +85,19 @@ class Record:
         """The problem's name without the level of noise that `--noise` adds to it."""
         return self.problem.removesuffix(f"[noise={self.noise:g}]")
 
+    @property
+    def added_noise(self) -> float:
+        """The level of noise that `--noise` adds; zero where the noise is the problem's own."""
+        return self.noise if self.plain_problem != self.problem else 0.0
 
-_FIELDS = {f.name for f in fields(Record)}
+
+def grouped(records: Iterable[Record], *names: str) -> dict[Any, list[Record]]:
+    """The records by the value of one field, or the values of several, in the order in which these first occur."""
+    key = attrgetter(*names)
+    groups: dict[Any, list[Record]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
 
 
 def to_json(record: Record) -> str:
@@ -99,9 +110,8 @@ def from_json(line: str) -> Record:
     data = json.loads(line)
     if not isinstance(data, dict) or not {"suite", "problem", "family", "method", "seed"} <= set(data):
         raise ValueError("not a record")
-    numbers: dict[str, Any] = {k: _NON_FINITE.get(data[k], data[k]) for k in _NUMBERS if isinstance(data.get(k), str)}
-    known: dict[str, Any] = {k: v for k, v in (data | numbers).items() if k in _FIELDS}
-    return Record(**known)
+    numbers: dict[str, Any] = {k: float(data[k]) for k in _NUMBERS if isinstance(data.get(k), str)}
+    return Record(**{k: v for k, v in (data | numbers).items() if k in Record.__dataclass_fields__})
 
 
 def read_records(path: str | Path) -> list[Record]:

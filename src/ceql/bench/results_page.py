@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ceql.bench.ablation_tables import ablation_sheets
 from ceql.bench.definitions import Suite
 from ceql.bench.errors import SuiteError
-from ceql.bench.paper_tables import formula_sheet, result_sheets
 from ceql.bench.problems import load_suite
-from ceql.bench.public_tables import public_sheets
-from ceql.bench.published import published
-from ceql.bench.published.rates import published_rates
+from ceql.bench.published import published, published_rates
 from ceql.bench.record_tables import markdown, method_table, problem_table
-from ceql.bench.records import Record
-from ceql.bench.scaling_tables import scaling_sheets
+from ceql.bench.records import Record, grouped
 from ceql.bench.sheets import Sheet, as_latex, as_markdown
+from ceql.bench.suite_tables import ablation_sheets, formula_sheet, public_sheets, result_sheets, scaling_sheets
 
 
 def has_sheets(suite: Suite) -> bool:
@@ -29,8 +25,8 @@ def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
     if published_rates(suite.name) is not None:
         return public_sheets(suite, records)
     if published(suite.name):
-        methods = list(dict.fromkeys(r.method for r in records))
-        shown = "ceql" if "ceql" in methods else methods[0]
+        methods = grouped(records, "method")
+        shown = "ceql" if "ceql" in methods else next(iter(methods))
         results = result_sheets(suite, records)
         best, count = best_cells(results, shown)
         verdict = f" {shown} is the best, or as good as the best, in {best} of its {count} cells of the three tables."
@@ -67,8 +63,7 @@ def as_latex_file(suite: Suite, records: Sequence[Record]) -> str:
 def results_page(records: Sequence[Record], title: str = "Results") -> str:
     """Every suite in the records with its tables, and what they were made on and with."""
     parts = [f"# {title}", "This page is made from the records of benchmark runs by `ceql bench-report`."]
-    for name in dict.fromkeys(record.suite for record in records):
-        own = [record for record in records if record.suite == name]
+    for name, own in grouped(records, "suite").items():
         parts += _suite_part(name, own)
     return "\n\n".join(parts) + "\n"
 
@@ -81,21 +76,17 @@ def _suite_part(name: str, records: Sequence[Record]) -> list[str]:
         suite = Suite(name, name, ())
     records = in_order(suite, records)
     own = {p.name for p in suite.problems}
-    ran = {record.problem if record.problem in own else record.plain_problem for record in records}
+    ran = _problems(records, own)
     suite = replace(suite, problems=tuple(p for p in suite.problems if p.name in ran))
     tables = [as_markdown(sheet, level=3) for sheet in sheets(suite, records)] or [problem_table(records)]
     return [f"## {suite.title}", provenance(records, own), *tables, "### Methods", method_table(records)]
 
 
 def in_order(suite: Suite, records: Sequence[Record]) -> list[Record]:
-    """As the suite lists methods and problems, whoever was done first: several runs at a time end in any order."""
-    methods = _places((*suite.methods, *(record.method for record in records)))
-    problems = _places((*(problem.name for problem in suite.problems), *(record.problem for record in records)))
-    return sorted(records, key=lambda r: (methods[r.method], problems[r.problem], r.seed))
-
-
-def _places(names: Sequence[str]) -> dict[str, int]:
-    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+    """In the order of the suite's methods and problems: runs that are made at the same time end in any order."""
+    methods = list(dict.fromkeys((*suite.methods, *(r.method for r in records))))
+    problems = list(dict.fromkeys((*(p.name for p in suite.problems), *(r.problem for r in records))))
+    return sorted(records, key=lambda r: (methods.index(r.method), problems.index(r.problem), r.seed))
 
 
 def provenance(records: Sequence[Record], own: Collection[str] = ()) -> str:
@@ -110,10 +101,10 @@ def provenance(records: Sequence[Record], own: Collection[str] = ()) -> str:
 
 def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
     """The commands that make these runs: methods with the same noise, seeds and time limit share one."""
-    problems = _problems_option(records, own)
+    names = _problems(records, own)
+    problems = "" if names.keys() >= set(own) else f" --problems {','.join(names)}"
     groups: dict[tuple[str, str, str], list[str]] = {}
-    for method in dict.fromkeys(record.method for record in records):
-        runs = [record for record in records if record.method == method]
+    for method, runs in grouped(records, "method").items():
         limit = runs[0].settings.get("time_limit")
         options = (
             _noise_option(runs, own),
@@ -127,9 +118,9 @@ def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
     ]
 
 
-def _problems_option(runs: Sequence[Record], own: Collection[str]) -> str:
-    names = dict.fromkeys(run.problem if run.problem in own else run.plain_problem for run in runs)
-    return "" if names.keys() >= set(own) else f" --problems {','.join(names)}"
+def _problems(runs: Sequence[Record], own: Collection[str]) -> dict[str, None]:
+    """The problems of the suite that ran, whatever noise was added to them."""
+    return dict.fromkeys(run.problem if run.problem in own else run.plain_problem for run in runs)
 
 
 def _noise_option(runs: Sequence[Record], own: Collection[str]) -> str:

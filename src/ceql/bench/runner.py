@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,13 +12,12 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from ceql.bench.definitions import Problem, Suite
-from ceql.bench.environment import machine, versions
+from ceql.bench.environment import Meter, in_own_process, machine, versions
 from ceql.bench.errors import MethodError, RecordError
-from ceql.bench.memory import Meter, in_own_process
-from ceql.bench.methods import Method
+from ceql.bench.judge import as_expression, score
+from ceql.bench.methods import Adapter
 from ceql.bench.points import sample
 from ceql.bench.records import Key, Record, append_record, drop_torn_line, read_records
-from ceql.bench.score import as_expression, score
 from ceql.storage.files import require_writable
 
 Progress = Callable[[Record], None]
@@ -31,7 +31,7 @@ class Run:
 
     suite: str
     problem: Problem
-    method: Method
+    method: Adapter
     seed: int
     time_limit: float
     memory: bool = False
@@ -42,13 +42,12 @@ class Run:
 
     @property
     def settings(self) -> dict[str, Any]:
-        timed = getattr(self.method, "timed", True)
-        return {**self.method.settings, "time_limit": self.time_limit if timed else None}
+        return {**self.method.settings, "time_limit": self.time_limit if self.method.timed else None}
 
 
 def run_suite(
     suite: Suite,
-    methods: Sequence[Method],
+    methods: Sequence[Adapter],
     seeds: Sequence[int],
     time_limit: float | None = None,
     jobs: int = 1,
@@ -62,13 +61,15 @@ def run_suite(
     that it returns, as their runs end: first those that `resume` finds in `out`, then the new ones, each
     written to `out` before it is handed over. `jobs` processes work at the same time.
     """
-    _require(methods)
+    missing = {m.name: command for m in methods if (command := m.available())}
+    if missing:
+        raise MethodError(" ".join(f"Method {n!r} is not installed: {command}." for n, command in missing.items()))
     runs = plan(suite, methods, seeds, suite.time_limit if time_limit is None else time_limit)
     finished = _finished(out, resume, runs)
     return _records(runs, finished, jobs, out, progress or (lambda record: None))
 
 
-def plan(suite: Suite, methods: Sequence[Method], seeds: Sequence[int], time_limit: float) -> list[Run]:
+def plan(suite: Suite, methods: Sequence[Adapter], seeds: Sequence[int], time_limit: float) -> list[Run]:
     """All runs, seeds outermost, so that a run cut short has seen every problem."""
     return [
         Run(suite.name, problem, method, seed, time_limit, suite.memory)
@@ -80,34 +81,39 @@ def plan(suite: Suite, methods: Sequence[Method], seeds: Sequence[int], time_lim
 
 def run_one(run: Run) -> Record:
     """Make one run. A method that fails leaves its error in the record."""
-    base: dict[str, Any] = {
-        "suite": run.suite,
-        "problem": run.problem.name,
-        "family": run.problem.family,
-        "method": run.method.name,
-        "seed": run.seed,
-        "versions": versions(run.method),
-        "machine": machine(),
-        "noise": run.problem.noise,
-        "rows": run.problem.n_train,
-        "columns": len(run.problem.names),
-    }
-    meter = Meter()
+    blank, meter = _blank(run), Meter()
     try:
         samples = sample(run.problem, run.seed)
-        base["rows"] = len(samples.y_train)
+        blank = replace(blank, rows=len(samples.y_train))
+        run.method.load()
         if run.memory:
-            getattr(run.method, "load", lambda: None)()
             meter.start()
+        begin = time.perf_counter()
         found = run.method.run(samples.X_train, samples.y_train, samples.names, run.seed, run.time_limit)
-        base |= meter.read() if run.memory else {}
+        seconds = time.perf_counter() - begin if found.seconds is None else found.seconds
+        blank = replace(blank, **meter.read()) if run.memory else blank
         expression = as_expression(found.expression, samples.names)
         result = asdict(score(expression, run.problem, samples, found.front))
     except Exception as error:  # a rival's failure of any kind is a result, not a reason to stop
-        return Record(**base, settings=run.settings, error=_described(error))
+        return replace(blank, error=_described(error))
     settings = {**run.settings, **({"extra": dict(found.extra)} if found.extra else {})}
-    times: dict[str, Any] = {"seconds": found.seconds, "compile_seconds": found.compile_seconds}
-    return Record(**base, **result, **times, settings=settings, expression=str(expression))
+    times: dict[str, Any] = {"seconds": seconds, "compile_seconds": found.compile_seconds}
+    return replace(blank, **result, **times, settings=settings, expression=str(expression))
+
+
+def _blank(run: Run) -> Record:
+    """What is known of a run before it is made."""
+    return Record(
+        *run.key[:2],
+        run.problem.family,
+        *run.key[2:],
+        settings=run.settings,
+        noise=run.problem.noise,
+        rows=run.problem.n_train,
+        columns=len(run.problem.names),
+        versions=versions(run.method),
+        machine=machine(),
+    )
 
 
 def _records(
@@ -147,11 +153,7 @@ def _alone(run: Run) -> Record:
 
 
 def _died(run: Run, why: str) -> Record:
-    name = run.problem.name
-    return Record(
-        run.suite, name, run.problem.family, run.method.name, run.seed, run.settings,
-        versions=versions(run.method), machine=machine(), error=f"the process died: {why}",
-    )  # fmt: skip
+    return replace(_blank(run), error=f"the process died: {why}")
 
 
 def _in_processes(runs: Sequence[Run], jobs: int) -> Iterator[Record]:
@@ -168,23 +170,18 @@ def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:_ERROR_LENGTH]
 
 
-def _require(methods: Sequence[Method]) -> None:
-    missing = {m.name: command for m in methods if (command := m.available())}
-    if missing:
-        raise MethodError(" ".join(f"Method {n!r} is not installed: {command}." for n, command in missing.items()))
-
-
 def _finished(out: str | Path | None, resume: bool, runs: Sequence[Run]) -> dict[Key, Record]:
     """The records that are already there for the runs asked for."""
     if out is None:
         if resume:
             raise RecordError("Nothing to resume from: name the file of records.")
         return {}
-    require_writable(out, RecordError)
-    if not (Path(out).exists() and Path(out).stat().st_size):
-        return {}
-    if not resume:
+    filled = Path(out).exists() and Path(out).stat().st_size
+    if filled and not resume:
         raise RecordError(f"{out}: holds records already. Resume it, or name another file.")
+    require_writable(out, RecordError)
+    if not filled:
+        return {}
     drop_torn_line(out)
     asked = {run.key: run for run in runs}
     there = {record.key: record for record in read_records(out) if record.key in asked}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable
 
 from ceql.bench.errors import BenchError
+from ceql.errors import nearest
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Say that `name` is not one of `known`, with the nearest of them and the list."""
     known = list(known)
-    folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    hint = f" Did you mean {folded[close[0]]!r}?" if close else ""
-    return f"Unknown {kind} {name!r}.{hint} Known: {', '.join(known)}."
+    return f"Unknown {kind} {name!r}.{nearest(name, known)} Known: {', '.join(known)}."
 
 
 def split_names(text: str) -> tuple[str, ...]:

@@ -52,13 +52,10 @@ def as_markdown(sheet: Sheet, level: int = 2) -> str:
     parts = [f"{'#' * level} {sheet.title}"] if sheet.title else []
     lines = [list(sheet.header), ["---"] * len(sheet.header)]
     lines += [[f"**{c.text}**" if c.best else c.text for c in row] for row in sheet.rows]
-    parts.append("\n".join("| " + " | ".join(map(_bar_free, line)) + " |" for line in lines))
+    texts = [[text.replace("|", "\\|").replace("\n", " ") for text in line] for line in lines]
+    parts.append("\n".join(f"| {' | '.join(line)} |" for line in texts))
     parts += [sheet.note] if sheet.note else []
     return "\n\n".join(parts)
-
-
-def _bar_free(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def as_latex(sheet: Sheet) -> str:

@@ -18,7 +18,7 @@ A suite is TOML:
                                            { grid = [[-1, 1]], step = 0.1 }
     n_train, n_interp, n_extrap, nuisance  how many points and columns; no extrapolation with n_extrap = 0
     limit, least                           targets larger or smaller than these are drawn anew
-    noise, noise_unit, relative            a fraction, of "std" or "rms"; errors beside the size of the target
+    noise, noise_unit, relative            a fraction, of "std" or "rms", or "absolute"; errors beside the target's size
     singular                               the expressions that vanish
     data                                   columns to train on, with the column "target", in place of drawn points
     constants                              how many constants of the law are for the data to say
@@ -38,7 +38,7 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -46,243 +46,192 @@ from typing import Any
 from ceql.bench import fields as checks
 from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Problem, Suite, System, Variant
 from ceql.bench.errors import BenchError, SuiteError
+from ceql.bench.points import formula
 from ceql.bench.selections import parse_seeds, unknown
 
-_METHODS = ("methods", "seeds", "time_limit", "memory", "settings", "variant")
-_TOP = {"title", *_METHODS, "system", "defaults", "problem", "include"}
+_SUITE: dict[str, checks.Check] = {
+    "methods": checks.names,
+    "seeds": lambda value: parse_seeds(str(value)),
+    "time_limit": checks.positive,
+    "settings": checks.table_of_tables,
+    "memory": checks.flag,
+}
+_TOP = ("title", *_SUITE, "variant", "system", "defaults", "problem", "include")
 _SYSTEM = ("rates", "starts", "step", "points")
+_VARIANT = ("method", "label", "published")
 _VARIED = ("n_train", "noise", "nuisance")
+_CHANGED = ("family", "limit", "n_interp", "n_extrap")
 _RANGES = {"train": (PAPER_TRAIN,), "test": (), "extrap": (PAPER_EXTRAP,)}
-_FIELDS = tuple(f.name for f in fields(Problem) if f.name != "stem")
+_FIELDS = [f.name for f in fields(Problem) if f.name != "stem"]
 _REQUIRED = ("name", "expression", "variables")
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a value stands in a suite file, to say so when it is wrong."""
+class _Table:
+    """A table of a suite file, which knows where it stands, to say so when something in it is wrong."""
 
     path: Path
     text: str
-    table: str = ""
+    content: Any
+    head: str = ""
     index: int = 0
     label: str = ""
 
     def error(self, field: str, message: str) -> SuiteError:
-        where = [str(self.path)]
         line = self._line(field)
-        where += [f"line {line}"] if line else []
-        where += [self.label] if self.label else []
-        where += [f"field {field!r}"]
-        return SuiteError(f"{', '.join(where)}: {message}")
+        where = (str(self.path), f"line {line}" if line else "", self.label, f"field {field!r}")
+        return SuiteError(f"{', '.join(filter(None, where))}: {message}")
 
     def _line(self, field: str) -> int | None:
         """The line of the field, or else of the head of its table; tomllib keeps no positions."""
         lines = self.text.splitlines()
-        start = self._head(lines)
+        pattern = rf"\s*\[+\s*{re.escape(self.head)}\s*\]+"
+        heads = [i for i, line in enumerate(lines) if self.head and re.match(pattern, line)]
+        start = heads[self.index] if self.index < len(heads) else 0
         for number in range(start, len(lines)):
             if number > start and lines[number].lstrip().startswith("["):
                 break
             if re.match(rf"\s*[\"']?{re.escape(field)}[\"']?\s*[.=]", lines[number]):
                 return number + 1
-        return start + 1 if self.table else None
+        return start + 1 if self.head else None
 
-    def _head(self, lines: list[str]) -> int:
-        pattern = re.compile(rf"\s*\[+\s*{re.escape(self.table)}\s*\]+")
-        heads = [i for i, line in enumerate(lines) if self.table and pattern.match(line)]
-        return heads[self.index] if self.index < len(heads) else 0
+    def read(self, field: str, check: checks.Check | None = None, default: Any = None) -> Any:
+        """The value of a field, checked, or the default where the table does not have it."""
+        if field not in self.content:
+            return default
+        try:
+            return (check or checks.BY_NAME[field])(self.content[field])
+        except BenchError as error:
+            raise self.error(field, str(error)) from error
+
+    def require(self, allowed: Collection[str], required: Collection[str] = ()) -> None:
+        """An error for a field that is not known here, and for one that is missing."""
+        if not isinstance(self.content, dict):
+            raise self.error(self.head, f"must be a table headed [{self.head}].")
+        for key in self.content:
+            if key not in allowed:
+                raise self.error(key, unknown("field", key, sorted(allowed)))
+        for field in required:
+            if field not in self.content:
+                raise self.error(field, "is missing.")
+
+    def listed(self, key: str) -> Iterator[_Table]:
+        """The tables headed [[key]]."""
+        tables = self.content.get(key, [])
+        if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
+            raise self.error(key, f"must be tables headed [[{key}]].")
+        for index, table in enumerate(tables):
+            label = f"{key} {table.get('name', index + 1)!r}"
+            yield replace(self, content=table, head=key, index=index, label=label)
+
+    def named(self, key: str) -> Iterator[tuple[str, _Table]]:
+        """The tables headed [key.NAME], by their names."""
+        for name, table in self.read(key, checks.table_of_tables, {}).items():
+            yield name, replace(self, content=table, head=f"{key}.{name}", label=f"{key} {name!r}")
 
 
 def read_suite(path: Path, load: Callable[[str], Suite]) -> Suite:
     """Read a suite file. `load` finds the suites that it includes."""
-    place = _Place(path, _text(path))
-    data = _toml(place)
-    for key in data:
-        if key not in _TOP:
-            raise place.error(key, unknown("field", key, sorted(_TOP)))
-    defaults = data.get("defaults", {})
-    _known(replace(place, table="defaults", label="defaults"), defaults, set(_FIELDS) - set(_REQUIRED))
-    systems = dict(_systems(place, _checked(place, data, "system", checks.table_of_tables, {})))
-    problems = list(_problems(place, data.get("problem", []), defaults, systems))
-    problems += list(_included(place, data.get("include", []), load))
-    _distinct(place, problems)
-    return Suite(
-        name=path.stem,
-        title=str(data.get("title", path.stem)),
-        problems=tuple(problems),
-        methods=_checked(place, data, "methods", checks.names, ("ceql",)),
-        seeds=_checked(place, data, "seeds", lambda v: parse_seeds(str(v)), (0, 1, 2, 3, 4)),
-        time_limit=_checked(place, data, "time_limit", checks.positive, 60.0),
-        settings=_checked(place, data, "settings", checks.table_of_tables, {}),
-        variants=dict(_variations(place, _checked(place, data, "variant", checks.table_of_tables, {}))),
-        memory=_checked(place, data, "memory", checks.flag, False),
-    )
+    top = _opened(path)
+    top.require(_TOP)
+    defaults = replace(top, content=top.content.get("defaults", {}), head="defaults", label="defaults")
+    defaults.require(set(_FIELDS) - set(_REQUIRED))
+    systems = {name: _system(table) for name, table in top.named("system")}
+    problems = [p for table in top.listed("problem") for p in _problems(table, defaults.content, systems)]
+    problems += [p for table in top.listed("include") for p in _included(table, load)]
+    _distinct(top, problems)
+    variants = {name: _variant(table) for name, table in top.named("variant")}
+    given = {field: top.read(field, check) for field, check in _SUITE.items() if field in top.content}
+    return Suite(path.stem, str(top.content.get("title", path.stem)), tuple(problems), variants=variants, **given)
 
 
-def _text(path: Path) -> str:
+def _opened(path: Path) -> _Table:
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        return _Table(path, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        # Its message ends with the line and column.
+        raise SuiteError(f"{path}: not valid TOML: {error}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise SuiteError(f"{path}: cannot be read: {error}") from error
 
 
-def _toml(place: _Place) -> dict[str, Any]:
-    try:
-        return tomllib.loads(place.text)
-    except tomllib.TOMLDecodeError as error:
-        # Its message ends with the line and column.
-        raise SuiteError(f"{place.path}: not valid TOML: {error}") from error
+def _system(table: _Table) -> System:
+    table.require(_SYSTEM, _SYSTEM)
+    rates = table.read("rates", checks.formulas)
+    starts = table.read("starts", lambda value: checks.points(value, len(rates)))
+    _check_formulas(table, tuple(rates), "rates", tuple(rates.values()))
+    step, points = table.read("step", checks.positive), table.read("points", checks.size)
+    return System(tuple(rates), tuple(rates.values()), starts, step, points)
 
 
-def _systems(place: _Place, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, System]]:
-    for name, table in tables.items():
-        here = replace(place, table=f"system.{name}", label=f"system {name!r}")
-        _known(here, table, set(_SYSTEM))
-        for field in _SYSTEM:
-            if field not in table:
-                raise here.error(field, "is missing.")
-        yield name, _read_system(here, table)
+def _variant(table: _Table) -> Variant:
+    table.require(table.content, ["method"])
+    method, label = table.read("method", checks.text), table.read("label", checks.text, "")
+    settings = {k: v for k, v in table.content.items() if k not in _VARIANT}
+    return Variant(method, label, table.read("published", checks.number), settings)
 
 
-def _read_system(place: _Place, table: Mapping[str, Any]) -> System:
-    rates = _checked(place, table, "rates", checks.formulas, {})
-    system = System(
-        variables=tuple(rates),
-        rates=tuple(rates.values()),
-        starts=_checked(place, table, "starts", lambda value: checks.points(value, len(rates)), ()),
-        step=_checked(place, table, "step", checks.positive, 0.0),
-        points=_checked(place, table, "points", checks.size, 0),
-    )
-    _check_formulas(place, system.variables, {"rates": system.rates})
-    return system
-
-
-def _problems(
-    place: _Place, tables: Any, defaults: Mapping[str, Any], systems: Mapping[str, System]
-) -> Iterator[Problem]:
-    for index, table in enumerate(_tables(place, "problem", tables)):
-        here = replace(place, table="problem", index=index, label=f"problem {table.get('name', index + 1)!r}")
-        _known(here, table, set(_FIELDS))
-        for field in _REQUIRED:
-            if field not in table:
-                raise here.error(field, "is missing.")
-        problem = _problem(here, {**defaults, **table}, systems)
-        yield from _variants(here, problem, {**defaults, **table})
-
-
-def _variations(place: _Place, tables: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Variant]]:
-    for name, table in tables.items():
-        here = replace(place, table=f"variant.{name}", label=f"variant {name!r}")
-        if "method" not in table:
-            raise here.error("method", "is missing.")
-        yield (
-            name,
-            Variant(
-                method=_checked(here, table, "method", checks.text, ""),
-                label=_checked(here, table, "label", checks.text, ""),
-                published=_checked(here, table, "published", checks.number, None),
-                settings={k: v for k, v in table.items() if k not in ("method", "label", "published")},
-            ),
-        )
-
-
-def _included(place: _Place, tables: Any, load: Callable[[str], Suite]) -> Iterator[Problem]:
-    for index, table in enumerate(_tables(place, "include", tables)):
-        here = replace(place, table="include", index=index, label=f"include {index + 1}")
-        _known(here, table, {"suite", "problems", "family", "limit", "n_interp", "n_extrap", *_VARIED})
-        if "suite" not in table:
-            raise here.error("suite", "is missing.")
-        source = {p.name: p for p in load(str(table["suite"])).problems}
-        for name in _checked(here, table, "problems", checks.names, tuple(source)):
-            if name not in source:
-                raise here.error("problems", unknown("problem", name, source))
-            changed = {k: v for k, v in table.items() if k not in ("suite", "problems", *_VARIED)}
-            base = replace(source[name], **{k: _value(here, table, k) for k in changed})
-            yield from _variants(here, base, table)
-
-
-def _problem(place: _Place, table: Mapping[str, Any], systems: Mapping[str, System]) -> Problem:
-    variables = _checked(place, table, "variables", checks.identifiers, ())
-    simple = [f for f in table if f not in ("variables", "system", "data", *_RANGES, *_VARIED)]
+def _problems(own: _Table, defaults: Mapping[str, Any], systems: Mapping[str, System]) -> Iterator[Problem]:
+    own.require(_FIELDS, _REQUIRED)
+    table = replace(own, content={**defaults, **own.content})
+    variables = table.read("variables", checks.identifiers)
+    simple = [f for f in table.content if f in checks.BY_NAME and f not in _VARIED]
     ranges = {
-        field: _checked(place, table, field, lambda v: checks.ranges(v, variables), default * len(variables))
+        field: table.read(field, lambda v: checks.ranges(v, variables), default * len(variables))
         for field, default in _RANGES.items()
     }
-    values = {"family": "", **{f: _value(place, table, f) for f in simple}}
-    values["data"] = _checked(place, table, "data", lambda v: checks.rows(v, (*variables, "target")), ())
-    problem = Problem(variables=variables, system=_system(place, table, systems, variables), **ranges, **values)
-    _check_formulas(place, variables, {"expression": (problem.expression,), "singular": problem.singular})
-    return problem
+    values = {"family": "", **{f: table.read(f) for f in simple}}
+    values["data"] = table.read("data", lambda v: checks.rows(v, (*variables, "target")), ())
+    problem = Problem(variables=variables, system=_system_of(table, systems, variables), **ranges, **values)
+    _check_formulas(table, variables, "expression", (problem.expression,))
+    _check_formulas(table, variables, "singular", problem.singular)
+    yield from _variants(table, problem)
 
 
-def _system(
-    place: _Place, table: Mapping[str, Any], systems: Mapping[str, System], variables: tuple[str, ...]
-) -> System | None:
-    name = _checked(place, table, "system", checks.text, None)
+def _included(table: _Table, load: Callable[[str], Suite]) -> Iterator[Problem]:
+    table.require(("suite", "problems", *_CHANGED, *_VARIED), ["suite"])
+    source = {p.name: p for p in load(str(table.content["suite"])).problems}
+    for name in table.read("problems", checks.names, tuple(source)):
+        if name not in source:
+            raise table.error("problems", unknown("problem", name, source))
+        changed = {k: table.read(k) for k in _CHANGED if k in table.content}
+        yield from _variants(table, replace(source[name], **changed))
+
+
+def _system_of(table: _Table, systems: Mapping[str, System], variables: tuple[str, ...]) -> System | None:
+    name = table.read("system", checks.text)
     if name is None:
         return None
     if name not in systems:
-        raise place.error("system", unknown("system", name, systems))
+        raise table.error("system", unknown("system", name, systems))
     if systems[name].variables != variables:
-        raise place.error("system", f"has the variables {', '.join(systems[name].variables)}.")
+        raise table.error("system", f"has the variables {', '.join(systems[name].variables)}.")
     return systems[name]
 
 
-def _check_formulas(place: _Place, variables: tuple[str, ...], formulas: Mapping[str, tuple[str, ...]]) -> None:
-    # Imported here: a suite's fields can be read and reported on without the expression package at hand.
-    from ceql.bench.points import formula
-
-    for field, texts in formulas.items():
-        for text in texts:
-            try:
-                formula(text, variables)
-            except ValueError as error:
-                raise place.error(field, f"{text!r} is not a formula in {', '.join(variables)}: {error}") from error
+def _check_formulas(table: _Table, variables: tuple[str, ...], field: str, texts: tuple[str, ...]) -> None:
+    for text in texts:
+        try:
+            formula(text, variables)
+        except ValueError as error:
+            raise table.error(field, f"{text!r} is not a formula in {', '.join(variables)}: {error}") from error
 
 
-def _variants(place: _Place, base: Problem, table: Mapping[str, Any]) -> Iterator[Problem]:
-    given = [f for f in _VARIED if f in table]
-    lists = {f: table[f] if isinstance(table[f], list) else [table[f]] for f in given}
-    tagged = [f for f in given if isinstance(table[f], list)]
-    for values in itertools.product(*lists.values()):
-        chosen = dict(zip(lists, values, strict=True))
-        changed = {f: _value(place, chosen, f) for f in given}
-        tag = ",".join(f"{f}={chosen[f]}" for f in tagged)
+def _variants(table: _Table, base: Problem) -> Iterator[Problem]:
+    given = {f: table.content[f] for f in _VARIED if f in table.content}
+    for values in itertools.product(*(v if isinstance(v, list) else [v] for v in given.values())):
+        chosen = replace(table, content=dict(zip(given, values, strict=True)))
+        tag = ",".join(f"{f}={v}" for f, v in chosen.content.items() if isinstance(given[f], list))
         name = f"{base.name}[{tag}]" if tag else base.name
-        yield replace(base, name=name, stem=base.sampling_key, **changed)
+        yield replace(base, name=name, stem=base.sampling_key, **{f: chosen.read(f) for f in given})
 
 
-def _value(place: _Place, table: Mapping[str, Any], field: str) -> Any:
-    return _checked(place, table, field, checks.BY_NAME[field], None)
-
-
-def _checked(place: _Place, table: Mapping[str, Any], field: str, check: Callable[[Any], Any], default: Any) -> Any:
-    if field not in table:
-        return default
-    try:
-        return check(table[field])
-    except BenchError as error:
-        raise place.error(field, str(error)) from error
-
-
-def _tables(place: _Place, key: str, tables: Any) -> list[dict[str, Any]]:
-    if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
-        raise place.error(key, f"must be tables headed [[{key}]].")
-    return tables
-
-
-def _known(place: _Place, table: Any, allowed: set[str]) -> None:
-    if not isinstance(table, dict):
-        raise place.error(place.table, f"must be a table headed [{place.table}].")
-    for key in table:
-        if key not in allowed:
-            raise place.error(key, unknown("field", key, sorted(allowed)))
-
-
-def _distinct(place: _Place, problems: list[Problem]) -> None:
+def _distinct(top: _Table, problems: list[Problem]) -> None:
     if not problems:
-        raise place.error("problem", "the suite has no problems.")
+        raise top.error("problem", "the suite has no problems.")
     seen: set[str] = set()
     for problem in problems:
         if problem.name in seen:
-            raise place.error("name", f"two problems are called {problem.name!r}.")
+            raise top.error("name", f"two problems are called {problem.name!r}.")
         seen.add(problem.name)

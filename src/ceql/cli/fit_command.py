@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ceql.cli.did_you_mean import SuggestingChoice
-from ceql.cli.json_output import is_standard_output, write_json
+from ceql.cli.json_output import is_standard_output, write_findings
 from ceql.cli.table_options import table_options
 from ceql.storage.destinations import check_writable, deliver
 from ceql.storage.files import beside
@@ -80,11 +80,11 @@ def fit(
     from ceql.data.tables import read_cells, split_targets
     from ceql.engine.cluster import cluster
 
-    pages = _pages(report_to, targets)
+    pages = {name: report_to if len(targets) == 1 else beside(report_to, name) for name in targets} if report_to else {}
     check_writable(save_to, *pages.values(), json_out)
-    layout = Layout(options["separator"], options["decimal"], options["encoding"], options["sheet"])
+    layout = Layout(*(options[name] for name in ("separator", "decimal", "encoding", "sheet")))
     x, y = split_targets(read_cells(table, layout), targets, _names(features))
-    say = _say(quiet)
+    say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
     kept_in = checkpoint_for(table, targets, {"features": features, **options}, say)
     model = _regressor(options, kept_in, quiet)
     with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
@@ -114,48 +114,25 @@ def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool)
     )
 
 
-def _say(quiet: bool) -> Callable[[str], None]:
-    """What the user should know while standard output is for the result."""
-    return (lambda _: None) if quiet else partial(click.echo, err=True)
-
-
-def _pages(report_to: Path | None, targets: tuple[str, ...]) -> dict[str, Path]:
-    """The report of each target."""
-    if report_to is None:
-        return {}
-    return {name: report_to if len(targets) == 1 else beside(report_to, name) for name in targets}
-
-
 def _outputs(
     model: CEQLRegressor, save_to: Path | None, pages: dict[str, Path], json_out: Path | None, table: str, quiet: bool
 ) -> Iterator[Callable[[], None]]:
-    """What is printed comes first: a file may turn out to have no room, and the formula must not be lost with it."""
+    """What is printed comes first: the disk may turn out to be full, and the formula must not be lost with it."""
+    findings = [model._finding(target=name) for name in model.target_names_]
     if json_out is None or not is_standard_output(json_out):
-        yield partial(_show, model, quiet)
+        yield partial(_show, findings, quiet)
     if json_out is not None:
-        yield partial(_write_json, model, json_out)
+        yield partial(write_findings, json_out, findings)
     if save_to is not None:
         yield partial(model.save, save_to)
     for name, path in pages.items():
         yield partial(model.report, path, target=name, table=table)
 
 
-def _show(model: CEQLRegressor, quiet: bool) -> None:
+def _show(findings: Sequence[Finding], quiet: bool) -> None:
     from ceql.cli.summary import in_words
 
-    texts = [str(found.formula) if quiet else in_words(found) for found in _findings(model)]
-    click.echo(("\n" if quiet else "\n\n").join(texts))
-
-
-def _write_json(model: CEQLRegressor, path: Path) -> None:
-    from ceql.cli.summary import as_json
-    from ceql.estimator.results import one_or_all
-
-    write_json(path, one_or_all([as_json(found) for found in _findings(model)]))
-
-
-def _findings(model: CEQLRegressor) -> list[Finding]:
-    return [model._finding(target=name) for name in model.target_names_]
+    click.echo("\n".join(str(f.formula) for f in findings) if quiet else "\n\n".join(map(in_words, findings)))
 
 
 def _names(text: str) -> list[str]:

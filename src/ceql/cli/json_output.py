@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ceql.storage.destinations import is_standard_output, write_text
 
-__all__ = ["as_text", "is_standard_output", "write_json"]
+if TYPE_CHECKING:
+    from ceql.estimator.results import Finding
+
+__all__ = ["as_text", "is_standard_output", "write_findings", "write_json"]
 
 
 def as_text(content: Any) -> str:
@@ -17,3 +21,11 @@ def as_text(content: Any) -> str:
 
 def write_json(path: Path, content: Any) -> None:
     write_text(path, as_text(content))
+
+
+def write_findings(path: Path, findings: Iterable[Finding]) -> None:
+    """One target as a table, several as a list of them."""
+    from ceql.cli.summary import as_json
+    from ceql.estimator.results import one_or_all
+
+    write_json(path, one_or_all([as_json(found) for found in findings]))

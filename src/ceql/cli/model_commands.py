@@ -1,4 +1,4 @@
-"""The commands that use a saved model: `ceql show`, `ceql predict` and `ceql export`."""
+"""The commands that use a saved model: `ceql show`, `ceql predict`, `ceql export` and `ceql report`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ceql.cli.did_you_mean import SuggestingChoice
-from ceql.cli.json_output import write_json
+from ceql.cli.json_output import write_findings
 from ceql.cli.table_options import table_options
 from ceql.storage.destinations import check_writable, write_text
 
@@ -41,14 +41,13 @@ def show(model: Path, row: int | None, target: str | None, json_out: Path | None
       ceql show model.ceql --row 2
       ceql show model.ceql --json - | jq .front
     """
-    from ceql.cli.summary import as_json, how_found, in_words
-    from ceql.estimator.results import one_or_all
+    from ceql.cli.summary import how_found, in_words
 
     fitted = _loaded(model)
     names = [target] if target or len(fitted.target_names_) == 1 else fitted.target_names_
     findings = [fitted._finding(row, name) for name in names]
     if json_out is not None:
-        write_json(json_out, one_or_all([as_json(found) for found in findings]))
+        write_findings(json_out, findings)
     else:
         click.echo("\n\n".join(f"{in_words(found)}\n{how_found(fitted, found)}" for found in findings))
 
@@ -60,17 +59,7 @@ def show(model: Path, row: int | None, target: str | None, json_out: Path | None
 @_row
 @click.option("--with-inputs", is_flag=True, help="Repeat the columns of TABLE in front of the predictions.")
 @table_options
-def predict(
-    model: Path,
-    table: Path,
-    out: Path,
-    row: int | None,
-    with_inputs: bool,
-    separator: str,
-    decimal: str,
-    encoding: str,
-    sheet: str,
-) -> None:
+def predict(model: Path, table: Path, out: Path, row: int | None, with_inputs: bool, **layout: str) -> None:
     """Predict the rows of TABLE with MODEL and write them as CSV; `nan` where the formula is undefined.
 
     Columns are found by their names, in any order, and others may stand beside them.
@@ -86,10 +75,10 @@ def predict(
     from ceql.storage.csv_output import as_csv
 
     check_writable(out)
-    cells = read_cells(table, Layout(separator, decimal, encoding, sheet))
-    made = predicted(_loaded(model), cells, row, with_inputs)
-    write_text(out, as_csv(made.table, missing="nan"))
-    for sentence in made.warnings:
+    cells = read_cells(table, Layout(**layout))
+    predictions, sentences = predicted(_loaded(model), cells, row, with_inputs)
+    write_text(out, as_csv(predictions, missing="nan"))
+    for sentence in sentences:
         click.echo(f"Warning: {sentence}", err=True)
 
 
@@ -110,6 +99,24 @@ def export(model: Path, to: str, out: Path, row: int | None, target: str | None)
     """
     check_writable(out)
     write_text(out, _loaded(model).export(to, row, target=target))
+
+
+@click.command()
+@_model
+@click.option("--out", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True)
+@click.option("--target", help="What to call the target. [default: its name in the model]")
+@click.option("--table", default="data.csv", show_default=True, help="The file that the data came from.")
+@click.option("--row", type=int, help="Another row of the front. [default: the chosen one]")
+def report(model: Path, out: Path, target: str | None, table: str, row: int | None) -> None:
+    """Write one HTML page about MODEL, a file made by `model.save`.
+
+    \b
+    Example:
+      ceql report lens.ceql --out lens.html --target image --table lens.csv
+    """
+    check_writable(out)
+    _loaded(model).report(out, target=target, table=table, row=row)
+    click.echo(f"Report written to {out}")
 
 
 def _loaded(path: Path) -> CEQLRegressor:

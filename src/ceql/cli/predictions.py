@@ -1,9 +1,8 @@
-"""Predictions for the rows of a file, and what should be known about them."""
+"""Predictions for the rows of a file, and warnings about them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -13,14 +12,10 @@ from ceql.estimator.regressor import CEQLRegressor
 from ceql.estimator.results import Finding
 
 
-@dataclass(frozen=True, eq=False)
-class Predicted:
-    table: pd.DataFrame
-    warnings: tuple[str, ...]
-
-
-def predicted(model: CEQLRegressor, table: Table, row: int | None = None, with_inputs: bool = False) -> Predicted:
-    """A column of predictions for each target, behind the columns of the table if these are wanted."""
+def predicted(
+    model: CEQLRegressor, table: Table, row: int | None = None, with_inputs: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
+    """A column of predictions for each target, behind the columns of the table if these are wanted; and warnings."""
     findings = [model._finding(row, name) for name in model.target_names_]
     x = table.numbers(findings[0].data.names).to_numpy()
     taken = table.names if with_inputs else []
@@ -28,7 +23,7 @@ def predicted(model: CEQLRegressor, table: Table, row: int | None = None, with_i
     sentences = [sentence for found in findings for sentence in _warnings(found, x, len(findings) > 1)]
     if with_inputs:
         made = pd.concat([table.cells.reset_index(drop=True), made], axis=1)
-    return Predicted(made, tuple(sentences))
+    return made, sentences
 
 
 def _warnings(found: Finding, x: np.ndarray, several: bool) -> Iterator[str]:
@@ -49,7 +44,7 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
 
 
 def _is_outside(found: Finding, x: np.ndarray) -> np.ndarray:
-    """Rows in which a column that the formula uses is below or above all that it was fitted to."""
+    """Rows in which a column that the formula uses is outside the range of the training data."""
     used = [k for k, symbol in enumerate(found.formula.symbols) if symbol in found.formula.expression.free_symbols]
     low, high = found.data.x[:, used].min(axis=0), found.data.x[:, used].max(axis=0)
     return ((x[:, used] < low) | (x[:, used] > high)).any(axis=1)

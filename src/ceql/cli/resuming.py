@@ -1,4 +1,4 @@
-"""Where `ceql fit` keeps a search: in the file that was named, or in one of its own beside what the user is doing."""
+"""Where `ceql fit` keeps a search: in the file that was named, or in one of its own in the current folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 
 SUFFIX = ".ceql-checkpoint"
-# Options without a say in the course of a search; with others it is another search, in another file.
+# Options that do not change the course of a search; any other option makes it another search, in another file.
 _FREE = {"time_limit", "jobs", "address", "named", "checkpoint_every", "no_checkpoint", "resume"}
 
 
@@ -46,7 +46,7 @@ def checkpoint_for(
 
 
 def how_to_go_on(checkpoint: Checkpoint, targets: Sequence[str]) -> str:
-    """What to tell the user where the search could go on from what it left; nothing where it is done."""
+    """What to tell the user if the search can be continued from its files; nothing if it is done."""
     files = ", ".join(str(path) for path in _there(checkpoint, targets) if _may_go_on(path))
     if not files:
         return ""
@@ -54,7 +54,7 @@ def how_to_go_on(checkpoint: Checkpoint, targets: Sequence[str]) -> str:
 
 
 def how_to_write_again(checkpoint: Checkpoint | None, targets: Sequence[str]) -> str:
-    """What to tell the user where the search has ended and its result could not be written."""
+    """What to tell the user if the search has ended but its result could not be written."""
     if checkpoint is None:
         return ""
     files = ", ".join(map(str, _there(checkpoint, targets)))
@@ -62,7 +62,7 @@ def how_to_write_again(checkpoint: Checkpoint | None, targets: Sequence[str]) ->
 
 
 def own_path(table: Path, targets: Sequence[str], options: Mapping[str, Any]) -> Path:
-    """In the current folder; another one for other options, so that runs side by side stay apart."""
+    """A file in the current folder; other options give another one, so that runs side by side stay apart."""
     course = {name: value for name, value in options.items() if name not in _FREE}
     content = json.dumps([str(table.resolve()), *targets, course], sort_keys=True)
     stem = re.sub(r"[^\w.-]", "_", f"{table.stem}.{'.'.join(targets)}")[:100]

@@ -27,7 +27,7 @@ def in_words(found: Finding) -> str:
 
 
 def how_found(model: CEQLRegressor, found: Finding) -> str:
-    """The settings and the effort behind a formula."""
+    """The settings and the effort that a formula took."""
     discovery, data = found.discovery, found.data
     operators = model.operators if isinstance(model.operators, str | None) else ", ".join(model.operators)
     what = "a template" if model.template is not None else f"operators: {operators or 'default'}"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
+Kind = TypeVar("Kind")
 _SHOWN = 40  # characters of a wrong value
 
 
 class ContentError(ValueError):
-    """What a file holds cannot be."""
+    """A file holds something that cannot be right."""
 
 
 def field(content: Any, name: str) -> Any:
@@ -39,7 +40,7 @@ def number(content: Any, name: str, least: float = -math.inf, infinite: bool = F
 
 
 def whole(content: Any, name: str, most: float = math.inf) -> int:
-    """A whole number from 0 on."""
+    """A whole number, 0 or above."""
     value = field(content, name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         bound = "from 0 on" if most == math.inf else f"from 0 to {most:.0f}"
@@ -47,29 +48,25 @@ def whole(content: Any, name: str, most: float = math.inf) -> int:
     return value
 
 
-def flag(content: Any, name: str) -> bool:
-    value = field(content, name)
-    if not isinstance(value, bool):
-        raise ContentError(f"{name!r} is {shown(value)}, which is neither true nor false")
-    return value
+def _reader(kind: type[Kind], otherwise: str) -> Callable[[Any, str], Kind]:
+    """What reads a field of this kind; a value of another one is an error that ends in these words."""
+
+    def read(content: Any, name: str) -> Kind:
+        value = field(content, name)
+        if not isinstance(value, kind):
+            raise ContentError(f"{name!r} is {shown(value)}{otherwise}")
+        return value
+
+    return read
 
 
-def text(content: Any, name: str) -> str:
-    value = field(content, name)
-    if not isinstance(value, str):
-        raise ContentError(f"{name!r} is {shown(value)} and no text")
-    return value
-
-
-def rows(content: Any, name: str) -> list[Any]:
-    value = field(content, name)
-    if not isinstance(value, list):
-        raise ContentError(f"{name!r} is {shown(value)} and no list")
-    return value
+flag = _reader(bool, ", which is neither true nor false")
+text = _reader(str, " and no text")
+rows = _reader(list, " and no list")
 
 
 def names(content: Any, name: str, blank: bool = False) -> tuple[str, ...]:
-    """Names as text that can be written."""
+    """Names, each a text that can be written to a file."""
     for value in rows(content, name):
         if not isinstance(value, str) or not (blank or value.strip()) or not is_text(value):
             raise ContentError(f"{name!r} holds {shown(value)}, which is no name")
@@ -112,6 +109,6 @@ def is_text(name: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Short, and in letters that can be printed anywhere."""
+    """The value in short, in letters that can be printed anywhere."""
     words = ascii(value)
     return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 3]}..."

@@ -1,4 +1,4 @@
-"""How much columns, and products of two of them, say about a goal: all pairs of many by a few matrix products."""
+"""How much columns, and products of two of them, explain of a goal: all pairs at once, by a few matrix products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of measurements: checked once at the door, with names, weights and an invertible scaling."""
+"""The table of measurements: checked once on entry, with names, weights and an invertible scaling."""
 
 from __future__ import annotations
 
@@ -134,23 +134,32 @@ def numeric_matrix(X: Any, names: Sequence[str]) -> np.ndarray:
             "Reshape your data with X.reshape(-1, 1) if it has a single variable."
         )
     if is_table(X):
-        columns = [_numbers(_column(X, k), f"column {name!r} of X") for k, name in enumerate(names)]
+        columns = [_numbers(column_of(X, k), f"column {name!r} of X") for k, name in enumerate(names)]
         x = np.column_stack(columns) if columns else np.zeros(shape)
     else:
         x = _numbers(X, "X")
-    bad = np.argwhere(~np.isfinite(x))
-    if len(bad):
-        row, column = bad[0]
-        kind = "NaN" if np.isnan(x[row, column]) else "infinity"
-        raise InputError(
-            f"Input X contains {kind}: {len(bad)} value(s) are not finite, the first in row {row}, column "
-            f"{names[column]!r}. Drop or fill these rows first."
-        )
+    _require_finite(x, "X", names)
     return x
 
 
-def _column(table: Any, k: int) -> Any:
-    return table.iloc[:, k] if hasattr(table, "iloc") else table[table.columns[k]]
+def column_of(table: Any, k: int) -> Any:
+    """A column of whatever has rows and columns."""
+    if hasattr(table, "iloc"):
+        return table.iloc[:, k]
+    if is_table(table):
+        return table[table.columns[k]]
+    return [row[k] for row in table] if isinstance(table, list | tuple) else table[:, k]
+
+
+def _require_finite(values: np.ndarray, what: str, names: Sequence[str] = ()) -> None:
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        kind = "NaN" if np.isnan(values[tuple(bad[0])]) else "infinity"
+        where, remedy = (f", column {names[bad[0][1]]!r}", "Drop or fill") if values.ndim == 2 else ("", "Drop")
+        raise InputError(
+            f"Input {what} contains {kind}: {len(bad)} value(s) are not finite, the first in row {bad[0][0]}{where}. "
+            f"{remedy} these rows first."
+        )
 
 
 def numeric_vector(values: Any, name: str) -> np.ndarray:
@@ -162,13 +171,7 @@ def numeric_vector(values: Any, name: str) -> np.ndarray:
     elif len(shape) != 1:
         raise InputError(f"{name} should be a 1d array, got an array of shape {shape} instead.")
     vector = _numbers(values, name)
-    bad = np.flatnonzero(~np.isfinite(vector))
-    if len(bad):
-        kind = "NaN" if np.isnan(vector[bad[0]]) else "infinity"
-        raise InputError(
-            f"Input {name} contains {kind}: {len(bad)} value(s) are not finite, the first in row {bad[0]}. "
-            "Drop these rows first."
-        )
+    _require_finite(vector, name)
     return vector
 
 
@@ -206,10 +209,10 @@ def _numbers(values: Any, what: str) -> np.ndarray:
         with np.errstate(over="ignore"):  # a long double may be too large; the infinity is complained about
             return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise NotNumericError(f"{what} is not numeric: {_first_stranger(array)}. Convert or drop it first.") from error
+        raise NotNumericError(f"{what} is not numeric: {_why_not_numeric(array)}. Convert or drop it first.") from error
 
 
-def _first_stranger(array: np.ndarray) -> str:
+def _why_not_numeric(array: np.ndarray) -> str:
     for index, value in np.ndenumerate(array):
         row = index[0] if index else 0
         try:
@@ -237,7 +240,7 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Powers of two that bring inputs and target to unit size without touching a single bit of them."""
+    """Powers of two that bring inputs and target to unit size without rounding them."""
 
     x: np.ndarray
     y: float
@@ -251,10 +254,11 @@ class Scaling:
 
 
 def robust_size(y: np.ndarray) -> float:
-    """The size of y: poles inflate the standard deviation, so the median has a say."""
-    spread = float(np.std(y / max(np.max(np.abs(y)), 1e-300)) * max(np.max(np.abs(y)), 1e-300))
+    """The size of y: poles inflate the standard deviation, so the median counts as well."""
+    largest = max(np.max(np.abs(y)), 1e-300)
+    spread = float(np.std(y / largest) * largest)
     middle = 1.5 * float(np.median(np.abs(y)))
-    least = 1e-100 * float(np.max(np.abs(y)))  # what is scaled must not overflow
+    least = 1e-100 * float(largest)  # what is scaled must not overflow
     candidates = [max(size, least) for size in (spread, middle) if size > 0]
     return min(candidates) if candidates else 1.0
 
@@ -266,7 +270,7 @@ def power_of_two(size: np.ndarray | float) -> np.ndarray:
 
 
 def typical_size(y: np.ndarray) -> float:
-    """The median size of y; of those that are not zero where most of them are. Never zero."""
+    """The median size of y; where most values are zero, the median of the others. Never zero."""
     sizes = np.abs(y)
     middle = float(np.median(sizes))
     if middle == 0.0 and sizes.any():

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ceql.data.formats import delimited, parquet, workbook
-from ceql.data.formats import npz as arrays
+from ceql.data.formats import binary, delimited
 from ceql.data.formats.file_layout import DEFAULT, Layout
 from ceql.errors import InputError, unknown_name
 
 _READERS: Mapping[str, Callable[[Path, Layout], pd.DataFrame]] = {
     ".csv": delimited.read,
     ".tsv": delimited.read,
-    ".parquet": parquet.read,
-    ".xlsx": workbook.read,
-    ".npz": arrays.read,
+    ".parquet": binary.read_parquet,
+    ".xlsx": binary.read_workbook,
+    ".npz": binary.read_npz,
 }
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _DECIMAL_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
@@ -29,7 +28,7 @@ _DECIMAL_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The cells of a file as they were read, which know where they come from."""
+    """The cells of a file as they were read, and where they come from."""
 
     cells: pd.DataFrame
     path: Path
@@ -40,7 +39,7 @@ class Table:
         return [str(name) for name in self.cells.columns]
 
     def numbers(self, names: Sequence[str]) -> pd.DataFrame:
-        """These columns as finite numbers; an error that names the first cell that is none."""
+        """These columns as finite numbers; an error names the first cell that is not one."""
         for name in names:
             if name not in self.cells.columns:
                 raise unknown_name("column", name, self.names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ceql.data.dataset import Dataset, is_table, require_text, shape_of
+from ceql.data.dataset import Dataset, column_of, is_table, require_text, shape_of
 from ceql.errors import InputError
 
 
@@ -32,18 +32,10 @@ class Targets:
         datasets: list[Dataset] = []
         for k, name in enumerate(names):
             require_text(name, "A target")
-            data = Dataset.of(X, _column(y, k), sample_weight, f"target {name!r}")
+            data = Dataset.of(X, column_of(y, k), sample_weight, f"target {name!r}")
             datasets.append(replace(data, x=datasets[0].x, weight=datasets[0].weight) if datasets else data)
         return cls(names, tuple(datasets))
 
     @property
     def inputs(self) -> tuple[str, ...]:
         return self.datasets[0].names
-
-
-def _column(y: Any, k: int) -> Any:
-    if hasattr(y, "iloc"):
-        return y.iloc[:, k]
-    if is_table(y):
-        return y[y.columns[k]]
-    return [row[k] for row in y] if isinstance(y, list | tuple) else y[:, k]

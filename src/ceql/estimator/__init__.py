@@ -1,4 +1,4 @@
-"""The scikit-learn face of ceql."""
+"""The interface for scikit-learn."""
 
 from ceql.estimator.regressor import CEQLRegressor, load
 

@@ -1,4 +1,4 @@
-"""The scikit-learn face of ceql: validate, discover, expose what was found."""
+"""The estimator for scikit-learn: validate, discover, expose what was found."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         another one when a search fails. None takes a different seed each time.
     n_jobs : int, optional
         Processes that fit the starts. By default it is this one, with all cores as threads, which is the fastest on one
-        machine. A number above 1 starts as many processes through joblib. Inside ``joblib.parallel_config`` the backend
-        named there is used, such as a Dask or Ray cluster. The result is the same in each case. With ``device="gpu"``
-        each process has a GPU of its own, if there are as many, and rounds grow with their number, so that the search
-        takes another course.
+        machine. A number above 1 starts that many processes through joblib. Inside ``joblib.parallel_config`` the
+        backend named there is used, such as a Dask or Ray cluster. The result is the same in each case. With
+        ``device="gpu"`` each process has a GPU of its own, if there are enough of them, and rounds grow with their
+        number, so that the search takes another course.
     threads : int, optional
         Threads of each process; by default they share all cores. Set it to 1 where something else, such as a grid
         search, already uses all of them.
@@ -207,14 +207,11 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
         check_is_fitted(self)
-        write_model(path, self._parameters(), self.discoveries_, self._targets, hasattr(self, "feature_names_in_"))
-
-    def _parameters(self) -> dict[str, Any]:
-        template = None if self.template is None else self.template.as_dict()
-        constraints = None if self.constraints is None else self.constraints.as_dict()
+        structured = {"template": self.template, "constraints": self.constraints}
+        plain = {name: None if value is None else value.as_dict() for name, value in structured.items()}
         policy = None if self.policy is None else asdict(checked_policy(self.policy))
-        plain = {"template": template, "constraints": constraints, "policy": policy, "checkpoint": None}
-        return {**self.get_params(), **plain}
+        parameters = {**self.get_params(), **plain, "policy": policy, "checkpoint": None}
+        write_model(path, parameters, self.discoveries_, self._targets, hasattr(self, "feature_names_in_"))
 
     def predict(self, X: Any, row: Any = None) -> np.ndarray:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.
@@ -361,7 +358,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
 
 
 def load(path: str | Path) -> CEQLRegressor:
-    """A model as it was saved. Nothing in the file is run as code, so it may come from a stranger."""
+    """A model as it was saved. Nothing in the file is run as code, so it may come from anybody."""
     parameters, discoveries, targets, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
     readers: dict[str, Callable[[Any], Any]] = {

@@ -1,4 +1,4 @@
-"""What a file says of its formulas, held against the data: nothing is reported because a file says so."""
+"""What a file says of its formulas, checked against the data: nothing is reported only because a file says so."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_losses(front: tuple[Formula, ...], data: Dataset, loss: str) -> None:
 
 
 def check_outcome(outcome: Outcome, best: Formula, data: Dataset, loss: str) -> None:
-    """An error where a search is said to have ended as it cannot have ended with this formula."""
+    """An error where the file names an outcome that this formula cannot have."""
     if outcome is Outcome.CONSTANT and not data.is_constant:
         raise ContentError("'outcome' is CONSTANT, but the target varies")
     if outcome is not Outcome.EXACT:
@@ -52,7 +52,7 @@ def _residual(formula: Formula, data: Dataset, row: int) -> np.ndarray:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _bounds(residuals: list[np.ndarray], data: Dataset, name: str) -> list[tuple[float, float]]:
-    """Between what the loss of each formula lies; for squares it is one number."""
+    """The bounds of the loss of each formula; for squares both are the same number."""
     squares = [mean_square(residual, data.weight) for residual in residuals]
     loss = read_loss(name, data.y)
     if loss is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import hashlib
 import os
 import re
@@ -52,7 +53,7 @@ def require_writable(path: str | Path, error: type[CeqlError] = InputError, trie
 
 
 def place_of(path: str | Path) -> Path:
-    """Where a file of this name is: what a link points to. An OSError for what is there and is no plain file."""
+    """Where a file of this name is: what a link points to. An OSError if something other than a plain file is there."""
     path = Path(path)
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
@@ -70,7 +71,7 @@ def _scratch_for(place: Path) -> Path:
 
 
 def _put(scratch: Path, content: bytes, place: Path | None) -> None:
-    """Writes the content onto the disk and moves it to its place; without one nothing stays."""
+    """Writes the content onto the disk and moves it to its place; without a place it is removed again."""
     try:
         with scratch.open("xb") as file:
             file.write(content)
@@ -85,13 +86,8 @@ def _put(scratch: Path, content: bytes, place: Path | None) -> None:
 def remove_unfinished(path: str | Path) -> None:
     """Removes what a killed writer of this file left beside it."""
     path = Path(path)
-    for scratch in path.parent.glob(f".{_literally(path.name)}.*{_UNFINISHED}"):
+    for scratch in path.parent.glob(f".{glob.escape(path.name)}.*{_UNFINISHED}"):
         scratch.unlink(missing_ok=True)
-
-
-def _literally(name: str) -> str:
-    """The name as a pattern that matches nothing else."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
 def beside(path: str | Path, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""One at a time: a lock beside a file, which the system drops when its holder ends, however that comes about."""
+"""One at a time: a lock beside a file, which the system drops when its holder ends in any way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 if sys.platform == "win32":
 
     def _hold(handle: int) -> None:
-        """Windows has no lock that outlives nothing and lets the file be removed."""
+        """Windows has no lock that ends with its process and lets the file be removed."""
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
 
 else:
@@ -27,7 +27,7 @@ _LONGEST_NUMBER = 20  # characters, of a process
 
 @contextmanager
 def held(path: Path) -> Iterator[str]:
-    """Nothing while the lock of this file is held here; if another has it, who that is.
+    """Holds the lock of this file and yields an empty text; if another process has it, says which.
 
     Where there can be no lock (a folder that may not be written to, a system that has none) it is as if nobody had it.
     """

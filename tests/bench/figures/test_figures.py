@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from ceql.bench.figures import fronts, success, trajectory
-from ceql.bench.figures.cli import figures
+from ceql.bench.baselines.front import pareto
+from ceql.bench.cli import figures
+from ceql.bench.figures import comparisons, trajectory
 from ceql.bench.problems import load_suite
 from ceql.bench.records import Record, append_record
 from ceql.output.plots import style
@@ -70,12 +71,12 @@ def test_bad_input_is_explained(tmp_path):
     pytest.importorskip("matplotlib")
     invoke = CliRunner().invoke
     wrong = invoke(figures, ["--out", str(tmp_path), "--only", "trajektory"])
-    assert "Did you mean 'trajectory'?" in wrong.stderr
+    assert "Did you mean 'trajectory'?" in str(wrong.exception)
     (tmp_path / "file").write_text("")
     blocked = invoke(figures, ["--out", str(tmp_path / "file" / "below")])
-    assert "cannot be made" in blocked.stderr
+    assert "cannot be made" in str(blocked.exception)
     missing = invoke(figures, ["--out", str(tmp_path), "--records", str(tmp_path / "none.jsonl")])
-    assert "cannot be read" in missing.stderr
+    assert "cannot be read" in str(missing.exception)
 
 
 def test_a_missing_matplotlib_is_named_with_its_remedy(tmp_path, monkeypatch):
@@ -93,7 +94,7 @@ def test_every_method_has_a_look_of_its_own():
 
 
 def test_the_front_and_the_interval():
-    assert fronts.pareto([(3, 1.0), (5, 0.1), (4, 2.0), (5, 0.5)]) == [(3, 1.0), (5, 0.1)]
-    low, high = success.wilson(10, 10)
+    assert pareto([(3, 1.0), (5, 0.1), (4, 2.0), (5, 0.5)]) == [(3, 1.0), (5, 0.1)]
+    low, high = comparisons.wilson(10, 10)
     assert 0.8 < low < 1.0
     assert high == 1.0

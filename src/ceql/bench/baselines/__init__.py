@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from ceql.bench.baselines.aaa import Aaa
-from ceql.bench.baselines.ablated import DenseStarts, Unpenalised
 from ceql.bench.baselines.eql_div import EqlDiv
-from ceql.bench.baselines.gplearn import Gplearn
-from ceql.bench.baselines.operon import Operon
-from ceql.bench.baselines.own import Own, Paper
-from ceql.bench.baselines.pysr import Pysr
-from ceql.bench.baselines.sindy import Sindy
-from ceql.bench.methods import Method
+from ceql.bench.baselines.others import Aaa, Gplearn, Operon, Pysr, Sindy
+from ceql.bench.baselines.own import DenseStarts, Own, Paper, Unpenalised
+from ceql.bench.methods import Adapter
 
-METHODS: dict[str, Method] = {
+METHODS: dict[str, Adapter] = {
     method.name: method
     for method in (
         Own("ceql"),

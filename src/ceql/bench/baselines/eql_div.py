@@ -13,7 +13,6 @@ The engine gives values and derivatives of numerator and denominator; what is do
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -69,8 +68,7 @@ class EqlDiv(Adapter):
                         break
         if not np.isfinite(best_error):
             raise MethodError("EQL with division diverged before the first validation.")
-        expression = model.formula(best, names)
-        return Found(expression, time.perf_counter() - begin, extra={"epochs": epochs, "loss": best_error})
+        return Found(model.formula(best, names), extra={"epochs": epochs, "loss": best_error})
 
     def threshold(self, epoch: int) -> float:
         return float(1.0 / np.sqrt(1.0 + epoch / self.k))
@@ -79,16 +77,12 @@ class EqlDiv(Adapter):
         theta = self.threshold(epoch)
         sparsity = self.sparsity if self.sparsity_from < epoch <= self.sparsity_until else 0.0
         held = np.abs(weights) >= self.prune_below if epoch > self.sparsity_until else np.ones_like(weights, bool)
-        for rows in _batches(len(y), self.batch, rng):
+        order = rng.permutation(len(y))
+        for start in range(0, len(y), self.batch):
+            rows = order[start : start + self.batch]
             slope = model.gradient(weights, X[rows], y[rows], theta) + sparsity * np.sign(weights) * model.is_weight
             weights = weights - self.rate * slope
         return np.where(held, weights, 0.0)
-
-
-def _batches(count: int, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    order = rng.permutation(count)
-    for start in range(0, count, size):
-        yield order[start : start + size]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +128,14 @@ class Model:
 
     def error(self, weights: np.ndarray, X: np.ndarray, y: np.ndarray, theta: float) -> float:
         samples = fit.Samples.of(X, y)
-        top, bottom = (fit.values(part, samples, self._params(weights), self._mask)[0] for part in self.parts)
+        top, bottom = (fit.values(part, samples, self._params(weights), self.is_free)[0] for part in self.parts)
         error = float(np.mean((_quotient(top, bottom, theta) - y) ** 2))
         return error if np.isfinite(error) else np.inf
 
     def gradient(self, weights: np.ndarray, X: np.ndarray, y: np.ndarray, theta: float) -> np.ndarray:
         """Of the mean squared error plus the penalty on denominators below the threshold."""
         samples, params = fit.Samples.of(X, y), self._params(weights)
-        (top, d_top), (bottom, d_bottom) = (fit.jacobian(part, samples, params, self._mask) for part in self.parts)
+        (top, d_top), (bottom, d_bottom) = (fit.jacobian(part, samples, params, self.is_free) for part in self.parts)
         value = _quotient(top, bottom, theta)
         through = np.where(bottom > theta, 2.0 * (value - y) / bottom, 0.0)
         short = (bottom < theta).astype(float)
@@ -158,10 +152,6 @@ class Model:
         params = self._params(weights)
         top, bottom = sympy.fraction(extract(self.network, params[: self.network.n_edges] != 0, params, columns(names)))
         return sympy.expand(top) / sympy.expand(bottom)
-
-    @property
-    def _mask(self) -> np.ndarray:
-        return self.is_free
 
     def _params(self, weights: np.ndarray) -> np.ndarray:
         params = np.zeros(self.network.n_params)

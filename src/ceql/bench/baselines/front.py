@@ -1,12 +1,22 @@
-"""Choosing from a front of formulas: constants refitted in float64, then PySR's rule."""
+"""Choosing from a front of formulas that were fitted in float32: constants refitted in float64, then PySR's rule."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+
+from ceql.bench.judge import mse
+from ceql.bench.points import columns
+from ceql.expression import compile_numpy, parse_formula, refit
+
+Point = TypeVar("Point", bound=tuple)
+
+# A constant this close to 0 or 1 in float32 is tried as exactly that: a scale or an offset that does nothing.
+_NEUTRAL = 1e-2
 
 
 class Row(NamedTuple):
@@ -31,11 +41,11 @@ def best_row(rows: Sequence[Row], floor: float) -> Row:
     return front[max(allowed, key=lambda i: gains[i])]
 
 
-def pareto(rows: Sequence[Row]) -> list[Row]:
-    """The rows that are better than every smaller one, from small to large."""
-    front: list[Row] = []
-    for row in sorted(rows, key=lambda r: (r.size, r.loss)):
-        if not front or row.loss < front[-1].loss:
+def pareto(rows: Iterable[Point]) -> list[Point]:
+    """The rows, which begin with a size and an error, that are better than every smaller one, from small to large."""
+    front: list[Point] = []
+    for row in sorted(rows, key=lambda row: row[:2]):
+        if not front or row[1] < front[-1][1]:
             front.append(row)
     return front
 
@@ -43,3 +53,50 @@ def pareto(rows: Sequence[Row]) -> list[Row]:
 def rounding(y: np.ndarray) -> float:
     """The mean squared error that float64 rounding alone can cause on targets like `y`."""
     return float(1e-28 * np.mean(y**2)) or 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Rough:
+    """A formula as another system left it: `write` gives its text for the texts of its constants."""
+
+    write: Callable[[Sequence[str]], str]
+    constants: Sequence[float]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What formulas are fitted to."""
+
+    X: np.ndarray
+    y: np.ndarray
+    names: tuple[str, ...]
+
+
+def refitted(rough: Rough, data: Data, fixed: Mapping[int, int] | None = None) -> tuple[float, Any]:
+    """The training error and the expression after a refit in float64, with some constants held fixed."""
+    fixed = fixed or {}
+    texts = [str(fixed[i]) if i in fixed else f"({float(c)!r})" for i, c in enumerate(rough.constants)]
+    symbols = columns(data.names)
+    expression = refit(parse_formula(rough.write(texts), data.names), symbols, data.X, data.y).expr
+    return mse(compile_numpy(expression, symbols)(data.X), data.y), expression
+
+
+def without_neutral(rough: Rough, data: Data, loss: float, expression: Any, floor: float) -> Any:
+    """The expression without the zeros and ones that do nothing, dropped one by one where it costs nothing.
+
+    A training error below `floor` counts as none.
+    """
+    allowed = max(1.01 * loss, floor)
+    fixed: dict[int, int] = {}
+    for i, constant in enumerate(rough.constants):
+        if min(abs(constant), abs(constant - 1)) >= _NEUTRAL:
+            continue
+        attempt = {**fixed, i: round(constant)}
+        try:
+            error, slim = refitted(rough, data, attempt)
+        except ValueError:
+            # Without the constant there is no formula, as after a division by zero.
+            continue
+        if error <= allowed:
+            fixed, expression = attempt, slim
+    return expression

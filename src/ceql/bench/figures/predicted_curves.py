@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ceql.bench.definitions import Problem
-from ceql.bench.paper_tables import best_run
+from ceql.bench.methods import find_method
 from ceql.bench.points import columns, target
 from ceql.bench.problems import load_problem, sample
 from ceql.bench.records import Record
+from ceql.bench.suite_tables import best_run
 from ceql.expression import compile_numpy, parse_formula
 from ceql.expression.evaluate.poles import Pole, find_poles
 from ceql.output.plots.canvas import new_figure
@@ -33,38 +34,26 @@ class Finding:
     expression: Any
 
 
-def from_records(records: Sequence[Record]) -> dict[str, Finding]:
-    """What the records hold of our method on these problems: the run with the least training error."""
-    found = {}
-    for name in PROBLEMS:
-        best = best_run(records, name, _METHOD)
-        if best is not None:
-            problem = load_problem(name)
-            found[name] = Finding(problem, best.seed, parse_formula(best.expression or "", problem.names))
-    return found
+def findings(records: Sequence[Record], seed: int, time_limit: float) -> list[Finding]:
+    """What the records hold of our method: the run with the least training error. What they lack is found now."""
+    return [_finding(name, best_run(records, name, _METHOD), seed, time_limit) for name in PROBLEMS]
 
 
-def fitted(name: str, seed: int, time_limit: float) -> Finding:
-    """The formula found now."""
-    from ceql.bench.methods import find_method
-
+def _finding(name: str, best: Record | None, seed: int, time_limit: float) -> Finding:
     problem = load_problem(name)
+    if best is not None:
+        return Finding(problem, best.seed, parse_formula(best.expression or "", problem.names))
     data = sample(problem, seed)
     found = find_method(_METHOD).run(data.X_train, data.y_train, data.names, seed, time_limit)
     return Finding(problem, seed, found.expression)
 
 
-def draw(findings: Mapping[str, Finding]) -> Any:
+def draw(findings: Sequence[Finding]) -> Any:
     figure = new_figure(11, 6.4)
     axes = figure.subplots(2, 3).ravel()
-    for place, finding in zip(axes, findings.values(), strict=False):
+    for place, finding in zip(axes, findings, strict=True):
         (_curve if len(finding.problem.variables) == 1 else _map)(figure, place, finding)
-    for place in axes[len(findings) :]:
-        place.set_visible(False)
-    handles, labels = axes[0].get_legend_handles_labels()
-    by_label = dict(zip(labels, handles, strict=True))
-    for place in axes[1:]:
-        by_label |= {k: v for v, k in zip(*place.get_legend_handles_labels(), strict=True)}
+    by_label = {k: v for place in axes for v, k in zip(*place.get_legend_handles_labels(), strict=True)}
     figure.legend(by_label.values(), by_label.keys(), loc="outside lower center", ncols=len(by_label), frameon=False)
     return figure
 

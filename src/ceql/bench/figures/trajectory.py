@@ -1,4 +1,4 @@
-"""1/x fitted by 1/(x + a): the way of a under Adam on the real axis and in the complex plane."""
+"""1/x fitted by 1/(x + a): the path of a under Adam on the real axis and in the complex plane."""
 
 from __future__ import annotations
 

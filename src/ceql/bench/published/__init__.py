@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-_FOLDER = Path(__file__).parent
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Column:
-    """One method's published results: metric, then problem, then mean and standard deviation (NaN for a single run)."""
+    """One method's results: metric, then problem, then mean and standard deviation (NaN for a single run)."""
 
     method: str
     label: str
@@ -24,26 +23,38 @@ class Column:
         return self.cells.get(metric, {}).get(problem)
 
 
+@dataclass(frozen=True)
+class Rate:
+    """The share of runs that a method solved at a level of noise; `part` names a family, or "all"."""
+
+    label: str
+    rate: float
+    source: str
+    noise: float = 0.0
+    part: str = "all"
+    budget: str = "not stated"
+
+
 @cache
 def published(suite: str) -> tuple[Column, ...]:
     """What has been published on a suite of ours; nothing for most."""
-    path = _FOLDER / f"{suite}.toml"
-    if not path.is_file():
-        return ()
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
     return tuple(
-        Column(
-            column["method"],
-            column["label"],
-            {
-                metric: {problem: _pair(values) for problem, values in cells.items()}
-                for metric, cells in column.items()
-                if metric not in ("method", "label")
-            },
-        )
-        for column in data.get("column", ())
+        Column(column.pop("method"), column.pop("label"), {metric: _pairs(cells) for metric, cells in column.items()})
+        for column in _data(suite).get("column", ())
     )
 
 
-def _pair(values: list[float]) -> tuple[float, float]:
-    return float(values[0]), float(values[1]) if len(values) > 1 else math.nan
+@cache
+def published_rates(suite: str) -> tuple[Rate, ...] | None:
+    """What has been reported for a public benchmark, with the budget others had; None for a suite that is none."""
+    data = _data(suite)
+    return tuple(Rate(**row) for row in data["rate"]) if "rate" in data else None
+
+
+def _data(suite: str) -> dict[str, Any]:
+    path = Path(__file__).with_name(f"{suite}.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _pairs(cells: Mapping[str, list[float]]) -> dict[str, tuple[float, float]]:
+    return {problem: (float(mean), float(sd[0]) if sd else math.nan) for problem, (mean, *sd) in cells.items()}

@@ -1,1 +1,1 @@
-"""Readers of tables, one module a kind of file. Each gives the cells as they are, under the names in the header."""
+"""Readers of tables, of text and of other files. Each gives the cells as they are, under the names in the header."""
