@@ -1,16 +1,74 @@
-"""A chart as SVG, drawn by hand: colours come from the style sheet of the page, so that they follow its scheme."""
+"""Charts as SVG, drawn by hand: colours come from the style sheet of the page, so that they follow its scheme."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
-from ceql.output.report.axes import Axis
 from ceql.output.report.markup import escape
 
+_TICKS = 5
+_MOST_DECADES = 6
+_MOST_CHARACTERS = 42  # of all numbers along one axis
 WIDTH, HEIGHT = 400, 290
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 46
 _ACROSS, _UP = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
 _LONGEST_LABEL = 44
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where a value lies along one side of a chart, and round numbers to write beside it."""
+
+    low: float
+    high: float
+    label: str
+    log: bool = False
+
+    def share(self, values: np.ndarray | float) -> np.ndarray:
+        """0 at the lower end, 1 at the upper one."""
+        values = np.asarray(values, float)
+        if not self.log:
+            return (values - self.low) / (self.high - self.low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(values / self.low) / math.log(self.high / self.low)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        return _decades(self.low, self.high) if self.log else _round_numbers(self.low, self.high)
+
+
+def log_axis(values: np.ndarray, label: str) -> Axis:
+    """Whole decades around positive values, with room at both ends."""
+    low, high = math.log10(values.min()), math.log10(values.max())
+    room = 0.1 + 0.06 * (high - low)
+    return Axis(10.0 ** math.floor(low - room), 10.0 ** math.ceil(high + room), label, log=True)
+
+
+def _round_numbers(low: float, high: float) -> list[tuple[float, str]]:
+    rough = (high - low) / _TICKS
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = size * next(factor for factor in (1, 2, 5, 10) if factor * size >= 0.999 * rough)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    ticks = [(k * step, _written(k * step, step)) for k in range(first, last + 1)]
+    crowded = sum(len(text) for _, text in ticks) > _MOST_CHARACTERS
+    return ticks[:: 2 if crowded else 1]
+
+
+def _written(value: float, step: float) -> str:
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    if value and (abs(value) >= 1e6 or decimals > 5):
+        digits = max(0, math.floor(math.log10(abs(value)) + 1e-9) - math.floor(math.log10(step) + 1e-9))
+        mantissa, exponent = f"{value:.{digits}e}".split("e")
+        return f"{mantissa}e{int(exponent)}".replace("-", "−")
+    return f"{value:.{decimals}f}".replace("-", "−") if value else "0"
+
+
+def _decades(low: float, high: float) -> list[tuple[float, str]]:
+    first, last = round(math.log10(low)), round(math.log10(high))
+    step = max(1, math.ceil((last - first) / _MOST_DECADES))
+    return [(10.0**k, f"1e{k}".replace("-", "−")) for k in range(first, last + 1, step)]
 
 
 class Chart:
@@ -70,9 +128,9 @@ class Chart:
     def _grid(self) -> str:
         parts = []
         for value, text in self._x.ticks():
-            at = _LEFT + float(self._x.share(value)) * _ACROSS
-            parts.append(f'<path class="grid" d="M{at:.1f} {_TOP}v{_UP}"/>')
-            parts.append(f'<text x="{at:.1f}" y="{_TOP + _UP + 15}" text-anchor="middle">{escape(text)}</text>')
+            at = f"{_LEFT + float(self._x.share(value)) * _ACROSS:.1f}"
+            parts.append(f'<path class="grid" d="M{at} {_TOP}v{_UP}"/>')
+            parts.append(f'<text x="{at}" y="{_TOP + _UP + 15}" text-anchor="middle">{escape(text)}</text>')
         for value, text in self._y.ticks():
             at = _TOP + (1.0 - float(self._y.share(value))) * _UP
             parts.append(f'<path class="grid" d="M{_LEFT} {at:.1f}h{_ACROSS}"/>')
@@ -80,11 +138,13 @@ class Chart:
         return "".join(parts)
 
     def _labels(self) -> str:
-        middle = _TOP + _UP / 2
-        across = f'<text class="label" x="{_LEFT + _ACROSS / 2}" y="{HEIGHT - 8}" text-anchor="middle">'
-        up = f'<text class="label" transform="translate(13 {middle}) rotate(-90)" text-anchor="middle">'
-        return f"{across}{_cut(self._x.label)}</text>{up}{_cut(self._y.label)}</text>"
-
-
-def _cut(text: str) -> str:
-    return escape(text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…")
+        across, up = (
+            escape(text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…")
+            for text in (self._x.label, self._y.label)
+        )
+        turned = f"translate(13 {_TOP + _UP / 2}) rotate(-90)"
+        below = f'x="{_LEFT + _ACROSS / 2}" y="{HEIGHT - 8}"'
+        return (
+            f'<text class="label" {below} text-anchor="middle">{across}</text>'
+            f'<text class="label" transform="{turned}" text-anchor="middle">{up}</text>'
+        )

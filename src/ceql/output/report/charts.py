@@ -7,8 +7,7 @@ import numpy as np
 from ceql.data.dataset import Dataset
 from ceql.formula import Formula
 from ceql.output.curves import DRAWN_ROWS, Slice, drawable_losses, in_pieces, shown_range, slice_along, used_columns
-from ceql.output.report.axes import Axis, log_axis
-from ceql.output.report.chart import Chart
+from ceql.output.report.chart import Axis, Chart, log_axis
 from ceql.output.report.subject import Subject
 
 _KINDS = {"pole": "pole", "log singularity": "log-singularity", "edge of the domain": "edge"}
@@ -26,36 +25,33 @@ def front_chart(subject: Subject) -> str:
     return chart.svg()
 
 
-def fit_chart(few: Dataset, formula: Formula, target: str) -> tuple[str, int]:
-    """Predicted against measured, and how many points lie beyond the chart."""
-    predicted = formula(few.x)
-    low, high = shown_range(np.concatenate([few.y, predicted]))
-    chart = Chart(Axis(low, high, f"{target}, measured"), Axis(low, high, f"{target}, formula"), "fit")
-    chart.line(np.array([low, high]), np.array([low, high]), "equal")
-    beyond = chart.points(few.y, predicted)
-    return chart.svg(), beyond
-
-
-def residual_chart(few: Dataset, formula: Formula, target: str) -> tuple[str, int]:
+def fit_charts(few: Dataset, formula: Formula, target: str) -> tuple[list[str], int]:
+    """Predicted against measured, residuals against predicted, and how many points lie beyond the charts."""
     predicted = formula(few.x)
     residual = few.y - predicted
-    low, high = shown_range(residual)
-    low, high = min(low, 0.0), max(high, 0.0)
-    x = Axis(*shown_range(predicted), f"{target}, formula")
-    chart = Chart(x, Axis(low, high, "measured − formula"), "residuals")
-    chart.line(np.array([x.low, x.high]), np.zeros(2), "equal")
-    beyond = chart.points(predicted, residual)
-    return chart.svg(), beyond
+    both, spread = shown_range(np.concatenate([few.y, predicted])), shown_range(residual)
+    y = Axis(*both, f"{target}, formula")
+    apart = Axis(min(spread[0], 0.0), max(spread[1], 0.0), "measured − formula")
+    drawn, beyond = [], 0
+    for title, x_axis, y_axis, equal, across, up in (
+        ("fit", Axis(*both, f"{target}, measured"), y, both, few.y, predicted),
+        ("residuals", Axis(*shown_range(predicted), y.label), apart, (0.0, 0.0), predicted, residual),
+    ):
+        chart = Chart(x_axis, y_axis, title)
+        chart.line(np.array([x_axis.low, x_axis.high]), np.array(equal), "equal")
+        beyond += chart.points(across, up)
+        drawn.append(chart.svg())
+    return drawn, beyond
 
 
 def slice_charts(subject: Subject) -> list[tuple[Slice, str]]:
     """One chart per input of the formula, all with the same y axis; with the data where there is one input only."""
     formula, data = subject.formula, subject.data
     columns = used_columns(formula) or [0]
-    slices = [slice_along(formula, data, column) for column in columns]
     few = data.thinned(DRAWN_ROWS)
     limits = shown_range(np.concatenate([data.y, formula(few.x)]))
     alone = few if len(columns) == 1 else None
+    slices = [slice_along(formula, data, column) for column in columns]
     return [(piece, _slice_chart(piece, limits, subject.target, alone)) for piece in slices]
 
 

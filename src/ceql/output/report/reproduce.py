@@ -38,19 +38,20 @@ def python_lines(subject: Subject) -> str:
     settings = ", ".join(f"{name}={in_python(value)}" for name, value in chosen.items())
     names = ["CEQLRegressor"] + (["Template"] if chosen.get("template") is not None else [])
     weight = ", sample_weight=weight" if is_weighted(subject) else ""
-    lines = ["import pandas as pd", "", f"from ceql import {', '.join(names)}", "", *_data_lines(subject)]
+    separator = ', sep="\\t"' if subject.table.lower().endswith(".tsv") else ""
+    columns = f"table[{list(subject.data.names)!r}]{'' if subject.from_frame else '.to_numpy()'}"
+    lines = [
+        "import pandas as pd",
+        "",
+        f"from ceql import {', '.join(names)}",
+        "",
+        f"table = pd.read_csv({subject.table!r}{separator}, skipinitialspace=True)",
+        f"X, y = {columns}, table[{subject.target!r}]",
+    ]
     if weight:
         lines.append("weight = ...  # as in the first fit")
     lines += [f"model = CEQLRegressor({settings})", f"model.fit(X, y{weight})", "print(model.sympy())"]
     return "\n".join(lines)
-
-
-def _data_lines(subject: Subject) -> list[str]:
-    separator = ', sep="\\t"' if subject.table.lower().endswith(".tsv") else ""
-    read = f"table = pd.read_csv({subject.table!r}{separator}, skipinitialspace=True)"
-    columns = f"table[{list(subject.data.names)!r}]"
-    array = "" if subject.from_frame else ".to_numpy()"
-    return [read, f"X, y = {columns}{array}, table[{subject.target!r}]"]
 
 
 def command_line(subject: Subject) -> str | None:
@@ -63,7 +64,8 @@ def command_line(subject: Subject) -> str | None:
         return None
     words = ["ceql", "fit", subject.table, "--target", subject.target, "--features", ",".join(names)]
     for name, value in chosen.items():
-        words += [_OPTIONS[name], ",".join(value) if isinstance(value, list | tuple) else _number(value)]
+        number = f"{value:.15g}" if isinstance(value, float) else str(value)
+        words += [_OPTIONS[name], ",".join(value) if isinstance(value, list | tuple) else number]
     return shlex.join(words)
 
 
@@ -101,10 +103,6 @@ def in_python(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key!r}: {in_python(item)}' for key, item in value.items())}}}"
     return "..."
-
-
-def _number(value: Any) -> str:
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _same(value: Any, other: Any) -> bool:
