@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ceql.templates.extraction import expression_of
 from ceql.templates.resonance.laws import Function
 from ceql.templates.resonance.model import Mode, ResonanceModel, State
 
@@ -101,7 +100,7 @@ def formula_of(model: ResonanceModel, state: State, names: tuple[str, ...]) -> s
     w = sympy.Symbol("w", real=True)
     if model.form == "paper":
         basis = [function.symbolic(symbols) for function in model.functions] or [sympy.Integer(0)]
-        return expression_of(model.assembly, state.edges, state.params, [w, *basis])
+        return model.assembly.in_units(state.edges, state.params, [w, *basis], model.assembly.scaling)
     total = sympy.Integer(0)
     for mode in model.modes(state):
         h = law_expression(mode, model.functions, symbols)
