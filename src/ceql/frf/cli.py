@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +49,7 @@ _DEMO_REPETITIONS = 10
 @click.option("--channel", default="", help="One of several curves in a file: S21, or 3Z/1Z.")
 @click.option("--grid", type=click.Choice(["refuse", "interpolate"]), default="refuse", show_default=True,
               help="What to do with unequal frequencies and gaps.")  # fmt: skip
-@click.option("--thin", type=click.IntRange(1), default=1, show_default=True, help="Use every so manieth frequency.")
+@click.option("--thin", type=click.IntRange(1), default=1, show_default=True, help="Use every n-th frequency.")
 @click.option("--real-weights", is_flag=True, help="Fit on the real axis, for comparison.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
@@ -75,15 +77,33 @@ def frf(
     if demo == bool(paths):
         raise click.UsageError("Give folders or files with measurements, or --demo for the embedded beam.")
     from ceql.frf.analysis import analyse
-    from ceql.frf.display import stage_display
 
     settings = _settings(options, demo)
     check_writable(json_out)
     prepared = _prepared(out)
     reading = _demo_reading(options) if demo else _reading(paths, options)
-    with stage_display(quiet) as progress:
+    with _stage_display(quiet) as progress:
         analysis = analyse(reading.measurements.thinned(options["thin"]), settings, progress)
     deliver(_outputs(analysis, reading.notes, prepared, json_out, quiet, demo))
+
+
+@contextmanager
+def _stage_display(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
+    """Yields the callback that a fit reports its stage and fraction to; None where nobody looks."""
+    from ceql.output.progress import is_interactive
+
+    if quiet or not is_interactive():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=1.0, leave=False, bar_format="|{bar:20}| {desc}") as bar:
+
+        def show(stage: str, fraction: float) -> None:
+            bar.n = min(1.0, max(0.0, fraction))
+            bar.set_description_str(stage)
+
+        yield show
 
 
 def _settings(options: dict[str, Any], demo: bool) -> Settings:
@@ -92,20 +112,15 @@ def _settings(options: dict[str, Any], demo: bool) -> Settings:
     from ceql.frf.splits import parse_split
 
     fits_complex = options["fit_complex"] or (demo and options["form"] != "paper")
-    return Settings(
-        form=options["form"] or ("modal" if fits_complex else "paper"),
-        max_terms=options["max_terms"],
-        max_parameters=options["max_parameters"],
-        weighting=options["weighting"],
-        fit_complex=fits_complex,
-        complex_weights=not options["real_weights"],
-        split=parse_split(options["split_rule"]) if options["split_rule"] else None,
-        leave_out=options["leave_out"],
-        windows=tuple(parse_windows(options["windows"])) if options["windows"] else (),
-        seed=options["seed"],
-        time_limit=options["time_limit"],
-        threads=options["threads"],
-    )
+    said = {field.name: options[field.name] for field in fields(Settings) if field.name in options}
+    said |= {
+        "form": options["form"] or ("modal" if fits_complex else "paper"),
+        "fit_complex": fits_complex,
+        "complex_weights": not options["real_weights"],
+        "split": parse_split(options["split_rule"]) if options["split_rule"] else None,
+        "windows": tuple(parse_windows(options["windows"])) if options["windows"] else (),
+    }
+    return Settings(**said)
 
 
 def _reading(paths: tuple[Path, ...], options: dict[str, Any]) -> Reading:

@@ -112,10 +112,11 @@ def fit_resonances(
     found = fit_model(model, data, options)
     few = data.thinned(max(200, _MOST_SAMPLES // len(data.values)))
     errors = model.standard_errors(found.state, model.samples(few), found.state.misfit, found.n_independent)
+    symbols = [sympy.Symbol(name, real=True) for name in names]
     return ResonanceFit(
         form=form,
-        expression=formula_of(model, found.state, names),
-        terms=tuple(_terms(found, model, names, errors, data)),
+        expression=formula_of(model, found.state, symbols),
+        terms=tuple(_terms(found, model, symbols, errors, data)),
         background=model.background_of(found.state),
         n_parameters=model.n_parameters(found.state),
         r2=r_squared(data.values, model.values(found.state, data.frequency, data.conditions)),
@@ -136,10 +137,9 @@ def r_squared(measured: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def _terms(
-    found: Outcome, model: ResonanceModel, names: tuple[str, ...], errors: np.ndarray, data: Curves
+    found: Outcome, model: ResonanceModel, symbols: list[sympy.Symbol], errors: np.ndarray, data: Curves
 ) -> list[Term]:
     """The terms in the order of their centres."""
-    symbols = [sympy.Symbol(name, real=True) for name in names]
     terms = []
     for place in model.live_terms(found.state):
         mode = model.mode(found.state, place)
@@ -165,9 +165,8 @@ def law_expression(mode: Mode, functions: tuple[laws.Function, ...], symbols: li
     return sympy.Add(sympy.Float(mode.coefficients[0]), *parts)
 
 
-def formula_of(model: ResonanceModel, state: State, names: tuple[str, ...]) -> sympy.Expr:
+def formula_of(model: ResonanceModel, state: State, symbols: list[sympy.Symbol]) -> sympy.Expr:
     """The whole as one expression in w and the conditions; the magnitude of modes with bars around their sum."""
-    symbols = [sympy.Symbol(name, real=True) for name in names]
     w = sympy.Symbol("w", real=True)
     if model.form == "paper":
         basis = [function.symbolic(symbols) for function in model.functions] or [sympy.Integer(0)]
