@@ -12,9 +12,8 @@ from ceql.expression.evaluate.compile import CompiledFormula
 from ceql.formula import Formula
 from ceql.operators import functions
 from ceql.operators.functions import ElementaryFunction
-from ceql.output.export.identifiers import safe_name, safe_names
 from ceql.output.export.program_text import Dialect, ProgramText, plain_calls, program_text, words
-from ceql.output.export.source import folded, header, is_long
+from ceql.output.export.source import folded, header, is_long, safe_name, safe_names
 
 UNNAMED = "formula"
 

@@ -1,16 +1,68 @@
-"""What all languages share: the comment on top, and long lines in pieces."""
+"""What all languages share: safe names for columns, the comment on top, and long lines in pieces."""
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 
 from ceql import __version__
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula
-from ceql.output.export.identifiers import printable, quoted
 
 WIDTH = 100
+_LONGEST = 40  # Fortran allows 63 letters
+_GREEK = re.compile(r"GREEK (SMALL|CAPITAL) LETTER (\w+)")
+
+
+def safe_name(name: str, taken: Collection[str], any_case: bool = False) -> str:
+    """The name in plain letters, with an underscore or a number added until it is not among the taken ones."""
+    plain = _plain(name)
+    refused = {word.lower() for word in taken} if any_case else set(taken)
+
+    def is_free(candidate: str) -> bool:
+        return (candidate.lower() if any_case else candidate) not in refused
+
+    candidates = (plain, f"{plain}_", *(f"{plain}_{k}" for k in range(2, len(refused) + 4)))
+    return next(candidate for candidate in candidates if is_free(candidate))
+
+
+def safe_names(names: Iterable[str], reserved: Collection[str], any_case: bool = False) -> tuple[str, ...]:
+    """One name for each, all different. Names that are good as they are keep their form whatever stands before them."""
+    names = tuple(names)
+    taken = set(reserved)
+    chosen: dict[int, str] = {}
+    for k in sorted(range(len(names)), key=lambda k: _plain(names[k]) != names[k]):
+        chosen[k] = safe_name(names[k], taken, any_case)
+        taken.add(chosen[k])
+    return tuple(chosen[k] for k in range(len(names)))
+
+
+def _plain(name: str) -> str:
+    """ASCII letters, digits and underscores with a letter in front: `α` is alpha, `Ø 1 (m)` is O_1_m."""
+    letters = "".join(_in_ascii(character) for character in name)
+    words = re.sub(r"\W+", "_", letters, flags=re.ASCII).strip("_")[:_LONGEST]
+    return words if words[:1].isalpha() else f"x{words}" if words[:1].isdigit() else "x"
+
+
+def _in_ascii(character: str) -> str:
+    if character.isascii():
+        return character
+    decomposed = unicodedata.normalize("NFKD", character)
+    greek = _GREEK.match(unicodedata.name(decomposed[0], ""))
+    if greek:
+        return greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
+    return "".join(part for part in decomposed if part.isascii()) or " "
+
+
+def quoted(name: str) -> str:
+    """A name as it can stand in any comment: on one line, between quotes."""
+    return '"' + printable(name.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+
+
+def printable(text: str) -> str:
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
 def header(

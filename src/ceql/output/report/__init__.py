@@ -1,5 +1,5 @@
 """A fitted model as one HTML page that needs nothing else: no network, no scripts, no plotting library.
 
-``chart`` draws, ``charts`` knows what to draw, ``caveats`` and ``reproduce`` find the words and ``page`` puts the parts
-together; it also makes the small card for a notebook.
+``chart`` draws, ``caveats`` and ``reproduce`` find the words and ``page`` puts the parts together; it also makes the
+small card for a notebook.
 """

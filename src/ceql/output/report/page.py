@@ -11,7 +11,7 @@ from ceql.expression.constants.parametrise import with_named_constants
 from ceql.formula import constants_of, in_readable_form
 from ceql.output.curves import DRAWN_ROWS, Slice, goodness, used_columns
 from ceql.output.report.caveats import caveats
-from ceql.output.report.charts import fit_charts, front_chart, slice_charts
+from ceql.output.report.chart import fit_charts, front_chart, slice_charts
 from ceql.output.report.markup import (
     bullets,
     code_block,
