@@ -181,52 +181,36 @@ def _outputs(
     analysis: Analysis, notes: tuple[str, ...], out: Path | None, json_out: Path | None, quiet: bool, demo: bool
 ) -> Iterator[Callable[[], None]]:
     """What is printed comes first, for a file may turn out to have no room."""
-    from ceql.frf.summary import as_json
-
-    prints_json = json_out is not None and is_standard_output(json_out)
-    if json_out is None or not prints_json:
-        yield lambda: _show(analysis, notes, quiet, demo)
-    if json_out is not None:
-        yield lambda: write_json(json_out, as_json(analysis))
-    if out is not None:
-        for path, write in _files(analysis, notes, out):
-            yield partial(_made, path, write, say=not (quiet or prints_json))
-
-
-def _made(path: Path, write: Callable[[], None], say: bool) -> None:
-    write()
-    if say:
-        click.echo(f"{path}")
-
-
-def _files(analysis: Analysis, notes: tuple[str, ...], out: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
     from ceql.frf.pictures import all_figures
     from ceql.frf.summary import as_json, in_words, modes_table, peaks_table
     from ceql.output.plots.canvas import save_figure
     from ceql.storage.csv_output import as_csv
 
+    words = "\n".join([in_words(analysis), *notes])
+    prints_json = json_out is not None and is_standard_output(json_out)
+    if not prints_json:
+        told = f"{words}\n\n{_truth(analysis)}" if demo else words
+        yield partial(click.echo, str(analysis.fit.expression) if quiet else told)
+    if json_out is not None:
+        yield partial(write_json, json_out, as_json(analysis))
+    if out is None:
+        return
     texts = {
-        "report.txt": "\n".join([in_words(analysis), *notes]) + "\n",
+        "report.txt": f"{words}\n",
         "result.json": as_text(as_json(analysis)),
         "modes.csv": as_csv(modes_table(analysis)),
         "peaks.csv": as_csv(peaks_table(analysis)),
     }
-    for name, text in texts.items():
-        yield out / name, partial(write_text, out / name, text)
-    for name, figure in all_figures(analysis):
-        path = out / f"{name}.png"
-        yield path, partial(save_figure, figure, path, dpi=130)
+    writers = {name: partial(write_text, text=text) for name, text in texts.items()}
+    writers |= {f"{name}.png": partial(save_figure, figure, dpi=130) for name, figure in all_figures(analysis)}
+    for name, write in writers.items():
+        yield partial(_made, out / name, write, say=not (quiet or prints_json))
 
 
-def _show(analysis: Analysis, notes: tuple[str, ...], quiet: bool, demo: bool) -> None:
-    from ceql.frf.summary import in_words
-
-    if quiet:
-        click.echo(str(analysis.fit.expression))
-        return
-    click.echo("\n".join([in_words(analysis), *notes]))
-    if demo:
-        click.echo(f"\n{_truth(analysis)}")
+def _made(path: Path, write: Callable[..., None], say: bool) -> None:
+    write(path=path)
+    if say:
+        click.echo(f"{path}")
 
 
 def _truth(analysis: Analysis) -> str:

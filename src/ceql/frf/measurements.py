@@ -110,11 +110,8 @@ class Measurements:
 
     def describe(self, level: np.ndarray) -> str:
         """A condition in words, such as `d = 2.96`."""
-        return describe_level(self.names, level)
-
-
-def describe_level(names: tuple[str, ...], level: np.ndarray) -> str:
-    return ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, level, strict=True)) or "the only condition"
+        pairs = zip(self.names, level, strict=True)
+        return ", ".join(f"{name} = {value:.4g}" for name, value in pairs) or "the only condition"
 
 
 def parse_band(text: str) -> tuple[float, float]:

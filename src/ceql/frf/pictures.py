@@ -171,9 +171,7 @@ def _mark_peaks(
 
 def _shown_levels(levels: np.ndarray, most: int = _MOST_PANELS) -> list[int]:
     """All conditions, or some spread evenly over them where there are many."""
-    if len(levels) <= most:
-        return list(range(len(levels)))
-    return sorted({round(k) for k in np.linspace(0, len(levels) - 1, most)})
+    return sorted({round(k) for k in np.linspace(0, len(levels) - 1, min(most, len(levels)))})
 
 
 def _panels(count: int, width: float, height: float) -> tuple[Any, np.ndarray]:

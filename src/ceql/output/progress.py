@@ -74,10 +74,14 @@ def _new_bar() -> tuple[Any, Callable[[], int]]:
         warnings.simplefilter("ignore")  # in a notebook without ipywidgets tqdm says so, and draws a line of text
         from tqdm.auto import tqdm
     options: dict[str, Any] = {"total": 1.0, "leave": False}
-    if any(base.__module__ == "tqdm.notebook" for base in tqdm.__mro__):
+    if _draws_widgets(tqdm):
         return tqdm(bar_format="{bar} {desc}", **options), lambda: _NOTEBOOK_WIDTH
     bar = tqdm(bar_format="|{bar:20}| {desc}", dynamic_ncols=True, **options)
     return bar, lambda: shutil.get_terminal_size((_NOTEBOOK_WIDTH, 24)).columns - 24
+
+
+def _draws_widgets(bar: type) -> bool:
+    return any(base.__module__ == "tqdm.notebook" for base in bar.__mro__)
 
 
 def _done_and_left(progress: Progress) -> tuple[float, str]:

@@ -225,14 +225,8 @@ class Assembly:
                 masks[..., block.imaginary_parts] = of_network[..., block.network.n_edges :]
         return masks
 
-    @property
-    def operator_names(self) -> frozenset[str]:
-        """None: a template is filled in by the search alone."""
-        return frozenset()
-
-    @property
-    def linear_edges(self) -> None:
-        return None
+    operator_names = frozenset[str]()  # none: a template is filled in by the search alone
+    linear_edges = None
 
     def embedded(self, formula: Any, symbols: Sequence[Any], scaling: Scaling) -> list[Start]:
         return []

@@ -123,9 +123,7 @@ class Terms:
             raise InputError("The formula of a sum's terms is text, such as 'A/(x - p)'.")
         if not isinstance(self.most, int | np.integer) or not 1 <= self.most <= MOST_TERMS:
             raise InputError(f"A sum has 1 to {MOST_TERMS} terms at most, not {self.most!r}.")
-        _check_parts("parameters", self.parameters, Parameter)
-        _check_parts("functions", self.functions, Unknown)
-        _check_parts("also", self.also, str)
+        _check_parts(parameters=self.parameters, functions=self.functions, also=self.also)
         _check_names(self.parameters, self.functions)
 
 
@@ -145,9 +143,7 @@ class Template:
     def __post_init__(self) -> None:
         if not isinstance(self.formula, str):
             raise InputError("The formula of a template is text, such as 'a*x + f'.")
-        _check_parts("parameters", self.parameters, Parameter)
-        _check_parts("functions", self.functions, Unknown)
-        _check_parts("sums", self.sums, Terms)
+        _check_parts(parameters=self.parameters, functions=self.functions, sums=self.sums)
         _check_names(self.parameters, self.functions, self.sums, *(terms.also for terms in self.sums.values()))
         for terms in self.sums.values():
             _check_names(self.parameters, self.functions, self.sums, terms.parameters, terms.functions, terms.also)
@@ -168,25 +164,28 @@ class Template:
             raise InputError(f"This is no template: {error}.") from error
 
 
-_EXAMPLES = {
-    "parameters": "{'k': Parameter()}",
-    "functions": "{'f': Unknown(['x'])}",
-    "sums": "{'S': Terms('A/(x - p)', parameters={...})}",
-    "also": "{'Q': 'B/(x - p)'}",
+# Per group of a template, what its parts are and how one is given.
+_KINDS: Mapping[str, tuple[type, str]] = {
+    "parameters": (Parameter, "{'k': Parameter()}"),
+    "functions": (Unknown, "{'f': Unknown(['x'])}"),
+    "sums": (Terms, "{'S': Terms('A/(x - p)', parameters={...})}"),
+    "also": (str, "{'Q': 'B/(x - p)'}"),
 }
 
 
-def _check_parts(group: str, parts: Any, kind: type) -> None:
+def _check_parts(**groups: Any) -> None:
     """A list in place of a dict, or a number in place of a Parameter: easy slips that should not surface in a fit."""
-    if not isinstance(parts, Mapping):
-        raise InputError(
-            f"{group} of a template is a dict that gives each part its name, such as {_EXAMPLES[group]}, "
-            f"not a {type(parts).__name__}: {parts!r}."
-        )
-    for name, part in parts.items():
-        if not isinstance(part, kind):
-            wanted = "a text" if kind is str else f"a {kind.__name__}(...)"
-            raise InputError(f"{name!r} in the template must be {wanted}, not {part!r}.")
+    for group, parts in groups.items():
+        kind, example = _KINDS[group]
+        if not isinstance(parts, Mapping):
+            raise InputError(
+                f"{group} of a template is a dict that gives each part its name, such as {example}, "
+                f"not a {type(parts).__name__}: {parts!r}."
+            )
+        for name, part in parts.items():
+            if not isinstance(part, kind):
+                wanted = "a text" if kind is str else f"a {kind.__name__}(...)"
+                raise InputError(f"{name!r} in the template must be {wanted}, not {part!r}.")
 
 
 def _check_number(value: Any, name: str, optional: bool = False) -> None:

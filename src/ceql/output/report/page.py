@@ -47,7 +47,6 @@ def header(subject: Subject) -> str:
         ("rows", f"{len(subject.data.y):,}"),
         ("time of the search", f"{discovery.seconds:.1f} s"),
     ]
-    tiles = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in pairs)
     asked = "" if subject.row == discovery.chosen else paragraph("This row was asked for; it is not the chosen one.")
     return "\n".join([
         "<header>",
@@ -55,7 +54,7 @@ def header(subject: Subject) -> str:
         formula_in_terms(subject.formula.expression, subject.target),
         code_block(f"{subject.target} = {subject.formula}"),
         _otherwise_written(subject),
-        f'<dl class="numbers">{tiles}</dl>',
+        definitions(pairs, "numbers"),
         paragraph(discovery.outcome.value, "outcome"),
         asked,
         "</header>",
