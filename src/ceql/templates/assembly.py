@@ -20,7 +20,7 @@ from ceql.network import Network, Start, extract
 from ceql.operators.tape import Tape
 from ceql.templates import drawing
 from ceql.templates.reading import gate_of, read_frame, read_terms, symbol
-from ceql.templates.recording import record
+from ceql.templates.recording import Recorder
 from ceql.templates.template import Parameter, Template, Terms, Unknown
 
 WHOLE = -1  # stands for the template itself where a term is asked for
@@ -178,7 +178,7 @@ class Assembly:
 
     @cached_property
     def _recorded(self) -> tuple[Tape, int]:
-        return record(self)
+        return Recorder(self).finish()
 
     def tape(self) -> Tape:
         return self._recorded[0]

@@ -28,12 +28,7 @@ _ALWAYS = -1  # in place of a parameter: a fixed coefficient
 Edge = tuple[int, int, float]  # source slot, parameter, coefficient
 
 
-def record(assembly: Assembly) -> tuple[Tape, int]:
-    """The tape, and how many imaginary parts of the frame stand at the end of its parameters."""
-    return _Recorder(assembly).finish()
-
-
-class _Recorder:
+class Recorder:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.tape = TapeBuilder(assembly.n_inputs)
@@ -46,6 +41,7 @@ class _Recorder:
         self.unknown |= {symbol(block.name) for block in assembly.blocks}
 
     def finish(self) -> tuple[Tape, int]:
+        """The tape, and how many imaginary parts of the frame stand at the end of its parameters."""
         assembly = self.assembly
         whole = _Scope(self, _WHOLE)
         sums: dict[str, list[Edge]] = {}
@@ -72,7 +68,7 @@ class _Recorder:
 class _Scope:
     """The names of one term, or of the whole, and what was written for them already."""
 
-    def __init__(self, recorder: _Recorder, term: int, outer: _Scope | None = None) -> None:
+    def __init__(self, recorder: Recorder, term: int, outer: _Scope | None = None) -> None:
         self.recorder, self.tape = recorder, recorder.tape
         assembly = recorder.assembly
         self.known: dict[Any, int] = {}

@@ -207,34 +207,20 @@ def _with_laws(
     The centres are looked for in each curve of `single`, from `begun` on, (curves, terms); `joint` holds the same
     curves for the fit of all.
     """
-    columns = model.columns(single.conditions)
-    centres = centres_by_curve(model, single, modes, begun, background, options)
-    renewed = []
-    for mode, values, fallback in zip(modes, centres.T, begun.T, strict=True):
+    alone = replace(model, most=len(modes), functions=(), sizes=np.zeros(0))
+    own = np.full(begun.shape, np.nan)  # the centres that a curve alone asks for; NaN where it leads astray
+    for row, centres in enumerate(begun):
+        placed = [replace(mode, coefficients=np.array([c])) for mode, c in zip(modes, centres, strict=True)]
+        (fitted,) = _fitted(alone, single.only([row]), [alone.state(placed, background)], options, 40)
+        for term, mode in zip(alone.live_terms(fitted), alone.modes(fitted), strict=True):
+            if abs(mode.coefficients[0] - centres[term]) <= _SHIFT * model.half_width(modes[term], centres[term]):
+                own[row, term] = mode.coefficients[0]
+    columns, renewed = model.columns(single.conditions), []
+    for mode, values, fallback in zip(modes, own.T, begun.T, strict=True):
         known = values if np.isfinite(values).mean() >= _TRUSTED else fallback
         law = laws.choose(columns, known, laws.prices(model.functions))
         renewed.append(replace(mode, coefficients=laws.coefficients(columns, known, law)))
     return _fitted(model, joint, [model.state(renewed, background)], options, 100 if joint is single else 20)[0]
-
-
-def centres_by_curve(
-    model: ResonanceModel,
-    curves: Curves,
-    modes: list[Mode],
-    begun: np.ndarray,
-    background: tuple[float, float],
-    options: Options,
-) -> np.ndarray:
-    """Per curve and term, the centre that this curve alone asks for; NaN where it leads astray."""
-    alone = replace(model, most=len(modes), functions=(), sizes=np.zeros(0))
-    found = np.full(begun.shape, np.nan)
-    for row, centres in enumerate(begun):
-        placed = [replace(mode, coefficients=np.array([c])) for mode, c in zip(modes, centres, strict=True)]
-        (fitted,) = _fitted(alone, curves.only([row]), [alone.state(placed, background)], options, 40)
-        for term, mode in zip(alone.live_terms(fitted), alone.modes(fitted), strict=True):
-            if abs(mode.coefficients[0] - centres[term]) <= _SHIFT * model.half_width(modes[term], centres[term]):
-                found[row, term] = mode.coefficients[0]
-    return found
 
 
 # ---- which fit is better --------------------------------------------------------------------------------------------
