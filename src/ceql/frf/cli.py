@@ -192,7 +192,7 @@ def _outputs(
         told = f"{words}\n\n{_truth(analysis)}" if demo else words
         yield partial(click.echo, str(analysis.fit.expression) if quiet else told)
     if json_out is not None:
-        yield partial(write_json, json_out, as_json(analysis))
+        yield lambda: write_json(json_out, as_json(analysis))
     if out is None:
         return
     texts = {
@@ -201,10 +201,11 @@ def _outputs(
         "modes.csv": as_csv(modes_table(analysis)),
         "peaks.csv": as_csv(peaks_table(analysis)),
     }
-    writers = {name: partial(write_text, text=text) for name, text in texts.items()}
-    writers |= {f"{name}.png": partial(save_figure, figure, dpi=130) for name, figure in all_figures(analysis)}
-    for name, write in writers.items():
-        yield partial(_made, out / name, write, say=not (quiet or prints_json))
+    say = not (quiet or prints_json)
+    for name, text in texts.items():
+        yield partial(_made, out / name, partial(write_text, text=text), say)
+    for name, figure in all_figures(analysis):
+        yield partial(_made, out / f"{name}.png", partial(save_figure, figure, dpi=130), say)
 
 
 def _made(path: Path, write: Callable[..., None], say: bool) -> None:

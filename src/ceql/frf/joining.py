@@ -16,7 +16,7 @@ from ceql.frf.measurements import Measurements
 
 Labelled = tuple[Recording, Label]
 _SAME_GRID = 1e-6  # of the largest step
-_GAP = 1.5  # a single step that much longer than both its neighbours is a gap
+_GAP = 1.5  # a single step this many times as long as both its neighbours is a gap
 ASSUMED = Kind.ACCELERANCE
 
 

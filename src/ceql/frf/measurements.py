@@ -90,9 +90,11 @@ class Measurements:
         for side, chosen in (("hold out", out), ("train on", ~out)):
             missing = sorted(set(first) - set(first[chosen]))
             if missing:
+                numbers = self.repetitions[first == missing[0]]
+                span = " to ".join(str(number) for number in sorted({int(numbers.min()), int(numbers.max())}))
                 raise InputError(
                     f"The split {rule} leaves nothing to {side} for {self.names[0]} = {missing[0]:g}, whose "
-                    f"repetitions are numbered {_span(self.repetitions[first == missing[0]])}: choose another split."
+                    f"repetitions are numbered {span}: choose another split."
                 )
         return self.rows(~out), self.rows(out)
 
@@ -124,8 +126,3 @@ def parse_band(text: str) -> tuple[float, float]:
     if not 0 <= band[0] < band[1]:
         raise InputError(f"{text!r} is no band: the lower end comes first and is not negative.")
     return band
-
-
-def _span(repetitions: np.ndarray) -> str:
-    low, high = int(repetitions.min()), int(repetitions.max())
-    return f"{low}" if low == high else f"{low} to {high}"

@@ -183,26 +183,24 @@ class Assembly:
     def tape(self) -> Tape:
         return self._recorded[0]
 
-    @property
+    @cached_property
     def edge_source(self) -> np.ndarray:
-        return self._edge_marks[0]
+        source = np.full(self.n_edges, -1)
+        for block in self.blocks:
+            columns = np.array([*block.columns, -1])
+            source[block.edges] = columns[np.minimum(block.network.edge_source, len(block.columns))]
+        return source
 
-    @property
+    @cached_property
     def is_frequency(self) -> np.ndarray:
-        return self._edge_marks[1]
+        frequency = np.zeros(self.n_params, bool)
+        for block in self.blocks:
+            frequency[block.edges] = block.network.is_frequency[: block.network.n_edges]
+        return frequency
 
     @property
     def is_imaginary(self) -> np.ndarray:
         return np.arange(self.n_params) >= self.n_real
-
-    @cached_property
-    def _edge_marks(self) -> tuple[np.ndarray, np.ndarray]:
-        source, frequency = np.full(self.n_edges, -1), np.zeros(self.n_params, bool)
-        for block in self.blocks:
-            columns = np.array([*block.columns, -1])
-            source[block.edges] = columns[np.minimum(block.network.edge_source, len(block.columns))]
-            frequency[block.edges] = block.network.is_frequency[: block.network.n_edges]
-        return source, frequency
 
     def parameter_mask(self, edges: np.ndarray, imaginary: bool = True) -> np.ndarray:
         """With the imaginary parts of live edges or without any."""
