@@ -183,20 +183,22 @@ class Assembly:
     def tape(self) -> Tape:
         return self._recorded[0]
 
-    @cached_property
+    @property
     def edge_source(self) -> np.ndarray:
-        source = np.full(self.n_edges, -1)
+        return self._edge_marks[0]
+
+    @property
+    def is_frequency(self) -> np.ndarray:
+        return self._edge_marks[1]
+
+    @cached_property
+    def _edge_marks(self) -> tuple[np.ndarray, np.ndarray]:
+        source, frequency = np.full(self.n_edges, -1), np.zeros(self.n_params, bool)
         for block in self.blocks:
             columns = np.array([*block.columns, -1])
             source[block.edges] = columns[np.minimum(block.network.edge_source, len(block.columns))]
-        return source
-
-    @cached_property
-    def is_frequency(self) -> np.ndarray:
-        frequency = np.zeros(self.n_params, bool)
-        for block in self.blocks:
             frequency[block.edges] = block.network.is_frequency[: block.network.n_edges]
-        return frequency
+        return source, frequency
 
     @property
     def is_imaginary(self) -> np.ndarray:
