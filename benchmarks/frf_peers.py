@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from ceql.frf.analysis import r_squared
-from ceql.frf.measurements import Measurements, describe_level, parse_band
+from ceql.frf.measurements import Measurements, parse_band
 from ceql.frf.readers import Source, read
 from ceql.frf.splits import parse_split
 
@@ -86,7 +86,7 @@ def judged(name: str, method: Callable, means: Measurements, wanted: Measurement
     curve, poles = method(means.frequency, means.curves[k])
     seconds = time.perf_counter() - begin
     above = poles[poles.imag >= 0]  # one of each pair
-    condition = describe_level(means.names, means.conditions[k])
+    condition = means.describe(means.conditions[k])
     r2_train, r2_test = (r_squared(target, np.abs(curve)) for target in (np.abs(means.curves[k]), wanted.curves[k]))
     return Row(name, condition, len(above), int(spurious(above, means.frequency).sum()), r2_train, r2_test, seconds)
 

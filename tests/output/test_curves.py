@@ -21,7 +21,7 @@ from ceql.output.curves import (
     slice_along,
     used_columns,
 )
-from ceql.output.report.axes import Axis, log_axis
+from ceql.output.report.chart import Axis, log_axis
 
 
 def case(text: str, x: np.ndarray) -> tuple[Formula, Dataset]:

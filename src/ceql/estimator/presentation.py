@@ -105,7 +105,7 @@ class Presented:
         return bundle
 
     def _card(self) -> str:
-        from ceql.output.report.card import card
+        from ceql.output.report.page import card
 
         several = len(self.discoveries_) > 1
         cards = [card(found) for found in self.discoveries_]

@@ -27,6 +27,7 @@ from ceql.output.export import write
 from ceql.output.progress import live_display
 from ceql.pipeline import resolve_recipe
 from ceql.search.losses import SQUARED
+from ceql.search.policy import SearchPolicy
 from ceql.storage.checkpoint import Checkpoint
 from ceql.storage.destinations import write_text
 from ceql.storage.model_file import ModelFileError, read_model, write_model

@@ -14,9 +14,8 @@ from ceql.frf.measurements import Measurements
 from ceql.frf.modes import Mode, modes_of
 from ceql.frf.peak_tracks import Peak, Window, find_windows, peak_in, scatter
 from ceql.frf.splits import Split
+from ceql.templates.resonance.fit_curves import r_squared
 
-FORMS = ("paper", "modal")
-WEIGHTINGS = ("linear", "db")
 _UNITS = (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0))
 _LEAST_PER_TERM = 3  # amplitude, centre and width: the fewest numbers a term can have
 _FINE = 8  # predicted peaks are looked for between the measured frequencies, this many times as densely
@@ -95,28 +94,18 @@ def analyse(measurements: Measurements, settings: Settings, progress: Callable[.
         mean = other.mean()
         return r_squared(mean.curves, np.asarray(fit.predict(mean.frequency / hertz, mean.conditions)))
 
+    repeated = test is not None and np.array_equal(test.levels, means.conditions)
+    ceiling = r_squared(test.mean().curves, means.curves) if test is not None and repeated else None
     return Analysis(
         fit=fit, unit=unit, hertz=hertz, measurements=everything, train=means,
         test=None if test is None else test.mean(), left_out=None if left_out is None else left_out.mean(),
         settings=settings, split=split,
         r2_train=r2_of(train) or 0.0, r2_test=r2_of(test if test is not None else left_out),
-        r2_ceiling=_ceiling(means, test), r2_left_out=r2_of(left_out),
+        r2_ceiling=ceiling, r2_left_out=r2_of(left_out),
         modes=tuple(modes_of(fit, overall.conditions, means.frequency, hertz)),
         peaks=tuple(_peaks(fit, hertz, everything, overall, windows, settings.leave_out)),
         windows=windows, notes=tuple(notes),
     )  # fmt: skip
-
-
-def r_squared(measured: np.ndarray, predicted: np.ndarray) -> float:
-    """Over all curves together, real or complex."""
-    residual = np.sum(np.abs(measured - predicted) ** 2)
-    return float(1.0 - residual / np.sum(np.abs(measured - measured.mean()) ** 2))
-
-
-def _ceiling(means: Measurements, test: Measurements | None) -> float | None:
-    if test is None or not np.array_equal(test.levels, means.conditions):
-        return None
-    return r_squared(test.mean().curves, means.curves)
 
 
 def unit_of(frequency_hz: np.ndarray) -> tuple[str, float]:
@@ -187,21 +176,10 @@ def _check_support(means: Measurements, max_terms: int) -> None:
 def _fitted(means: Measurements, settings: Settings, hertz: float, progress: Callable[..., None] | None) -> Any:
     from ceql.templates.resonance import fit_resonances
 
-    return fit_resonances(
-        means.frequency / hertz,
-        means.curves,
-        means.conditions,
-        names=means.names,
-        form=settings.form,
-        max_terms=settings.max_terms,
-        max_parameters=settings.max_parameters,
-        weighting=settings.weighting,
-        seed=settings.seed,
-        time_limit=settings.time_limit,
-        complex_weights=settings.complex_weights,
-        threads=settings.threads,
-        progress=progress,
-    )
+    passed_on = ("form", "max_terms", "max_parameters", "weighting", "seed", "time_limit", "complex_weights", "threads")
+    options = {name: getattr(settings, name) for name in passed_on}
+    frequency = means.frequency / hertz
+    return fit_resonances(frequency, means.curves, means.conditions, names=means.names, progress=progress, **options)
 
 
 def _peaks(

@@ -74,11 +74,9 @@ class Beam:
 
     def residues(self, at: float | None = None, force_at: float | None = None) -> np.ndarray:
         """Per mode: its shape at the response times its shape at the force, for modes of unit modal mass."""
-        here, there = (self._deflection(self.length if x is None else x) for x in (at, force_at))
+        places = (self.length if x is None else x for x in (at, force_at))
+        here, there = (_shape_functions(self, x) @ self.modes.shapes for x in places)
         return here * there
-
-    def _deflection(self, x: float) -> np.ndarray:
-        return _shape_functions(self, x) @ self.modes.shapes
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,20 +116,16 @@ def measure(
     curves, conditions, numbers = [], [], []
     for loss in losses:
         for number in range(1, repetitions + 1):
-            one = _scattered(beam.damaged(loss), position_scatter, rng)
+            one = beam.damaged(loss)
+            if position_scatter:
+                moved = np.array(beam.positions) + position_scatter * rng.standard_normal(len(beam.positions))
+                one = replace(one, positions=tuple(np.clip(moved, 0.0, beam.length)))
             clean = one.frf(grid, at, force_at, kind)
             deviation = np.sqrt(np.mean(np.abs(clean) ** 2) / 2.0) * 10.0 ** (-snr_db / 20.0)
             curves.append(clean + deviation * (rng.standard_normal(len(grid)) + 1j * rng.standard_normal(len(grid))))
             conditions.append([100.0 * loss])
             numbers.append(number)
     return Measurements(grid, np.stack(curves), np.array(conditions), ("d",), np.array(numbers), kind, UNITS[kind])
-
-
-def _scattered(beam: Beam, scatter: float, rng: np.random.Generator) -> Beam:
-    if scatter == 0.0:
-        return beam
-    moved = np.array(beam.positions) + scatter * rng.standard_normal(len(beam.positions))
-    return replace(beam, positions=tuple(np.clip(moved, 0.0, beam.length)))
 
 
 def _section(beam: Beam) -> tuple[float, float]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +49,7 @@ _DEMO_REPETITIONS = 10
 @click.option("--channel", default="", help="One of several curves in a file: S21, or 3Z/1Z.")
 @click.option("--grid", type=click.Choice(["refuse", "interpolate"]), default="refuse", show_default=True,
               help="What to do with unequal frequencies and gaps.")  # fmt: skip
-@click.option("--thin", type=click.IntRange(1), default=1, show_default=True, help="Use every so manieth frequency.")
+@click.option("--thin", type=click.IntRange(1), default=1, show_default=True, help="Use every n-th frequency.")
 @click.option("--real-weights", is_flag=True, help="Fit on the real axis, for comparison.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
@@ -75,15 +77,33 @@ def frf(
     if demo == bool(paths):
         raise click.UsageError("Give folders or files with measurements, or --demo for the embedded beam.")
     from ceql.frf.analysis import analyse
-    from ceql.frf.display import stage_display
 
     settings = _settings(options, demo)
     check_writable(json_out)
     prepared = _prepared(out)
     reading = _demo_reading(options) if demo else _reading(paths, options)
-    with stage_display(quiet) as progress:
+    with _stage_display(quiet) as progress:
         analysis = analyse(reading.measurements.thinned(options["thin"]), settings, progress)
     deliver(_outputs(analysis, reading.notes, prepared, json_out, quiet, demo))
+
+
+@contextmanager
+def _stage_display(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
+    """Yields the callback that a fit reports its stage and fraction to; None where nobody looks."""
+    from ceql.output.progress import is_interactive
+
+    if quiet or not is_interactive():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=1.0, leave=False, bar_format="|{bar:20}| {desc}") as bar:
+
+        def show(stage: str, fraction: float) -> None:
+            bar.n = min(1.0, max(0.0, fraction))
+            bar.set_description_str(stage)
+
+        yield show
 
 
 def _settings(options: dict[str, Any], demo: bool) -> Settings:
@@ -92,20 +112,15 @@ def _settings(options: dict[str, Any], demo: bool) -> Settings:
     from ceql.frf.splits import parse_split
 
     fits_complex = options["fit_complex"] or (demo and options["form"] != "paper")
-    return Settings(
-        form=options["form"] or ("modal" if fits_complex else "paper"),
-        max_terms=options["max_terms"],
-        max_parameters=options["max_parameters"],
-        weighting=options["weighting"],
-        fit_complex=fits_complex,
-        complex_weights=not options["real_weights"],
-        split=parse_split(options["split_rule"]) if options["split_rule"] else None,
-        leave_out=options["leave_out"],
-        windows=tuple(parse_windows(options["windows"])) if options["windows"] else (),
-        seed=options["seed"],
-        time_limit=options["time_limit"],
-        threads=options["threads"],
-    )
+    said = {field.name: options[field.name] for field in fields(Settings) if field.name in options}
+    said |= {
+        "form": options["form"] or ("modal" if fits_complex else "paper"),
+        "fit_complex": fits_complex,
+        "complex_weights": not options["real_weights"],
+        "split": parse_split(options["split_rule"]) if options["split_rule"] else None,
+        "windows": tuple(parse_windows(options["windows"])) if options["windows"] else (),
+    }
+    return Settings(**said)
 
 
 def _reading(paths: tuple[Path, ...], options: dict[str, Any]) -> Reading:
@@ -166,52 +181,37 @@ def _outputs(
     analysis: Analysis, notes: tuple[str, ...], out: Path | None, json_out: Path | None, quiet: bool, demo: bool
 ) -> Iterator[Callable[[], None]]:
     """What is printed comes first, for a file may turn out to have no room."""
-    from ceql.frf.summary import as_json
-
-    prints_json = json_out is not None and is_standard_output(json_out)
-    if json_out is None or not prints_json:
-        yield lambda: _show(analysis, notes, quiet, demo)
-    if json_out is not None:
-        yield lambda: write_json(json_out, as_json(analysis))
-    if out is not None:
-        for path, write in _files(analysis, notes, out):
-            yield partial(_made, path, write, say=not (quiet or prints_json))
-
-
-def _made(path: Path, write: Callable[[], None], say: bool) -> None:
-    write()
-    if say:
-        click.echo(f"{path}")
-
-
-def _files(analysis: Analysis, notes: tuple[str, ...], out: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
     from ceql.frf.pictures import all_figures
     from ceql.frf.summary import as_json, in_words, modes_table, peaks_table
     from ceql.output.plots.canvas import save_figure
     from ceql.storage.csv_output import as_csv
 
+    words = "\n".join([in_words(analysis), *notes])
+    prints_json = json_out is not None and is_standard_output(json_out)
+    if not prints_json:
+        told = f"{words}\n\n{_truth(analysis)}" if demo else words
+        yield partial(click.echo, str(analysis.fit.expression) if quiet else told)
+    if json_out is not None:
+        yield lambda: write_json(json_out, as_json(analysis))
+    if out is None:
+        return
     texts = {
-        "report.txt": "\n".join([in_words(analysis), *notes]) + "\n",
+        "report.txt": f"{words}\n",
         "result.json": as_text(as_json(analysis)),
         "modes.csv": as_csv(modes_table(analysis)),
         "peaks.csv": as_csv(peaks_table(analysis)),
     }
+    say = not (quiet or prints_json)
     for name, text in texts.items():
-        yield out / name, partial(write_text, out / name, text)
+        yield partial(_made, out / name, partial(write_text, text=text), say)
     for name, figure in all_figures(analysis):
-        path = out / f"{name}.png"
-        yield path, partial(save_figure, figure, path, dpi=130)
+        yield partial(_made, out / f"{name}.png", partial(save_figure, figure, dpi=130), say)
 
 
-def _show(analysis: Analysis, notes: tuple[str, ...], quiet: bool, demo: bool) -> None:
-    from ceql.frf.summary import in_words
-
-    if quiet:
-        click.echo(str(analysis.fit.expression))
-        return
-    click.echo("\n".join([in_words(analysis), *notes]))
-    if demo:
-        click.echo(f"\n{_truth(analysis)}")
+def _made(path: Path, write: Callable[..., None], say: bool) -> None:
+    write(path=path)
+    if say:
+        click.echo(f"{path}")
 
 
 def _truth(analysis: Analysis) -> str:

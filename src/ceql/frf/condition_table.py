@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+import numpy as np
 import pandas as pd
 
 from ceql.data.tables import read_table
@@ -62,11 +63,11 @@ def read_condition_table(path: Path) -> ConditionTable:
 
 def _key(key: str, name: str, known: Label) -> str:
     path = PurePosixPath(name)
-    if key == REPETITION:
-        if known.repetition is None:
-            raise InputError(f"{name} does not number its repetition: use the column 'file', or --pattern.")
-        return str(known.repetition)
-    return path.stem if key == _FILE else path.parent.name
+    if key != REPETITION:
+        return path.stem if key == _FILE else path.parent.name
+    if known.repetition is None:
+        raise InputError(f"{name} does not number its repetition: use the column 'file', or --pattern.")
+    return str(known.repetition)
 
 
 def _key_name(name: str) -> str:
@@ -96,16 +97,12 @@ def _from_workbook(path: Path) -> pd.DataFrame:
     if not starts:
         raise InputError(f"{path} holds no block of numbers under a header line.")
     first = starts[0]
-    width = _run(filled.iloc[first].tolist())
-    height = _run(filled.iloc[first:, :width].all(axis=1).tolist())
+    # A run ends before the first cell that is no number; with one false behind it there is always such a cell.
+    width = int(np.argmin([*filled.iloc[first], False]))
+    height = int(np.argmin([*filled.iloc[first:, :width].all(axis=1), False]))
     block = numbers.iloc[first : first + height, :width]
     block.columns = [_header(sheet, first, k) for k in range(width)]
     return block.reset_index(drop=True)
-
-
-def _run(flags: Sequence[bool]) -> int:
-    """How many are true before the first that is not."""
-    return next((k for k, flag in enumerate(flags) if not flag), len(flags))
 
 
 def _header(sheet: pd.DataFrame, row: int, column: int) -> str:

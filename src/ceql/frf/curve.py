@@ -63,11 +63,8 @@ def from_complex(source: str, frequency: np.ndarray, values: np.ndarray, **known
 
 def checked(recording: Recording) -> Recording:
     """The recording with rising frequencies, or an error that names the first bad row."""
-    for words, numbers in (
-        ("frequency", recording.frequency),
-        ("magnitude", recording.magnitude),
-        ("phase", recording.phase),
-    ):
+    for words in ("frequency", "magnitude", "phase"):
+        numbers = getattr(recording, words)
         bad = np.flatnonzero(~np.isfinite(numbers)) if numbers is not None else []
         if len(bad):
             raise InputError(

@@ -16,7 +16,7 @@ from ceql.frf.measurements import Measurements
 
 Labelled = tuple[Recording, Label]
 _SAME_GRID = 1e-6  # of the largest step
-_GAP = 1.5  # a single step that much longer than both its neighbours is a gap
+_GAP = 1.5  # a single step this many times as long as both its neighbours is a gap
 ASSUMED = Kind.ACCELERANCE
 
 
@@ -37,16 +37,21 @@ def assemble(
     notes: list[str] = []
     recordings = _one_scale([recording for recording, _ in labelled], options.scale, notes.append)
     kind = _one_kind(recordings, options.kind, notes.append)
-    unit = _one_unit(recordings, options.unit)
+    by_unit = {r.unit: r.source for r in recordings if r.unit}
+    if len(by_unit) > 1:
+        words = ", ".join(f"{source} is in {unit}" for unit, source in by_unit.items())
+        raise InputError(f"Mixed units: {words}. Convert them to one unit.")
     if band is not None:
         recordings = [_within(recording, band) for recording in recordings]
     frequency, curves = _one_grid(recordings, grid, notes.append)
-    names, conditions = _conditions(recordings, [label for _, label in labelled])
-    repetitions = _repetitions(recordings, [label for _, label in labelled], conditions)
+    labels = [label for _, label in labelled]
+    names, conditions = _conditions(recordings, labels)
+    repetitions = _repetitions(recordings, labels, conditions)
     if len(np.unique(conditions, axis=0)) == 1:
         notes.append(
             "There is a single condition: every h is a constant, and nothing can be said about how resonances move."
         )
+    unit = options.unit or next(iter(by_unit), "")
     found = Measurements(frequency, curves, conditions, names, repetitions, kind, unit)
     return found.rows(np.lexsort((repetitions, *conditions.T[::-1]))), notes
 
@@ -87,14 +92,6 @@ def _one_kind(recordings: Sequence[Recording], said: Kind | None, note: Callable
     return next(iter(by_kind), ASSUMED)
 
 
-def _one_unit(recordings: Sequence[Recording], said: str) -> str:
-    by_unit = {r.unit: r.source for r in recordings if r.unit}
-    if len(by_unit) > 1:
-        words = ", ".join(f"{source} is in {unit}" for unit, source in by_unit.items())
-        raise InputError(f"Mixed units: {words}. Convert them to one unit.")
-    return said or next(iter(by_unit), "")
-
-
 def _within(recording: Recording, band: tuple[float, float]) -> Recording:
     inside = (recording.frequency >= band[0]) & (recording.frequency <= band[1])
     if inside.sum() < 3:
@@ -127,20 +124,19 @@ def _one_grid(
 
 def _why_not(first: Recording, other: Recording | None, holes: np.ndarray) -> str:
     if other is not None:
+        words = [
+            f"{r.source} has {len(r.frequency)} points from {r.frequency[0]:g} to {r.frequency[-1]:g} Hz"
+            for r in (first, other)
+        ]
         return (
-            f"Unequal frequency grids: {first.source} has {_grid_in_words(first)}, {other.source} has "
-            f"{_grid_in_words(other)}. Nothing is interpolated unasked: say --grid interpolate, or leave files out."
+            f"Unequal frequency grids: {', '.join(words)}. Nothing is interpolated unasked: say --grid interpolate, or "
+            "leave files out."
         )
     low, high = first.frequency[holes[0]], first.frequency[holes[0] + 1]
     return (
         f"{first.source} has a gap between {low:g} and {high:g} Hz. Bridge it with --grid interpolate, or choose a "
         "--band beside it."
     )
-
-
-def _grid_in_words(recording: Recording) -> str:
-    f = recording.frequency
-    return f"{len(f)} points from {f[0]:g} to {f[-1]:g} Hz"
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
@@ -194,11 +190,8 @@ def _conditions(recordings: Sequence[Recording], labels: Sequence[Label]) -> tup
 
 def _repetitions(recordings: Sequence[Recording], labels: Sequence[Label], conditions: np.ndarray) -> np.ndarray:
     """The numbers that files or names give; where they are not distinct within a condition, the order of the files."""
-    given = [
-        r.repetition if r.repetition is not None else label.repetition
-        for r, label in zip(recordings, labels, strict=True)
-    ]
-    numbers = np.array([-1 if g is None else g for g in given])
+    given = [(r.repetition, label.repetition) for r, label in zip(recordings, labels, strict=True)]
+    numbers = np.array([next((number for number in pair if number is not None), -1) for pair in given])
     _, member = np.unique(conditions, axis=0, return_inverse=True)
     for k in np.unique(member):
         own = member.reshape(-1) == k

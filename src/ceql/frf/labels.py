@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from ceql.data.formats.delimited import is_number
 from ceql.errors import InputError
 
 VARIABLE = "d"
@@ -39,7 +40,9 @@ def by_pattern(names: Sequence[str], pattern: str, words: Mapping[str, float]) -
             )
         found = match.groupdict()
         repetition = found.pop(REPETITION, None)
-        conditions = {key: _level(text, name, words) for key, text in found.items()}
+        conditions = {
+            key: float(text) if is_number(text) else _from_words(text, name, words) for key, text in found.items()
+        }
         labels.append(Label(conditions, None if repetition is None else int(repetition)))
     return labels
 
@@ -56,7 +59,9 @@ def by_name(names: Sequence[str], top: str, words: Mapping[str, float]) -> tuple
             _from_words(folder or stem, name, words) for folder, stem, name in zip(folders, stems, names, strict=True)
         ]
         note = f"The condition {VARIABLE} is the number in the name of each folder."
-        return [Label({VARIABLE: d}, _first_number(s)) for d, s in zip(levels, stems, strict=True)], [note]
+        counted = [re.search(r"\d+", stem) for stem in stems]
+        numbered = [int(found[0]) if found else None for found in counted]
+        return [Label({VARIABLE: d}, k) for d, k in zip(levels, numbered, strict=True)], [note]
     numbers = [re.findall(_NUMBER, stem) for stem in stems]
     if len(names) == 1:
         return [Label()], []
@@ -67,9 +72,12 @@ def by_name(names: Sequence[str], top: str, words: Mapping[str, float]) -> tuple
             "--pattern 'name_{d}_{repetition}.txt', or list the conditions in a table with the column 'file' "
             "(--conditions)."
         )
-    if _counts_from_one(numbers):
+    whole = sorted(int(found[0]) for found in numbers if found and found[0].isdecimal())
+    if len(names) >= 3 and whole == list(range(1, len(names) + 1)):
         note = f"The files are numbered 1 to {len(names)}: they count as repetitions of one condition."
-        return [Label(_of_top(top, words), int(found[0])) for found in numbers], [note]
+        level = _level_in(top, words)
+        conditions = {} if level is None else {VARIABLE: level}
+        return [Label(conditions, int(found[0])) for found in numbers], [note]
     levels = [_from_words(stem, name, words) for stem, name in zip(stems, names, strict=True)]
     return [Label({VARIABLE: d}) for d in levels], [f"The condition {VARIABLE} is the number in the name of each file."]
 
@@ -83,8 +91,7 @@ def check_names(names: Sequence[str]) -> None:
 
 def parse_words(texts: Sequence[str]) -> dict[str, float]:
     """Levels given as words, such as `healthy=0`; lower case counts."""
-    words: dict[str, float] = {}
-    words.update(dict.fromkeys(ZERO_WORDS, 0.0))
+    words: dict[str, float] = dict.fromkeys(ZERO_WORDS, 0.0)
     for text in texts:
         word, _, value = text.partition("=")
         try:
@@ -119,38 +126,19 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("(?:.*/)?" + "".join(map(piece, _PIECES.split(pattern))))
 
 
-def _level(text: str, name: str, words: Mapping[str, float]) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return _from_words(text, name, words)
-
-
-def _from_words(text: str, name: str, words: Mapping[str, float]) -> float:
+def _level_in(text: str, words: Mapping[str, float]) -> float | None:
+    """The last number in a text, or what the first known word in it stands for."""
     numbers = re.findall(_NUMBER, text)
     if numbers:
         return float(numbers[-1])
-    for word in re.findall(r"[a-z]+", text.lower()):
-        if word in words:
-            return words[word]
+    return next((words[word] for word in re.findall(r"[a-z]+", text.lower()) if word in words), None)
+
+
+def _from_words(text: str, name: str, words: Mapping[str, float]) -> float:
+    level = _level_in(text, words)
+    if level is not None:
+        return level
     raise InputError(
         f"{name}: its condition is missing, as {text!r} holds no number and no known word. Say --level WORD=NUMBER, "
         "show with --pattern where the condition stands, or list the conditions in a table (--conditions)."
     )
-
-
-def _of_top(top: str, words: Mapping[str, float]) -> dict[str, float]:
-    try:
-        return {VARIABLE: _from_words(top, top, words)}
-    except InputError:
-        return {}
-
-
-def _first_number(stem: str) -> int | None:
-    numbers = re.findall(r"\d+", stem)
-    return int(numbers[0]) if numbers else None
-
-
-def _counts_from_one(numbers: Sequence[Sequence[str]]) -> bool:
-    whole = sorted(int(found[0]) for found in numbers if found and found[0].isdecimal())
-    return len(whole) == len(numbers) >= 3 and whole == list(range(1, len(whole) + 1))

@@ -90,9 +90,11 @@ class Measurements:
         for side, chosen in (("hold out", out), ("train on", ~out)):
             missing = sorted(set(first) - set(first[chosen]))
             if missing:
+                numbers = self.repetitions[first == missing[0]]
+                span = " to ".join(str(number) for number in sorted({int(numbers.min()), int(numbers.max())}))
                 raise InputError(
                     f"The split {rule} leaves nothing to {side} for {self.names[0]} = {missing[0]:g}, whose "
-                    f"repetitions are numbered {_span(self.repetitions[first == missing[0]])}: choose another split."
+                    f"repetitions are numbered {span}: choose another split."
                 )
         return self.rows(~out), self.rows(out)
 
@@ -110,11 +112,8 @@ class Measurements:
 
     def describe(self, level: np.ndarray) -> str:
         """A condition in words, such as `d = 2.96`."""
-        return describe_level(self.names, level)
-
-
-def describe_level(names: tuple[str, ...], level: np.ndarray) -> str:
-    return ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, level, strict=True)) or "the only condition"
+        pairs = zip(self.names, level, strict=True)
+        return ", ".join(f"{name} = {value:.4g}" for name, value in pairs) or "the only condition"
 
 
 def parse_band(text: str) -> tuple[float, float]:
@@ -127,8 +126,3 @@ def parse_band(text: str) -> tuple[float, float]:
     if not 0 <= band[0] < band[1]:
         raise InputError(f"{text!r} is no band: the lower end comes first and is not negative.")
     return band
-
-
-def _span(repetitions: np.ndarray) -> str:
-    low, high = int(repetitions.min()), int(repetitions.max())
-    return f"{low}" if low == high else f"{low} to {high}"

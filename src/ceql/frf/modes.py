@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -37,38 +37,46 @@ class Mode:
     term: int
     condition: tuple[float, ...]
     frequency_hz: float
-    damping_ratio: float
-    amplitude: float
-    q: float
     frequency_error_hz: float | None
+    damping_ratio: float
     damping_error: float | None
+    amplitude: float
     amplitude_error: float | None
+    q: float
     flags: tuple[Flag, ...]
+
+    @property
+    def flags_in_words(self) -> str:
+        return ", ".join(self.flags)
 
 
 def modes_of(fit: Any, levels: np.ndarray, grid_hz: np.ndarray, hertz: float) -> list[Mode]:
     """Every term of a fit at every level. `hertz` is the size of the fit's unit of frequency in Hz."""
     centres = np.array([np.broadcast_to(term.centre_at(levels), len(levels)) for term in fit.terms]) * hertz
-    ratios = np.array(
-        [_ratios(fit.form, term, centre / hertz) for term, centre in zip(fit.terms, centres, strict=True)]
-    )
+    modal, widths = fit.form == "modal", [float(term.width) for term in fit.terms]
+    of_terms = zip(widths, centres / hertz, strict=True)
+    ratios = np.array([np.full(len(h), g) if modal else equivalent_damping(g, h) for g, h in of_terms])
     flags = _flags(fit, centres, ratios, grid_hz, hertz)
     found = []
     for k, term in enumerate(fit.terms):
         errors = standard_errors(term)
+        of_centre, of_width = errors.get("centre"), errors.get("width")
         for j, level in enumerate(levels):
             ratio = float(ratios[k, j])
+            of_ratio = of_width
+            if not modal and of_width is not None:  # the ratio goes with the root of the width
+                of_ratio = ratio * of_width / (2.0 * widths[k]) if widths[k] > 0 else None
             found.append(
                 Mode(
                     term=k + 1,
                     condition=tuple(map(float, level)),
                     frequency_hz=float(centres[k, j]),
+                    frequency_error_hz=None if of_centre is None else of_centre * hertz,
                     damping_ratio=ratio,
+                    damping_error=of_ratio,
                     amplitude=float(abs(term.amplitude)),
-                    q=1.0 / (2.0 * ratio) if ratio > 0 else math.inf,
-                    frequency_error_hz=_scaled(errors.get("centre"), hertz),
-                    damping_error=_ratio_error(fit.form, term, ratio, errors),
                     amplitude_error=errors.get("amplitude"),
+                    q=1.0 / (2.0 * ratio) if ratio > 0 else math.inf,
                     flags=tuple(flags[k][j]),
                 )
             )
@@ -98,68 +106,34 @@ def standard_errors(term: Any) -> dict[str, float]:
     return {name: error for name, error in errors.items() if math.isfinite(error)}
 
 
-def _ratios(form: str, term: Any, centre: np.ndarray) -> np.ndarray:
-    if form == "modal":
-        return np.full(len(centre), float(term.width))
-    return equivalent_damping(float(term.width), centre)
-
-
-def _ratio_error(form: str, term: Any, ratio: float, errors: Mapping[str, float]) -> float | None:
-    error = errors.get("width")
-    if form == "modal" or error is None:
-        return error
-    return ratio * error / (2.0 * float(term.width)) if term.width > 0 else None  # the ratio goes with the root of it
-
-
-def _scaled(error: float | None, factor: float) -> float | None:
-    return None if error is None else error * factor
-
-
 def _flags(
     fit: Any, centres: np.ndarray, ratios: np.ndarray, grid_hz: np.ndarray, hertz: float
 ) -> list[list[list[Flag]]]:
-    step = float(np.median(np.diff(grid_hz)))
-    heights = np.array([_height(fit.form, term, ratio) for term, ratio in zip(fit.terms, ratios, strict=True)])
-    within = [
-        [not _at(c, r, grid_hz, step) for c, r in zip(*row, strict=True)] for row in zip(centres, ratios, strict=True)
-    ]
-    highest = heights[np.array(within)].max(initial=0.0)  # a pole beyond the band may be of any height
-    found = []
-    for k, (centre, ratio) in enumerate(zip(centres, ratios, strict=True)):
-        share = recurrence([np.asarray(p) * hertz for p in fit.poles_over_starts], centre)
-        shared = [Flag.FAINT] if heights[k].max() < _FAINT * highest else []
-        shared += [Flag.CANCELS] if _has_opposite(fit, centres, ratios, heights, k) else []
-        shared += [Flag.RARE] if share < _RECURS else []
-        found.append([_at(c, r, grid_hz, step) + shared for c, r in zip(centre, ratio, strict=True)])
-    return found
+    step, tiny = float(np.median(np.diff(grid_hz))), np.finfo(float).tiny
+    amplitudes = np.array([complex(term.amplitude) for term in fit.terms])
+    sharpness = 2.0 * ratios if fit.form == "modal" else np.array([[float(term.width)] for term in fit.terms])
+    heights = np.broadcast_to(np.abs(amplitudes)[:, None] / np.maximum(sharpness, tiny), ratios.shape)
+    reasons = {
+        Flag.OUT_OF_BAND: ~((centres >= grid_hz[0]) & (centres <= grid_hz[-1])),
+        Flag.NARROW: ratios * np.abs(centres) < step / 2.0,
+        Flag.BROAD: ratios > _OVERDAMPED,
+    }
+    sound = ~np.any(list(reasons.values()), axis=0)
+    highest = heights[sound].max(initial=0.0)  # a pole beyond the band may be of any height
+    poles = [np.asarray(found) * hertz for found in fit.poles_over_starts]
+    rare = [recurrence(poles, centre) < _RECURS for centre in centres]
+    reasons |= {
+        Flag.FAINT: heights.max(axis=1, keepdims=True) < _FAINT * highest,
+        Flag.CANCELS: _cancel(amplitudes, centres, ratios * centres, heights)[:, None],
+        Flag.RARE: np.array(rare)[:, None],
+    }
+    holds = {flag: np.broadcast_to(where, ratios.shape) for flag, where in reasons.items()}
+    return [[[f for f in holds if holds[f][k, j]] for j in range(ratios.shape[1])] for k in range(len(ratios))]
 
 
-def _at(centre: float, ratio: float, grid_hz: np.ndarray, step: float) -> list[Flag]:
-    flags = [] if grid_hz[0] <= centre <= grid_hz[-1] else [Flag.OUT_OF_BAND]
-    if ratio * abs(centre) < step / 2.0:
-        flags.append(Flag.NARROW)
-    if ratio > _OVERDAMPED:
-        flags.append(Flag.BROAD)
-    return flags
-
-
-def _height(form: str, term: Any, ratio: np.ndarray) -> np.ndarray:
-    """The height of the peak that a term makes by itself."""
-    amplitude = float(abs(term.amplitude))
-    tiny = np.finfo(float).tiny
-    return amplitude / np.maximum(2.0 * ratio, tiny) if form == "modal" else np.full(
-        len(ratio), amplitude / max(float(term.width), tiny)
-    )  # fmt: skip
-
-
-def _has_opposite(fit: Any, centres: np.ndarray, ratios: np.ndarray, heights: np.ndarray, k: int) -> bool:
-    """Whether another term of the opposite sign sits within this one's width and is about as high."""
-    for other in range(len(fit.terms)):
-        if other == k:
-            continue
-        close = np.abs(centres[k] - centres[other]) < np.maximum(ratios[k] * centres[k], ratios[other] * centres[other])
-        alike = np.abs(heights[k] - heights[other]) < 0.5 * np.maximum(heights[k], heights[other])
-        opposed = np.real(fit.terms[k].amplitude * np.conj(fit.terms[other].amplitude)) < 0
-        if opposed and bool((close & alike).all()):
-            return True
-    return False
+def _cancel(amplitudes: np.ndarray, centres: np.ndarray, widths: np.ndarray, heights: np.ndarray) -> Any:
+    """Per term, whether another one of the opposite sign sits within its width and is about as high."""
+    opposed = np.real(np.outer(amplitudes, np.conj(amplitudes))) < 0
+    close = np.abs(centres[:, None] - centres) < np.maximum(widths[:, None], widths)
+    alike = np.abs(heights[:, None] - heights) < 0.5 * np.maximum(heights[:, None], heights)
+    return np.any(opposed & np.all(close & alike, axis=-1), axis=1)

@@ -36,11 +36,27 @@ class Peak:
     def error_hz(self) -> float:
         return self.predicted_hz - self.measured_hz
 
+    @property
+    def window_in_words(self) -> str:
+        return in_words_of(self.window)
+
+    @property
+    def remarks(self) -> str:
+        return ", ".join(["left out"] * self.left_out + ["at the edge"] * self.at_edge)
+
+
+def in_words_of(window: Window) -> str:
+    return f"{window[0]:.6g}-{window[1]:.6g}"
+
 
 def find_windows(means: Measurements) -> list[Window]:
     """Windows around the peaks that stand out in at least half of the conditions."""
-    spans = sorted(span for curve in np.abs(means.curves) for span in _spans(means.frequency, curve))
-    groups = _grouped(spans)
+    groups: list[list[tuple[float, float]]] = []
+    for span in sorted(span for curve in np.abs(means.curves) for span in _spans(means.frequency, curve)):
+        if groups and span[0] - groups[-1][-1][0] < _SAME_PEAK * span[0]:
+            groups[-1].append(span)
+        else:
+            groups.append([span])
     needed = (len(means.curves) + 1) // 2
     kept = [group for group in groups if len(group) >= needed]
     if not kept:
@@ -49,7 +65,11 @@ def find_windows(means: Measurements) -> list[Window]:
             f"out by {_PROMINENCE_DB:g} dB and from the noise. Look at the band (--band) and the FRF type (--kind), "
             "or name the windows to watch (--windows 100:200,330:450)."
         )
-    return _separated([_window(group) for group in kept], means.frequency)
+    edges = [_window(group) for group in kept]
+    for left, right in itertools.pairwise(edges):  # neighbours that overlap meet in the middle
+        if left[1] > right[0]:
+            left[1] = right[0] = (left[1] + right[0]) / 2.0
+    return [(max(low, float(means.frequency[0])), min(high, float(means.frequency[-1]))) for low, high in edges]
 
 
 def parse_windows(text: str) -> list[Window]:
@@ -81,7 +101,8 @@ def scatter(measurements: Measurements, level: np.ndarray, window: Window) -> fl
 
 def _spans(frequency: np.ndarray, magnitude: np.ndarray) -> list[tuple[float, float]]:
     """Centre and width of every peak of a curve that stands out in dB, in size and from the noise."""
-    noise = _noise(magnitude)
+    # Smooth curves hardly have second differences, and the median does not mind the peaks.
+    noise = float(np.median(np.abs(np.diff(magnitude, 2))) / (0.6745 * np.sqrt(6.0)))
     floor = max(noise, np.finfo(float).tiny)
     level = 20.0 * np.log10(np.maximum(magnitude, floor))
     in_db, _ = find_peaks(level, prominence=_PROMINENCE_DB)
@@ -96,34 +117,9 @@ def _spans(frequency: np.ndarray, magnitude: np.ndarray) -> list[tuple[float, fl
     return list(zip(frequency[places].tolist(), widths.tolist(), strict=True))
 
 
-def _noise(magnitude: np.ndarray) -> float:
-    """From second differences, which smooth curves hardly have; the median does not mind the peaks."""
-    second = np.diff(magnitude, 2)
-    return float(np.median(np.abs(second)) / (0.6745 * np.sqrt(6.0)))
-
-
-def _grouped(spans: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
-    groups: list[list[tuple[float, float]]] = []
-    for span in spans:
-        if groups and span[0] - groups[-1][-1][0] < _SAME_PEAK * span[0]:
-            groups[-1].append(span)
-        else:
-            groups.append([span])
-    return groups
-
-
-def _window(group: Sequence[tuple[float, float]]) -> Window:
+def _window(group: Sequence[tuple[float, float]]) -> list[float]:
     centres = [centre for centre, _ in group]
     reach = _REACH * float(np.median([width for _, width in group]))
     low, high = min(centres) - reach, max(centres) + reach
     digit = 10.0 ** np.floor(np.log10(high - low) - 1.0)  # two digits of the width are enough, and easier to read
-    return float(np.floor(low / digit) * digit), float(np.ceil(high / digit) * digit)
-
-
-def _separated(windows: Sequence[Window], frequency: np.ndarray) -> list[Window]:
-    """Neighbours that overlap meet in the middle, and none leaves the band."""
-    edges = [list(window) for window in windows]
-    for left, right in itertools.pairwise(edges):
-        if left[1] > right[0]:
-            left[1] = right[0] = (left[1] + right[0]) / 2.0
-    return [(max(low, float(frequency[0])), min(high, float(frequency[-1]))) for low, high in edges]
+    return [float(np.floor(low / digit) * digit), float(np.ceil(high / digit) * digit)]

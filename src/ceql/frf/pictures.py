@@ -11,13 +11,14 @@ import numpy as np
 
 from ceql.frf.analysis import Analysis, r_squared
 from ceql.frf.modes import Flag
-from ceql.frf.summary import level_in_words
 from ceql.output.plots.canvas import new_figure
 from ceql.output.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
 
 _MOST_PANELS = 9
 _KILOHERTZ = 1e3
 _TITLE = 48  # characters in a line above a panel
+_MEASURED = {"color": BLACK, "lw": 1.4, "label": "measured, mean"}
+_FORMULA = {"color": ORANGE, "lw": 1.6, "ls": (0, (5, 1.5)), "label": "formula"}
 _LEVEL_LOOKS = tuple(zip((BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK), "osD^vPX", strict=True))
 
 
@@ -41,16 +42,16 @@ def overlay(analysis: Analysis) -> Any:
     magnitude = np.abs(means.curves)
     top = 1.08 * float(max(magnitude.max(), predicted.max()))
     for place, k in zip(axes, shown, strict=False):
-        level = means.conditions[k]
-        own = np.abs(_repetitions(analysis, level))
+        level, data = means.conditions[k], analysis.measurements
+        own = np.abs(data.curves[(data.conditions == level).all(axis=1)])
         if len(own) > 2:
             low, high = np.quantile(own, (0.1, 0.9), axis=0)
             place.fill_between(x, low, high, color="0.85", lw=0, label="10 to 90 % of the repetitions")
-        place.plot(x, magnitude[k], color=BLACK, lw=1.4, label="measured, mean")
-        place.plot(x, predicted[k], color=ORANGE, lw=1.6, ls=(0, (5, 1.5)), label="formula")
+        place.plot(x, magnitude[k], **_MEASURED)
+        place.plot(x, predicted[k], **_FORMULA)
         _mark_peaks(place, analysis, level, x, magnitude[k], predicted[k])
         score = r_squared(magnitude[k], predicted[k])
-        place.set_title(f"{_words(analysis, level)}{_left_out(analysis, level)}: R² {score:.3f}", fontsize=10)
+        place.set_title(f"{_title(analysis, level)}: R² {score:.3f}", fontsize=10)
         place.set(
             xlim=(x[0], x[-1]), ylim=(0, top), xlabel=f"frequency w, {analysis.unit}", ylabel=_magnitude(analysis)
         )
@@ -70,9 +71,7 @@ def peak_comparison(analysis: Analysis) -> Any:
         for peak in own:
             colour, marker = _LEVEL_LOOKS[levels.index(peak.condition)] if named else (BLUE, "o")
             hollow = {"mfc": "white", "mew": 2.0} if peak.left_out else {}
-            label = (
-                _words(analysis, np.array(peak.condition)) + (", left out" if peak.left_out else "") if named else None
-            )
+            label = _words(analysis, np.array(peak.condition)) + ", left out" * peak.left_out if named else None
             place.errorbar(
                 peak.measured_hz / hertz, peak.predicted_hz / hertz,
                 xerr=None if peak.scatter_hz is None else peak.scatter_hz / hertz,
@@ -84,9 +83,8 @@ def peak_comparison(analysis: Analysis) -> Any:
         limits = (min(ends) - margin, max(ends) + margin)
         place.plot(limits, limits, color=GREY, lw=1, ls="--", zorder=0, label="equal")
         place.set_title(f"{window[0] / hertz:.5g} to {window[1] / hertz:.5g} {unit}", fontsize=10)
-        place.set(xlim=limits, ylim=limits)
+        place.set(xlim=limits, ylim=limits, xlabel=f"measured peak, {unit}", ylabel=f"predicted peak, {unit}")
         place.set_box_aspect(1)
-        place.set(xlabel=f"measured peak, {unit}", ylabel=f"predicted peak, {unit}")
         place.locator_params(nbins=4)
         place.ticklabel_format(useOffset=False)
     _legend(figure, axes)
@@ -103,16 +101,13 @@ def bode(analysis: Analysis) -> Any:
     predicted = analysis.predict(means.frequency, means.conditions)
     for column, k in enumerate(shown):
         upper, lower = axes[:, column]
-        for curve, style in (
-            (means.curves[k], {"color": BLACK, "lw": 1.4, "label": "measured, mean"}),
-            (predicted[k], {"color": ORANGE, "lw": 1.6, "ls": (0, (5, 1.5)), "label": "formula"}),
-        ):
-            upper.plot(x, _decibel(curve), **style)
-            lower.plot(x, _unwrapped_for_drawing(curve), **style)
-        level = means.conditions[k]
-        upper.set_title(f"{_words(analysis, level)}{_left_out(analysis, level)}", fontsize=10)
-        lower.set(xlabel=f"frequency w, {analysis.unit}", ylim=(-190, 190))
-        lower.set_yticks([-180, -90, 0, 90, 180])
+        for curve, style in ((means.curves[k], _MEASURED), (predicted[k], _FORMULA)):
+            upper.plot(x, 20.0 * np.log10(np.maximum(np.abs(curve), np.finfo(float).tiny)), **style)
+            phase = np.degrees(np.angle(curve))
+            jumps = np.abs(np.diff(phase, append=phase[-1])) > 180.0  # no line crosses the panel
+            lower.plot(x, np.where(jumps, np.nan, phase), **style)
+        upper.set_title(_title(analysis, means.conditions[k]), fontsize=10)
+        lower.set(xlabel=f"frequency w, {analysis.unit}", ylim=(-190, 190), yticks=[-180, -90, 0, 90, 180])
     axes[0, 0].set_ylabel(f"{analysis.measurements.kind.value}, dB")
     axes[1, 0].set_ylabel("phase, degrees")
     _legend(figure, axes.ravel())
@@ -129,10 +124,9 @@ def recurring_poles(analysis: Analysis) -> Any:
     curve.plot(x, np.abs(means.curves).mean(axis=0), color=GREY, lw=1)
     curve.set_ylabel(f"{_magnitude(analysis)}, mean (grey line)")
     curve.set_ylim(bottom=0)
-    poles = [np.atleast_1d(np.asarray(found, dtype=float)) for found in analysis.fit.poles_over_starts]
-    places = np.concatenate([found.ravel() for found in poles])
+    poles = [np.asarray(found, dtype=float).ravel() for found in analysis.fit.poles_over_starts]
     starts = np.concatenate([np.full(found.size, k + 1) for k, found in enumerate(poles)])
-    place.scatter(places, starts, s=14, marker="x", color=BLUE, lw=1, label="pole of a start")
+    place.scatter(np.concatenate(poles), starts, s=14, marker="x", color=BLUE, lw=1, label="pole of a start")
     for sound, colour, dashes, label in (
         (True, GREEN, "-", "pole of the formula (band: all conditions)"),
         (False, RED, ":", "pole with a flag"),
@@ -154,7 +148,7 @@ def _term_spans(analysis: Analysis) -> list[tuple[float, float, bool]]:
     spans = []
     for number in range(1, len(analysis.fit.terms) + 1):
         own = [mode for mode in analysis.modes if mode.term == number]
-        ends = [_in_unit(mode.frequency_hz, analysis) for mode in own]
+        ends = [mode.frequency_hz / analysis.hertz for mode in own]
         sound = not any(set(mode.flags) - {Flag.FAINT} for mode in own)
         spans.append((min(ends), max(ends), sound))
     return spans
@@ -164,8 +158,8 @@ def _mark_peaks(
     place: Any, analysis: Analysis, level: np.ndarray, x: np.ndarray, magnitude: np.ndarray, predicted: np.ndarray
 ) -> None:
     own = [peak for peak in analysis.peaks if peak.condition == tuple(map(float, level))]
-    measured = [_in_unit(peak.measured_hz, analysis) for peak in own]
-    expected = [_in_unit(peak.predicted_hz, analysis) for peak in own]
+    measured = [peak.measured_hz / analysis.hertz for peak in own]
+    expected = [peak.predicted_hz / analysis.hertz for peak in own]
     for k, where in enumerate(measured):
         place.axvline(where, color=GREY, lw=0.8, ls="--", label="measured peak" if k == 0 else None)
     place.plot(measured, np.interp(measured, x, magnitude), "o", color=BLACK, ms=4, ls="none")
@@ -177,9 +171,7 @@ def _mark_peaks(
 
 def _shown_levels(levels: np.ndarray, most: int = _MOST_PANELS) -> list[int]:
     """All conditions, or some spread evenly over them where there are many."""
-    if len(levels) <= most:
-        return list(range(len(levels)))
-    return sorted({round(k) for k in np.linspace(0, len(levels) - 1, most)})
+    return sorted({round(k) for k in np.linspace(0, len(levels) - 1, min(most, len(levels)))})
 
 
 def _panels(count: int, width: float, height: float) -> tuple[Any, np.ndarray]:
@@ -203,36 +195,17 @@ def _legend(figure: Any, axes: Any) -> None:
     figure.legend(by_label.values(), by_label.keys(), loc="outside lower center", ncols=columns, frameon=False)
 
 
-def _repetitions(analysis: Analysis, level: np.ndarray) -> np.ndarray:
-    data = analysis.measurements
-    return data.curves[(data.conditions == level).all(axis=1)]
-
-
 def _words(analysis: Analysis, level: np.ndarray) -> str:
     """The condition in lines that fit above a panel."""
-    return textwrap.fill(level_in_words(analysis, level), _TITLE)
+    return textwrap.fill(analysis.measurements.describe(level), _TITLE)
 
 
-def _left_out(analysis: Analysis, level: np.ndarray) -> str:
+def _title(analysis: Analysis, level: np.ndarray) -> str:
     chosen = analysis.settings.leave_out
-    return " (left out)" if chosen is not None and np.isclose(level[0], chosen) else ""
+    is_left_out = chosen is not None and bool(np.isclose(level[0], chosen))
+    return _words(analysis, level) + " (left out)" * is_left_out
 
 
 def _magnitude(analysis: Analysis) -> str:
     data = analysis.measurements
     return f"{data.kind.value}, {data.unit}" if data.unit else f"{data.kind.value}, magnitude"
-
-
-def _in_unit(value_hz: float, analysis: Analysis) -> float:
-    return value_hz / analysis.hertz
-
-
-def _decibel(curve: np.ndarray) -> np.ndarray:
-    return 20.0 * np.log10(np.maximum(np.abs(curve), np.finfo(float).tiny))
-
-
-def _unwrapped_for_drawing(curve: np.ndarray) -> np.ndarray:
-    """The phase in degrees with a gap where it jumps from one end to the other, so that no line crosses the panel."""
-    phase = np.degrees(np.angle(curve))
-    jumps = np.abs(np.diff(phase, append=phase[-1])) > 180.0
-    return np.where(jumps, np.nan, phase)

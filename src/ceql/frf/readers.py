@@ -92,20 +92,15 @@ def _labels(
         labels, notes = by_pattern(names, source.pattern, source.words), []
     elif all(recording.conditions for part in found for recording in part):
         labels, notes = [Label()] * len(names), []  # the files say it themselves
-    elif source.table is not None:
-        labels, notes = _if_possible(names, top.name, source.words)
     else:
-        labels, notes = by_name(names, top.name, source.words)
+        try:
+            labels, notes = by_name(names, top.name, source.words)
+        except InputError:
+            if source.table is None:  # with a table, names need not say the condition
+                raise
+            labels, notes = [Label()] * len(names), []
     if source.table is not None:
         table = read_condition_table(source.table)
         labels = [table.label(name, label) for name, label in zip(names, labels, strict=True)]
         notes = notes if table.keys == ("repetition",) else []
     return labels, notes
-
-
-def _if_possible(names: Sequence[str], top: str, words: Mapping[str, float]) -> tuple[list[Label], list[str]]:
-    """With a table, names need not say the condition."""
-    try:
-        return by_name(names, top, words)
-    except InputError:
-        return [Label()] * len(names), []

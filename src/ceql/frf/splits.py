@@ -8,7 +8,7 @@ import numpy as np
 
 from ceql.errors import InputError
 
-_RULES = ("first", "every")
+_LEAST = {"first": 1, "every": 2}  # the smallest number that a rule can have
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,7 @@ class Split:
 
 def parse_split(text: str) -> Split:
     rule, _, number = text.partition(":")
-    least = 1 if rule == "first" else 2
-    if rule not in _RULES or not number.isdecimal() or int(number) < least:
+    if rule not in _LEAST or not number.isdecimal() or int(number) < _LEAST[rule]:
         raise InputError(
             f"{text!r} is no split. Write first:56 to train on repetitions 1 to 56, "
             "or every:5 to hold out every fifth (2 or more)."

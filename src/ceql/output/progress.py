@@ -52,9 +52,9 @@ class _Line:
             self._formula = progress.formula()
             pause = (time.monotonic() - begin) / _LOOK_SHARE
             self._next_look = begin + min(max(pause, _LOOK_EVERY), _LOOK_SELDOM)
-        done, _ = _done_and_left(progress)
-        self._bar.n = min(1.0, done)
-        self._bar.set_description_str(_trimmed(describe(progress, self._formula), self._width()))
+        words, width = describe(progress, self._formula), self._width()
+        self._bar.n = min(1.0, _done_and_left(progress)[0])
+        self._bar.set_description_str(words if len(words) <= width else words[: max(0, width - 1)] + "…")
 
     def close(self) -> None:
         if self._bar is not None:
@@ -82,10 +82,6 @@ def _new_bar() -> tuple[Any, Callable[[], int]]:
 
 def _draws_widgets(bar: type) -> bool:
     return any(base.__module__ == "tqdm.notebook" for base in bar.__mro__)
-
-
-def _trimmed(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
 def _done_and_left(progress: Progress) -> tuple[float, str]:

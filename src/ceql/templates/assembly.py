@@ -7,50 +7,56 @@ with a function of which nothing is left, is gone as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import sympy
 
 from ceql.data.dataset import Scaling
-from ceql.network import Network, Start
-from ceql.network.sampling import Prior
+from ceql.network import Network, Start, extract
 from ceql.operators.tape import Tape
 from ceql.templates import drawing
-from ceql.templates.extraction import expression_of, uprighted
-from ceql.templates.reading import gate_of, read_frame, read_terms
-from ceql.templates.recording import record
-from ceql.templates.template import Parameter, Template, Unknown
+from ceql.templates.reading import gate_of, read_frame, read_terms, symbol
+from ceql.templates.recording import Recorder
+from ceql.templates.template import Parameter, Template, Terms, Unknown
 
 WHOLE = -1  # stands for the template itself where a term is asked for
+_AT_BOUND = 1e-12  # relative distance at which a parameter sits on its bound
 _TINY = 1e-6  # the root of the smallest value of a parameter with a sign, in units of its size
+
+# The template itself or a term of it: its number, what it declares, its sum, and the parameter that switches it.
+_Owner = tuple[int, Template | Terms, str, str | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """A parameter in its place: `index` in the row of parameters, `term` it belongs to or WHOLE."""
+    """A parameter in its place: `index` in the row of parameters, `term` it belongs to or WHOLE.
+
+    The fit holds it in units of its size; with a sign the fit holds its root, as a square has one.
+    """
 
     name: str
     parameter: Parameter
     term: int
-    index: int
+    index: int = -1
+
+    @property
+    def unit(self) -> float:
+        return -self.parameter.size if self.parameter.sign == "-" else self.parameter.size
 
     def value(self, raw: Any) -> Any:
-        """The number from what the fit holds: with a sign it is a square, which has one."""
-        if self.parameter.sign is None:
-            return self.parameter.size * raw
-        return (1.0 if self.parameter.sign == "+" else -1.0) * self.parameter.size * raw**2
+        """The number from what the fit holds."""
+        return self.unit * (raw if self.parameter.sign is None else raw**2)
 
     def raw(self, value: Any) -> Any:
         """What the fit holds for this value."""
-        if self.parameter.sign is None:
-            return value / self.parameter.size
-        return np.sqrt(np.abs(value) / self.parameter.size)
+        return value / self.unit if self.parameter.sign is None else np.sqrt(np.abs(value) / self.parameter.size)
 
     def slope(self, raw: float) -> float:
-        """How fast the number changes with what the fit holds."""
+        """How fast the number changes with what the fit holds, without its sign."""
         return self.parameter.size * (1.0 if self.parameter.sign is None else 2.0 * raw)
 
     @property
@@ -70,15 +76,19 @@ class Block:
     network: Network
     columns: tuple[int, ...]
     first: int
-    imaginary: int
+    imaginary: int = -1
 
     @property
     def edges(self) -> slice:
         return slice(self.first, self.first + self.network.n_edges)
 
     @property
+    def n_imaginary(self) -> int:
+        return self.network.n_params - self.network.n_edges
+
+    @property
     def imaginary_parts(self) -> slice:
-        return slice(self.imaginary, self.imaginary + self.network.n_params - self.network.n_edges)
+        return slice(self.imaginary, self.imaginary + self.n_imaginary)
 
     def params(self, params: np.ndarray) -> np.ndarray:
         """The network's own row of parameters."""
@@ -102,54 +112,64 @@ class Assembly:
     template: Template
     names: tuple[str, ...]
     scaling: Scaling
+    frame: Any = field(init=False, repr=False)
+    term_forms: dict[str, dict[str, Any]] = field(init=False, repr=False)
+    numbers: tuple[Number, ...] = field(init=False, repr=False)
+    blocks: tuple[Block, ...] = field(init=False, repr=False)
+    terms: tuple[Term, ...] = field(init=False, repr=False)
+    n_edges: int = field(init=False, repr=False)
+    n_real: int = field(init=False, repr=False)  # parameters that are no imaginary parts
 
     def __post_init__(self) -> None:
-        _ = self.frame, self.term_forms  # every complaint about the text comes here
+        """Every part in its place among edges and parameters; every complaint about the text comes here."""
+        frame = read_frame(self.template, self.names)
+        forms = {name: read_terms(self.template, name, self.names) for name in self.template.sums}
+        owners: list[_Owner] = [(WHOLE, self.template, "", None)]
+        for name, of_sum in self.template.sums.items():
+            gate, first = gate_of(of_sum, forms[name]), len(owners) - 1
+            owners += [(first + k, of_sum, name, gate) for k in range(of_sum.most)]
+        declared = [Number(name, p, term) for term, part, *_ in owners for name, p in part.parameters.items()]
+        optional = [number for number in declared if number.parameter.may_vanish]
+        fixed = [number for number in declared if not number.parameter.may_vanish]
+        n_edges, gates = len(optional), []
+        for term, _, _, gate in owners[1:]:
+            if gate is None:
+                gates.append(n_edges)
+                n_edges += 1
+            else:
+                gates += [k for k, number in enumerate(optional) if (number.name, number.term) == (gate, term)]
+        blocks = []
+        for term, part, *_ in owners:
+            for name, function in part.functions.items():
+                columns = tuple(self.names.index(column) for column in function.inputs)
+                blocks.append(Block(name, function, term, network_of(function), columns, n_edges))
+                n_edges += blocks[-1].network.n_edges
+        imaginary = n_real = n_edges + len(fixed)
+        for k, block in enumerate(blocks):
+            blocks[k] = replace(block, imaginary=imaginary)
+            imaginary += block.n_imaginary
+        numbers = [replace(number, index=k) for k, number in enumerate(optional)]
+        numbers += [replace(number, index=n_edges + k) for k, number in enumerate(fixed)]
+        terms = []
+        for (term, _, name, gate), edge in zip(owners[1:], gates, strict=True):
+            own = [edge, *(number.index for number in numbers if number.term == term and number.index < n_edges)]
+            own += [e for b in blocks if b.term == term for e in range(b.edges.start, b.edges.stop)]
+            terms.append(Term(name, edge, gate is None, np.unique(own)))
+        found = (frame, forms, tuple(numbers), tuple(blocks), tuple(terms), n_edges, n_real)
+        for each, value in zip(fields(self)[3:], found, strict=True):
+            object.__setattr__(self, each.name, value)
 
     def __reduce__(self) -> tuple:
         """Travels as data; the networks go along for the operators of the user's own that they bring."""
         return _arrived, ([block.network for block in self.blocks], self.template, self.names, self.scaling)
-
-    @cached_property
-    def frame(self) -> Any:
-        return read_frame(self.template, self.names)
-
-    @cached_property
-    def term_forms(self) -> dict[str, dict[str, Any]]:
-        return {name: read_terms(self.template, name, self.names) for name in self.template.sums}
-
-    @cached_property
-    def _layout(self) -> _Layout:
-        return _lay_out(self)
-
-    @property
-    def numbers(self) -> tuple[Number, ...]:
-        return self._layout.numbers
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        return self._layout.blocks
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        return self._layout.terms
 
     @property
     def n_inputs(self) -> int:
         return len(self.names)
 
     @property
-    def n_edges(self) -> int:
-        return self._layout.n_edges
-
-    @property
-    def n_real(self) -> int:
-        """Parameters that are no imaginary parts: the edges, then those that are always there."""
-        return self._layout.n_real
-
-    @property
     def n_params(self) -> int:
-        return self.n_real + sum(b.network.n_params - b.network.n_edges for b in self.blocks) + self.n_smoothing
+        return self.n_real + sum(block.n_imaginary for block in self.blocks) + self.n_smoothing
 
     @property
     def n_smoothing(self) -> int:
@@ -158,7 +178,7 @@ class Assembly:
 
     @cached_property
     def _recorded(self) -> tuple[Tape, int]:
-        return record(self)
+        return Recorder(self).finish()
 
     def tape(self) -> Tape:
         return self._recorded[0]
@@ -171,10 +191,6 @@ class Assembly:
     def is_frequency(self) -> np.ndarray:
         return self._edge_marks[1]
 
-    @property
-    def is_imaginary(self) -> np.ndarray:
-        return np.arange(self.n_params) >= self.n_real
-
     @cached_property
     def _edge_marks(self) -> tuple[np.ndarray, np.ndarray]:
         source, frequency = np.full(self.n_edges, -1), np.zeros(self.n_params, bool)
@@ -183,6 +199,10 @@ class Assembly:
             source[block.edges] = columns[np.minimum(block.network.edge_source, len(block.columns))]
             frequency[block.edges] = block.network.is_frequency[: block.network.n_edges]
         return source, frequency
+
+    @property
+    def is_imaginary(self) -> np.ndarray:
+        return np.arange(self.n_params) >= self.n_real
 
     def parameter_mask(self, edges: np.ndarray, imaginary: bool = True) -> np.ndarray:
         """With the imaginary parts of live edges or without any."""
@@ -205,14 +225,8 @@ class Assembly:
                 masks[..., block.imaginary_parts] = of_network[..., block.network.n_edges :]
         return masks
 
-    @property
-    def operator_names(self) -> frozenset[str]:
-        """None: a template is filled in by the search alone."""
-        return frozenset()
-
-    @property
-    def linear_edges(self) -> None:
-        return None
+    operator_names = frozenset[str]()  # none: a template is filled in by the search alone
+    linear_edges = None
 
     def embedded(self, formula: Any, symbols: Sequence[Any], scaling: Scaling) -> list[Start]:
         return []
@@ -232,23 +246,53 @@ class Assembly:
             edges[..., term.edges] &= alive[..., None]
         return edges
 
-    def drawn(self, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-        return drawing.draw(self, count, rng, prior)
-
-    def mutated(self, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-        return drawing.mutate(self, parents, rng, prior)
-
-    def grafted(self, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-        return drawing.mutate(self, parents, rng, prior)
-
-    def started(self, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return drawing.start(self, params, rng)
+    drawn = drawing.draw
+    mutated = grafted = drawing.mutate
+    started = drawing.start
 
     def upright(self, edges: np.ndarray, params: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return uprighted(self, edges, params, x)
+        params = params.copy()
+        for block in self.blocks:
+            own = edges[block.edges]
+            if own.any():
+                turned = extract.upright(block.network, own, block.params(params), x[:, list(block.columns)])
+                params[block.edges] = turned[: block.network.n_edges]
+        return params
 
     def in_units(self, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling) -> Any:
-        return expression_of(self, edges, params, symbols)
+        """The formula. `symbols` stand for the columns; terms that are off and parameters that are out are left out."""
+        columns: dict[Any, Any] = {symbol(name): s for name, s in zip(self.names, symbols, strict=True)}
+        whole = columns | self._values(WHOLE, edges, params, symbols)
+        parts: dict[str, list[Any]] = {name: [] for forms in self.term_forms.values() for name in forms}
+        for number, term in enumerate(self.terms):
+            if edges[term.gate]:
+                own = whole | self._values(number, edges, params, symbols)
+                for name, form in self.term_forms[term.sum].items():
+                    parts[name].append(form.xreplace(own))
+        sums = {symbol(name): sympy.Add(*terms) for name, terms in parts.items()}
+        return self.frame.xreplace(whole | sums)
+
+    def _values(self, term: int, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any]) -> dict[Any, Any]:
+        """The numbers of a term, or of the whole, and its functions as they were found."""
+        found = {symbol(n.name): _written(n, edges, params) for n in self.numbers if n.term == term}
+        for block in self.blocks:
+            if block.term == term:
+                scaled = [symbols[k] / float(self.scaling.x[k]) for k in block.columns]
+                own, readout = block.params(params).copy(), block.network.sums[-1]
+                own[readout.first : readout.last] *= block.function.about
+                found[symbol(block.name)] = extract.extract(block.network, edges[block.edges], own, scaled)
+        return found
+
+
+def _written(number: Number, edges: np.ndarray, params: np.ndarray) -> Any:
+    """A number on its bound is written as a fraction, which later refinements leave where it is."""
+    if number.index < len(edges) and not edges[number.index]:
+        return sympy.Integer(0)
+    value = float(number.value(params[number.index]))
+    for bound in (number.parameter.low, number.parameter.high):
+        if np.isfinite(bound) and abs(value - bound) <= _AT_BOUND * max(abs(bound), number.parameter.size):
+            return sympy.Rational(repr(float(bound)))
+    return sympy.Float(value)
 
 
 def _arrived(networks: list[Network], template: Template, names: tuple[str, ...], scaling: Scaling) -> Assembly:
@@ -260,76 +304,3 @@ def network_of(function: Unknown) -> Network:
     twice = {"square", "mul"} & set(function.operators) if len(function.inputs) > 1 else set()
     layer = tuple(name for name in function.operators for _ in range(2 if name in twice else 1)) or ("id",)
     return Network(len(function.inputs), (layer,) * function.layers, skip="all", bias=function.constant)
-
-
-@dataclass(frozen=True, eq=False)
-class _Owner:
-    """The template itself, or one term of it, with what belongs to it. `gate` names the parameter that switches it."""
-
-    term: int
-    parameters: Mapping[str, Parameter]
-    functions: Mapping[str, Unknown]
-    sum: str = ""
-    gate: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """Every part of a template in its place among edges and parameters."""
-
-    numbers: tuple[Number, ...]
-    blocks: tuple[Block, ...]
-    terms: tuple[Term, ...]
-    n_edges: int
-    n_real: int
-
-
-def _owners(assembly: Assembly) -> list[_Owner]:
-    template = assembly.template
-    owners = [_Owner(WHOLE, template.parameters, template.functions)]
-    for name, terms in template.sums.items():
-        gate = gate_of(terms, assembly.term_forms[name])
-        first = len(owners) - 1
-        owners += [_Owner(first + k, terms.parameters, terms.functions, name, gate) for k in range(terms.most)]
-    return owners
-
-
-def _lay_out(assembly: Assembly) -> _Layout:
-    owners = _owners(assembly)
-    declared = [(name, parameter, owner.term) for owner in owners for name, parameter in owner.parameters.items()]
-    optional = [number for number in declared if number[1].may_vanish]
-    fixed = [number for number in declared if not number[1].may_vanish]
-    n_edges = len(optional)
-    gates: dict[int, int] = {}
-    for owner in owners[1:]:
-        if owner.gate is None:
-            gates[owner.term] = n_edges
-            n_edges += 1
-        else:
-            (gates[owner.term],) = (k for k, n in enumerate(optional) if n[0] == owner.gate and n[2] == owner.term)
-    placed: list[tuple[str, Unknown, int, Network, int]] = []
-    for owner in owners:
-        for name, function in owner.functions.items():
-            placed.append((name, function, owner.term, network_of(function), n_edges))
-            n_edges += placed[-1][3].n_edges
-    imaginary = n_real = n_edges + len(fixed)
-    blocks = []
-    for name, function, term, network, first in placed:
-        columns = tuple(assembly.names.index(column) for column in function.inputs)
-        blocks.append(Block(name, function, term, network, columns, first, imaginary))
-        imaginary += network.n_params - network.n_edges
-    numbers = [Number(name, parameter, term, k) for k, (name, parameter, term) in enumerate(optional)]
-    numbers += [Number(name, parameter, term, n_edges + k) for k, (name, parameter, term) in enumerate(fixed)]
-    terms = [
-        Term(owner.sum, gates[owner.term], owner.gate is None, _edges_of(owner.term, gates, numbers, blocks, n_edges))
-        for owner in owners[1:]
-    ]
-    return _Layout(tuple(numbers), tuple(blocks), tuple(terms), n_edges, n_real)
-
-
-def _edges_of(
-    term: int, gates: Mapping[int, int], numbers: list[Number], blocks: list[Block], n_edges: int
-) -> np.ndarray:
-    own = [gates[term], *(n.index for n in numbers if n.term == term and n.index < n_edges)]
-    own += [edge for block in blocks if block.term == term for edge in range(block.edges.start, block.edges.stop)]
-    return np.unique(own)

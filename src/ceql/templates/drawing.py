@@ -17,20 +17,24 @@ _IN_USE = 0.85  # chance of a parameter that may be left out
 _ALL_IN_USE = 0.5  # share of draws that leave none out
 _BARE = 0.35  # chance that a function is a weighted sum only
 _EDGES_IN_FUNCTION = 10  # functions of a template are small
-_FADING = 0.75  # of two numbers of terms the larger is so much rarer
-_SPREAD, _DECADES = 0.5, 3.0  # share of starts whose parameters of unknown size span so many decades up and down
+_FADING = 0.75  # each further term is this much rarer
+_SPREAD, _DECADES = 0.5, 3.0  # share of starts whose parameters of unknown size span this many decades up and down
 
 
 def draw(assembly: Assembly, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
     edges = np.zeros((count, assembly.n_edges), bool)
-    for number in assembly.numbers:
-        if number.index < assembly.n_edges:
-            edges[:, number.index] = rng.random(count) < _IN_USE
     numbers = [number.index for number in assembly.numbers if number.index < assembly.n_edges]
+    for index in numbers:
+        edges[:, index] = rng.random(count) < _IN_USE
     edges[:, numbers] |= rng.random((count, 1)) < _ALL_IN_USE
     for block in assembly.blocks:
         edges[:, block.edges] = _drawn_function(block, count, rng, prior)
-    _choose_terms(assembly, edges, rng)
+    for name, terms in assembly.template.sums.items():
+        # The first terms of each sum, up to the number drawn: which ones does not matter, they are all alike.
+        gates = [term.gate for term in assembly.terms if term.sum == name]
+        chances = _FADING ** np.arange(terms.most)
+        wanted = 1 + rng.choice(terms.most, count, p=chances / chances.sum())
+        edges[:, gates] = np.arange(terms.most) < wanted[:, None]
     cleaned = assembly.cleaned(edges)
     # A draw of which nothing is left takes all parameters and one term after all.
     lost = ~cleaned.any(axis=1)
@@ -39,32 +43,18 @@ def draw(assembly: Assembly, count: int, rng: np.random.Generator, prior: Prior)
 
 
 def _drawn_function(block: Block, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-    small = replace(prior, maximum_edges=min(prior.maximum_edges, _EDGES_IN_FUNCTION), needed=())
-    bare = _bare(block, count, rng)
-    if not block.function.operators:
-        return bare
-    rich = sampling.draw(block.network, count, rng, small)
-    return np.where(rng.random((count, 1)) < _BARE, bare, rich)
-
-
-def _bare(block: Block, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Weighted sums of inputs and constant."""
+    """Weighted sums of inputs and constant, and sub-networks where the function has operators."""
     network = block.network
     readout = network.sums[-1]
-    edges = np.zeros((count, network.n_edges), bool)
+    bare = np.zeros((count, network.n_edges), bool)
     direct = [e for e in range(readout.first, readout.last) if network.edge_source[e] <= network.one]
-    edges[:, direct] = rng.random((count, len(direct))) < _IN_USE
-    edges[np.arange(count), rng.choice(direct, count)] = True
-    return edges
-
-
-def _choose_terms(assembly: Assembly, edges: np.ndarray, rng: np.random.Generator) -> None:
-    """The first so many terms of each sum: which ones does not matter, they are all alike."""
-    for name, terms in assembly.template.sums.items():
-        gates = [term.gate for term in assembly.terms if term.sum == name]
-        chances = _FADING ** np.arange(terms.most)
-        wanted = 1 + rng.choice(terms.most, len(edges), p=chances / chances.sum())
-        edges[:, gates] = np.arange(terms.most) < wanted[:, None]
+    bare[:, direct] = rng.random((count, len(direct))) < _IN_USE
+    bare[np.arange(count), rng.choice(direct, count)] = True
+    if not block.function.operators:
+        return bare
+    small = replace(prior, maximum_edges=min(prior.maximum_edges, _EDGES_IN_FUNCTION), needed=())
+    rich = sampling.draw(network, count, rng, small)
+    return np.where(rng.random((count, 1)) < _BARE, bare, rich)
 
 
 def start(assembly: Assembly, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -106,11 +96,11 @@ def mutate(assembly: Assembly, parents: np.ndarray, rng: np.random.Generator, pr
 
 def _change(assembly: Assembly, child: np.ndarray, fresh: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
     """One of: a parameter in or out, a term in or out, a function varied."""
+    gates = [term.gate for term in assembly.terms]
+    here = {-1, *(number for number, gate in enumerate(gates) if child[gate])}
     optional = [n for n in assembly.numbers if n.index < assembly.n_edges]
-    numbers = [n.index for n in optional if n.term < 0 or _is_on(assembly, child, n.term)]
-    gates = {term.gate for term in assembly.terms}
-    numbers = [index for index in numbers if index not in gates]
-    blocks = [b for b in assembly.blocks if b.term < 0 or _is_on(assembly, child, b.term)]
+    numbers = [n.index for n in optional if n.term in here and n.index not in gates]
+    blocks = [b for b in assembly.blocks if b.term in here]
     kinds = [name for name, there in (("number", numbers), ("term", assembly.terms), ("block", blocks)) if there]
     if not kinds:
         return  # nothing in this template can be left out
@@ -119,12 +109,16 @@ def _change(assembly: Assembly, child: np.ndarray, fresh: np.ndarray, rng: np.ra
             index = rng.choice(numbers)
             child[index] = not child[index]
         case "term":
-            term = assembly.terms[rng.integers(len(assembly.terms))]
+            number = rng.integers(len(assembly.terms))
+            term = assembly.terms[number]
             on = child[term.gate]
             child[term.edges] = False if on else fresh[term.edges]
             child[term.gate] = not on
-            if not on:
-                _fill_functions(assembly, term, child, rng, prior)
+            if not on:  # a term that comes in brings a draw of its functions and all its parameters
+                child[[n.index for n in optional if n.term == number]] = True
+                for block in assembly.blocks:
+                    if block.term == number:
+                        child[block.edges] = _drawn_function(block, 1, rng, prior)[0]
         case _:
             block = blocks[rng.integers(len(blocks))]
             child[block.edges] = _varied(block, child[block.edges], rng, prior)
@@ -138,18 +132,3 @@ def _varied(block: Block, own: np.ndarray, rng: np.random.Generator, prior: Prio
         if varied.any() and (varied != own).any():
             return varied
     return _drawn_function(block, 1, rng, prior)[0]
-
-
-def _is_on(assembly: Assembly, child: np.ndarray, term: int) -> bool:
-    return bool(child[assembly.terms[term].gate])
-
-
-def _fill_functions(assembly, term, child: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
-    """A term that comes in brings a draw of its functions and all its parameters."""
-    number = assembly.terms.index(term)
-    for n in assembly.numbers:
-        if n.term == number and n.index < assembly.n_edges:
-            child[n.index] = True
-    for block in assembly.blocks:
-        if block.term == number:
-            child[block.edges] = _drawn_function(block, 1, rng, prior)[0]

@@ -20,8 +20,7 @@ def read_frame(template: Template, columns: Sequence[str]) -> sympy.Expr:
     """The formula of the whole, in columns, parameters, functions and sums."""
     sums = [name for key, terms in template.sums.items() for name in (key, *terms.also)]
     declared = [*template.parameters, *template.functions, *sums]
-    _check_functions(template.functions, columns)
-    _check_against(declared, columns)
+    _check(declared, template.functions, columns)
     return _read(template.formula, columns, declared, declared, "The template")
 
 
@@ -30,8 +29,7 @@ def read_terms(template: Template, name: str, columns: Sequence[str]) -> dict[st
     terms = template.sums[name]
     own = [*terms.parameters, *terms.functions]
     shared = [*template.parameters, *template.functions]
-    _check_functions(terms.functions, columns)
-    _check_against(own, columns)
+    _check(own, terms.functions, columns)
     texts = {name: terms.formula, **terms.also}
     read = {key: _read(text, columns, [*own, *shared], (), f"The sum {key!r}") for key, text in texts.items()}
     used = {str(s) for expression in read.values() for s in expression.free_symbols}
@@ -73,7 +71,7 @@ def _require_used(needed: Sequence[str], used: set[str], what: str) -> None:
         raise InputError(f"{what} declares {', '.join(idle)} but does not use it: add it to the formula or remove it.")
 
 
-def _check_functions(functions: Mapping[str, Unknown], columns: Sequence[str]) -> None:
+def _check(declared: Sequence[str], functions: Mapping[str, Unknown], columns: Sequence[str]) -> None:
     for name, function in functions.items():
         strangers = [column for column in function.inputs if column not in columns]
         if strangers:
@@ -81,9 +79,6 @@ def _check_functions(functions: Mapping[str, Unknown], columns: Sequence[str]) -
                 f"The function {name!r} of the template takes {', '.join(strangers)}, which is no column of the data. "
                 f"There are: {', '.join(columns)}."
             )
-
-
-def _check_against(declared: Sequence[str], columns: Sequence[str]) -> None:
     both = [name for name in declared if name in columns]
     if both:
         raise InputError(f"{', '.join(both)} is declared in the template and also a column of the data: rename one.")

@@ -28,39 +28,28 @@ _ALWAYS = -1  # in place of a parameter: a fixed coefficient
 Edge = tuple[int, int, float]  # source slot, parameter, coefficient
 
 
-def record(assembly: Assembly) -> tuple[Tape, int]:
-    """The tape, and how many imaginary parts of the frame stand at the end of its parameters."""
-    return _Recorder(assembly).finish()
-
-
-class _Recorder:
+class Recorder:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.tape = TapeBuilder(assembly.n_inputs)
-        self._declare_parameters()
+        bounds = {number.index: number.bounds for number in assembly.numbers}
+        bounds |= {term.gate: (1.0, 1.0) for term in assembly.terms if term.held}
+        for index in range(assembly.n_real + sum(block.n_imaginary for block in assembly.blocks)):
+            self.tape.parameter(*bounds.get(index, ()))
         self.n_smoothing = 0
         self.unknown = {symbol(number.name) for number in assembly.numbers}
         self.unknown |= {symbol(block.name) for block in assembly.blocks}
 
-    def _declare_parameters(self) -> None:
-        assembly = self.assembly
-        last = assembly.n_real + sum(b.network.n_params - b.network.n_edges for b in assembly.blocks)
-        bounds = {number.index: number.bounds for number in assembly.numbers}
-        bounds |= {term.gate: (1.0, 1.0) for term in assembly.terms if term.held}
-        for index in range(last):
-            self.tape.parameter(*bounds.get(index, ()))
-
     def finish(self) -> tuple[Tape, int]:
+        """The tape, and how many imaginary parts of the frame stand at the end of its parameters."""
         assembly = self.assembly
         whole = _Scope(self, _WHOLE)
         sums: dict[str, list[Edge]] = {}
         for number, term in enumerate(assembly.terms):
             scope = _Scope(self, number, whole)
             for name, form in assembly.term_forms[term.sum].items():
-                slot, parameter, coefficient = scope.edge(form)
-                if term.held:
-                    slot, parameter, coefficient = scope.slot(form), term.gate, 1.0
-                sums.setdefault(name, []).append((slot, parameter, coefficient))
+                edge = (scope.slot(form), term.gate, 1.0) if term.held else scope.edge(form)
+                sums.setdefault(name, []).append(edge)
         for name, edges in sums.items():
             whole.known[symbol(name)] = self.tape.linear(edges)
             self.unknown.add(symbol(name))
@@ -79,7 +68,7 @@ class _Recorder:
 class _Scope:
     """The names of one term, or of the whole, and what was written for them already."""
 
-    def __init__(self, recorder: _Recorder, term: int, outer: _Scope | None = None) -> None:
+    def __init__(self, recorder: Recorder, term: int, outer: _Scope | None = None) -> None:
         self.recorder, self.tape = recorder, recorder.tape
         assembly = recorder.assembly
         self.known: dict[Any, int] = {}
@@ -126,11 +115,16 @@ class _Scope:
 
     def _written(self, expression: Any) -> int:
         if expression in self.blocks:
-            return self._function(self.blocks[expression])
+            block = self.blocks[expression]
+            inner = embed(block.network, self.tape, block.columns, block.first, block.imaginary)
+            return self._times_number(inner, float(block.function.about))
         if expression in self.lonely:
-            return self._with_sign(self.lonely[expression])
+            number = self.lonely[expression]
+            root = self.tape.linear([(self.tape.one, number.index, 1.0)])
+            return self._times_number(self.tape.operator("square", root), number.unit)
         if expression.is_Symbol or expression.is_number:
-            return self._alone(self.edge(expression))
+            slot, parameter, coefficient = edge = self.edge(expression)
+            return self._times_number(slot, coefficient) if parameter == _ALWAYS else self.tape.linear([edge])
         if expression.is_Add:
             return self.tape.linear([self.edge(term) for term in expression.args])
         if expression.is_Mul:
@@ -139,21 +133,8 @@ class _Scope:
             return self._power(expression.base, expression.exp)
         return self._call(expression)
 
-    def _alone(self, edge: Edge) -> int:
-        slot, parameter, coefficient = edge
-        return slot if parameter == _ALWAYS and coefficient == 1.0 else self.tape.linear([edge])
-
-    def _with_sign(self, number: Number) -> int:
-        root = self.tape.linear([(self.tape.one, number.index, 1.0)])
-        sign = 1.0 if number.parameter.sign == "+" else -1.0
-        size = sign * number.parameter.size
-        square = self.tape.operator("square", root)
-        return square if size == 1.0 else self.tape.linear([(square, _ALWAYS, size)])
-
-    def _function(self, block: Block) -> int:
-        slot = embed(block.network, self.tape, block.columns, block.first, block.imaginary)
-        about = block.function.about
-        return slot if about == 1.0 else self.tape.linear([(slot, _ALWAYS, float(about))])
+    def _times_number(self, slot: int, factor: float) -> int:
+        return slot if factor == 1.0 else self.tape.linear([(slot, _ALWAYS, factor)])
 
     def _product(self, expression: Any) -> int:
         coefficient, number, _ = self._split(expression)
@@ -183,7 +164,7 @@ class _Scope:
         if exponent in (2, 3):
             return self.tape.operator("square" if exponent == 2 else "cube", self.slot(base))
         if exponent == sympy.Rational(1, 2):
-            return self._sqrt(base)
+            return self._elementary(functions.get("sqrt"), base)
         if exponent.is_Integer and exponent > 3:
             half = self.slot(base ** (exponent // 2))
             square = self.tape.operator("square", half)
@@ -191,9 +172,6 @@ class _Scope:
         argument = self.slot(base)
         self.tape.penalise(self.tape.operator("shortfall", argument))
         return self.tape.operator("pow", argument, self.recorder.smoothing(base), self.slot(exponent))
-
-    def _sqrt(self, base: Any) -> int:
-        return self._elementary(functions.get("sqrt"), base)
 
     def _call(self, expression: Any) -> int:
         argument = expression.exp if expression.is_Pow else expression.args[0]

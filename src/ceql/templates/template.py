@@ -46,26 +46,22 @@ class Parameter:
         for name in ("low", "high", "about", "value"):
             _check_number(getattr(self, name), name, optional=name in ("about", "value"))
         if self.value is not None:
-            self._fix(self.value)
+            if not np.isfinite(self.value):
+                raise InputError(f"The value of a parameter is a finite number, not {self.value!r}.")
+            bounds = ((-_LIMIT, _LIMIT), (self.value, self.value))
+            if (self.low, self.high) not in bounds or self.sign is not None or self.about is not None:
+                raise InputError("A parameter with a value is known: give it no bounds, no sign and no size.")
+            for bound in ("low", "high"):  # a known number is one between two equal bounds
+                object.__setattr__(self, bound, float(self.value))
             return
-        if np.isnan(self.low) or np.isnan(self.high) or not self.low < self.high:
+        if not self.low < self.high:
             raise InputError(f"A parameter needs low < high, not low={self.low:g} and high={self.high:g}.")
         if self.sign not in (None, "+", "-"):
             raise InputError(f"The sign of a parameter is '+', '-' or None, not {self.sign!r}.")
         if self.sign is not None and (np.isfinite(self.low) or np.isfinite(self.high)):
             raise InputError("Give a parameter either a sign or bounds: sign='+' already means above zero.")
-        if self.about is not None and not (np.isfinite(self.about) and self.about > 0):
+        if self.about is not None and not 0 < self.about < _LIMIT:
             raise InputError(f"about is the size of a parameter, a positive number, not {self.about!r}.")
-
-    def _fix(self, value: float) -> None:
-        """A known number is one between two equal bounds."""
-        if not np.isfinite(value):
-            raise InputError(f"The value of a parameter is a finite number, not {value!r}.")
-        open_bounds = (self.low, self.high) in ((-_LIMIT, _LIMIT), (value, value))
-        if not open_bounds or self.sign is not None or self.about is not None:
-            raise InputError("A parameter with a value is known: give it no bounds, no sign and no size.")
-        object.__setattr__(self, "low", float(value))
-        object.__setattr__(self, "high", float(value))
 
     @property
     def may_vanish(self) -> bool:
@@ -105,7 +101,7 @@ class Unknown:
         if not isinstance(self.layers, int | np.integer) or self.layers < 1:
             raise InputError(f"An unknown function has at least one layer, not {self.layers!r}.")
         _check_number(self.about, "about")
-        if not (np.isfinite(self.about) and self.about > 0):
+        if not 0 < self.about < _LIMIT:
             raise InputError(f"about is the size of a function's values, a positive number, not {self.about!r}.")
 
 
@@ -127,9 +123,7 @@ class Terms:
             raise InputError("The formula of a sum's terms is text, such as 'A/(x - p)'.")
         if not isinstance(self.most, int | np.integer) or not 1 <= self.most <= MOST_TERMS:
             raise InputError(f"A sum has 1 to {MOST_TERMS} terms at most, not {self.most!r}.")
-        _check_parts("parameters", self.parameters, Parameter)
-        _check_parts("functions", self.functions, Unknown)
-        _check_parts("also", self.also, str)
+        _check_parts(parameters=self.parameters, functions=self.functions, also=self.also)
         _check_names(self.parameters, self.functions)
 
 
@@ -149,9 +143,7 @@ class Template:
     def __post_init__(self) -> None:
         if not isinstance(self.formula, str):
             raise InputError("The formula of a template is text, such as 'a*x + f'.")
-        _check_parts("parameters", self.parameters, Parameter)
-        _check_parts("functions", self.functions, Unknown)
-        _check_parts("sums", self.sums, Terms)
+        _check_parts(parameters=self.parameters, functions=self.functions, sums=self.sums)
         _check_names(self.parameters, self.functions, self.sums, *(terms.also for terms in self.sums.values()))
         for terms in self.sums.values():
             _check_names(self.parameters, self.functions, self.sums, terms.parameters, terms.functions, terms.also)
@@ -166,30 +158,34 @@ class Template:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Template:
         try:
-            return _restored(content)
+            sums = {name: Terms(**{**terms, **_parts(terms)}) for name, terms in content["sums"].items()}
+            return cls(str(content["formula"]), **_parts(content), sums=sums)
         except (TypeError, KeyError, AttributeError) as error:
             raise InputError(f"This is no template: {error}.") from error
 
 
-_EXAMPLES = {
-    "parameters": "{'k': Parameter()}",
-    "functions": "{'f': Unknown(['x'])}",
-    "sums": "{'S': Terms('A/(x - p)', parameters={...})}",
-    "also": "{'Q': 'B/(x - p)'}",
+# Per group of a template, what its parts are and how one is given.
+_KINDS: Mapping[str, tuple[type, str]] = {
+    "parameters": (Parameter, "{'k': Parameter()}"),
+    "functions": (Unknown, "{'f': Unknown(['x'])}"),
+    "sums": (Terms, "{'S': Terms('A/(x - p)', parameters={...})}"),
+    "also": (str, "{'Q': 'B/(x - p)'}"),
 }
 
 
-def _check_parts(group: str, parts: Any, kind: type) -> None:
+def _check_parts(**groups: Any) -> None:
     """A list in place of a dict, or a number in place of a Parameter: easy slips that should not surface in a fit."""
-    if not isinstance(parts, Mapping):
-        raise InputError(
-            f"{group} of a template is a dict that gives each part its name, such as {_EXAMPLES[group]}, "
-            f"not a {type(parts).__name__}: {parts!r}."
-        )
-    for name, part in parts.items():
-        if not isinstance(part, kind):
-            wanted = "a text" if kind is str else f"a {kind.__name__}(...)"
-            raise InputError(f"{name!r} in the template must be {wanted}, not {part!r}.")
+    for group, parts in groups.items():
+        kind, example = _KINDS[group]
+        if not isinstance(parts, Mapping):
+            raise InputError(
+                f"{group} of a template is a dict that gives each part its name, such as {example}, "
+                f"not a {type(parts).__name__}: {parts!r}."
+            )
+        for name, part in parts.items():
+            if not isinstance(part, kind):
+                wanted = "a text" if kind is str else f"a {kind.__name__}(...)"
+                raise InputError(f"{name!r} in the template must be {wanted}, not {part!r}.")
 
 
 def _check_number(value: Any, name: str, optional: bool = False) -> None:
@@ -217,18 +213,13 @@ def _in_words(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _restored(content: Mapping[str, Any]) -> Template:
-    sums = {name: Terms(**{**terms, **_parts(terms)}) for name, terms in content["sums"].items()}
-    return Template(str(content["formula"]), **_parts(content), sums=sums)
-
-
 def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Bounds that are nothing are open, which is what they are without being named."""
+    known = {
+        key: {name: value for name, value in given.items() if value is not None}
+        for key, given in content["parameters"].items()
+    }
     return {
-        "parameters": {name: _parameter(given) for name, given in content["parameters"].items()},
+        "parameters": {name: Parameter(**given) for name, given in known.items()},
         "functions": {name: Unknown(**given) for name, given in content["functions"].items()},
     }
-
-
-def _parameter(given: Mapping[str, Any]) -> Parameter:
-    """Bounds that are nothing are open, which is what they are without being named."""
-    return Parameter(**{name: value for name, value in given.items() if value is not None})

@@ -20,7 +20,7 @@ from ceql.errors import InputError, UnknownNameError
 from ceql.formula import Formula, make_symbols
 from ceql.output.export import LANGUAGES, write
 from ceql.output.export.excel import column_letters
-from ceql.output.export.identifiers import safe_names
+from ceql.output.export.source import safe_names
 from ceql.templates import Template, Unknown
 
 from .conftest import formula

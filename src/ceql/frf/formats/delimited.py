@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ceql.data.formats.delimited import is_number
 from ceql.errors import InputError
-from ceql.frf.curve import HERTZ, ReadOptions, Recording, Scale, checked
+from ceql.frf.curve import HERTZ, ReadOptions, Recording, Scale, checked, from_complex
 
 ENDINGS = (".txt", ".csv", ".tsv", ".dat", ".asc")
 REPETITION_NAMES = ("repetition", "rep", "sample", "samples", "run")
@@ -39,7 +40,10 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
     table = _table(path)
     roles, units, conditions = _columns(path, [str(name) for name in table.columns], options.columns)
     for name in (*roles.values(), *conditions):
-        _check_numbers(path, name, table[name])
+        column: Any = table[name]
+        if not pd.api.types.is_numeric_dtype(column):
+            row, value = next(((k, v) for k, v in enumerate(column) if not is_number(str(v))), (0, column.iloc[0]))
+            raise InputError(f"{path}: column {name!r}, row {row + 1}: {value!r} is not a number.")
     keys = [*conditions, *([roles["repetition"]] if "repetition" in roles else [])]
     if not keys:
         return [_recording(path, table, roles, units, {}, None)]
@@ -52,27 +56,12 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
     found = []
     for _, part in groups:
         known = {key: float(part[key].iloc[0]) for key in keys}
-        repetition = known.pop(roles["repetition"], None) if "repetition" in roles else None
+        repetition = int(known.pop(roles["repetition"])) if "repetition" in roles else None
         named = {identifier(name): value for name, value in known.items()}
-        found.append(_recording(path, part, roles, units, named, None if repetition is None else int(repetition)))
+        found.append(_recording(path, part, roles, units, named, repetition))
     if not found:
         raise InputError(f"{path} has a header and no rows with a value in each of {', '.join(keys)}.")
     return found
-
-
-def _check_numbers(path: Path, name: str, column: Any) -> None:
-    if pd.api.types.is_numeric_dtype(column):
-        return
-    row, value = next(((k, v) for k, v in enumerate(column) if not _is_number(v)), (0, column.iloc[0]))
-    raise InputError(f"{path}: column {name!r}, row {row + 1}: {value!r} is not a number.")
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(str(value))
-    except ValueError:
-        return False
-    return True
 
 
 def identifier(name: str) -> str:
@@ -83,8 +72,12 @@ def identifier(name: str) -> str:
 
 
 def _table(path: Path) -> pd.DataFrame:
+    """Its columns with a name. The header line is divided by a tab, a semicolon, a comma, else blanks."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        header = file.readline()
+    separator = next((mark for mark in ("\t", ";", ",") if mark in header), r"\s+")
     try:
-        table = _parsed(path, _separator(path))
+        table = _parsed(path, separator)
     except pd.errors.EmptyDataError:
         raise InputError(f"{path} is empty: it needs a header line and rows of numbers.") from None
     except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
@@ -102,13 +95,6 @@ def _parsed(path: Path, separator: str) -> pd.DataFrame:
                 raise
             # a row with two tabs in place of one occurs in real files; this way of reading is slower
             return pd.read_csv(path, sep=r"\t+", engine="python", index_col=False)
-
-
-def _separator(path: Path) -> str:
-    """What the header line is divided by: a tab, a semicolon, a comma, else blanks."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        header = file.readline()
-    return next((mark for mark in ("\t", ";", ",") if mark in header), r"\s+")
 
 
 def _columns(path: Path, names: list[str], said: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
@@ -156,22 +142,18 @@ def _recording(
     repetition: int | None,
 ) -> Recording:
     column = {role: table[name].to_numpy(dtype=float) for role, name in roles.items()}
-    frequency = column["frequency"] * _hertz(path, units.get("frequency", ""))
+    unit = units.get("frequency", "") or "hz"
+    if unit.lower() not in HERTZ:
+        raise InputError(f"{path}: the frequency is in {unit!r}; known are {', '.join(HERTZ)}.")
+    frequency = column["frequency"] * HERTZ[unit.lower()]
     known = {"conditions": dict(conditions), "repetition": repetition}
     if "magnitude" not in column:
-        value = column["real"] + 1j * column["imag"]
-        return checked(Recording(str(path), frequency, np.abs(value), np.angle(value), unit=units["real"], **known))
+        return from_complex(str(path), frequency, column["real"] + 1j * column["imag"], unit=units["real"], **known)
     said = units.get("magnitude", "")
     scale = Scale.DECIBEL if said.lower().startswith("db") else Scale.LINEAR if said else Scale.UNSAID
     phase = _radians(path, column["phase"], units.get("phase", "")) if "phase" in column else None
     unit = "" if scale == Scale.DECIBEL else said
     return checked(Recording(str(path), frequency, column["magnitude"], phase, scale, unit=unit, **known))
-
-
-def _hertz(path: Path, unit: str) -> float:
-    if unit and unit.lower() not in HERTZ:
-        raise InputError(f"{path}: the frequency is in {unit!r}; known are {', '.join(HERTZ)}.")
-    return HERTZ[unit.lower()] if unit else 1.0
 
 
 def _radians(path: Path, phase: np.ndarray, unit: str) -> np.ndarray:

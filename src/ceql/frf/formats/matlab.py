@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ceql.errors import InputError
-from ceql.frf.curve import ReadOptions, Recording, Scale, checked, from_complex
+from ceql.frf.curve import ReadOptions, Recording, Scale, from_complex
 from ceql.frf.formats.delimited import REPETITION_NAMES
 
 ENDINGS = (".mat",)
@@ -32,31 +32,20 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
         if array.size == response.shape[1] and np.isrealobj(array)
     }
     numbers = next((per_curve.pop(name) for name in list(per_curve) if name.lower() in REPETITION_NAMES), None)
-    unsaid = np.isrealobj(response)
+    is_real = np.isrealobj(response)
+    columns = (response.astype(float) if is_real else response).T
+    scale = Scale.UNSAID if is_real else Scale.LINEAR  # real numbers may be decibels
     return [
-        _recording(
-            f"{path}, column {k + 1}" if response.shape[1] > 1 else str(path), frequency, response[:, k], unsaid,
-            {name: float(values[k]) for name, values in per_curve.items()},
-            None if numbers is None else int(numbers[k]),
+        from_complex(
+            f"{path}, column {k + 1}" if len(columns) > 1 else str(path),
+            frequency,
+            values,
+            scale=scale,
+            conditions={name: float(of_curves[k]) for name, of_curves in per_curve.items()},
+            repetition=None if numbers is None else int(numbers[k]),
         )
-        for k in range(response.shape[1])
-    ]  # fmt: skip
-
-
-def _recording(
-    source: str,
-    frequency: np.ndarray,
-    values: np.ndarray,
-    unsaid: bool,
-    conditions: dict[str, float],
-    repetition: int | None,
-) -> Recording:
-    if unsaid:  # real numbers may be decibels
-        numbers = values.astype(float)
-        return checked(
-            Recording(source, frequency, numbers, None, Scale.UNSAID, conditions=conditions, repetition=repetition)
-        )
-    return from_complex(source, frequency, values, conditions=conditions, repetition=repetition)
+        for k, values in enumerate(columns)
+    ]
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
@@ -94,10 +83,8 @@ def _chosen(path: Path, arrays: dict[str, np.ndarray], said: str | None, known: 
 def _columns(path: Path, name: str, response: np.ndarray, points: int) -> np.ndarray:
     """The response with one column per curve, however it lies."""
     shaped = np.atleast_2d(response)
-    if shaped.ndim == 2 and shaped.shape[0] == points:
-        return shaped
-    if shaped.ndim == 2 and shaped.shape[1] == points:
-        return shaped.T
+    if shaped.ndim == 2 and points in shaped.shape:
+        return shaped if shaped.shape[0] == points else shaped.T
     raise InputError(
         f"{path}: {name!r} has the shape {response.shape}, and none of its two sides is as long as the "
         f"{points} frequencies."

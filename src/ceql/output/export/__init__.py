@@ -8,22 +8,17 @@ a frame (a function with its arguments and comments); LaTeX alone is made from t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from ceql.errors import InputError, unknown_name
 from ceql.expression import UnsupportedExpression
 from ceql.formula import Formula
-from ceql.output.export import arrays, c, excel, fortran, julia, latex, python
+from ceql.output.export import excel, languages, latex
 
 __all__ = ["LANGUAGES", "write"]
 
 _WRITERS: Mapping[str, Callable[[Formula, Sequence[str], str | None], str]] = {
-    "python": python.write,
-    "numpy": arrays.write_numpy,
-    "jax": arrays.write_jax,
-    "torch": arrays.write_torch,
-    "c": c.write,
-    "fortran": fortran.write,
-    "julia": julia.write,
+    **{name: partial(languages.write, name) for name in languages.LANGUAGES},
     "excel": excel.write,
     "latex": latex.write,
 }

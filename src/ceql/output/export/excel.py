@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import accumulate
 
 from ceql.errors import InputError
 from ceql.expression import compile_numpy
@@ -50,7 +51,8 @@ def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
     cells = [f"{column_letters(k)}{_ROW}" for k in range(len(names))]
     program = compile_numpy(formula.expression, formula.symbols)
     text = "=" + program_text(program, cells, _DIALECT).value
-    if len(text) > _LONGEST or _depth(text) > _DEEPEST:
+    depth = max(accumulate((character == "(") - (character == ")") for character in text))
+    if len(text) > _LONGEST or depth > _DEEPEST:
         raise InputError(
             f"The formula is too long for a cell, which takes {_LONGEST:,} characters and {_DEEPEST} levels of "
             "parentheses: export a simpler row or to another language."
@@ -67,11 +69,3 @@ def column_letters(index: int) -> str:
         index, rest = divmod(index - 1, 26)
         letters = chr(ord("A") + rest) + letters
     return letters
-
-
-def _depth(text: str) -> int:
-    depth = deepest = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        deepest = max(deepest, depth)
-    return deepest

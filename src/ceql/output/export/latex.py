@@ -12,19 +12,7 @@ from sympy.printing.latex import LatexPrinter
 from ceql.formula import Formula
 from ceql.output.export.source import header
 
-_ESCAPES = {
-    "\\": r"\backslash ",
-    "{": r"\{",
-    "}": r"\}",
-    "_": r"\_",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
-    "$": r"\$",
-    "^": r"\hat{}",
-    "~": r"\sim ",
-    " ": r"\ ",
-}
+_ESCAPES = {sign: f"\\{sign}" for sign in "{}_%&#$ "} | {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "}
 # What SymPy sets well: a letter or a Greek name, with a number or a word as its index. Other words become upright text.
 _PLAIN = re.compile(rf"([A-Za-z]|{'|'.join(greeks)})(_?\d+|_[A-Za-z]+)?")
 
@@ -47,11 +35,8 @@ def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
 def _symbol_names(names: Sequence[str]) -> list[str]:
     """What each name looks like; two that SymPy would set alike are set letter by letter."""
     nice = [LatexPrinter().doprint(sympy.Symbol(name)) if _PLAIN.fullmatch(name) else None for name in names]
+    escaped = ("".join(_ESCAPES.get(c, c if c.isprintable() else r"\ ") for c in name) for name in names)
     return [
-        look if look is not None and nice.count(look) == 1 else rf"\mathrm{{{_escaped(name)}}}"
-        for name, look in zip(names, nice, strict=True)
+        look if look is not None and nice.count(look) == 1 else rf"\mathrm{{{upright}}}"
+        for look, upright in zip(nice, escaped, strict=True)
     ]
-
-
-def _escaped(name: str) -> str:
-    return "".join(_ESCAPES.get(c, c if c.isprintable() else r"\ ") for c in name)

@@ -138,16 +138,13 @@ class _Writer:
             return self._number(-1.0 if negated else 1.0)
         first = self.piece(operands[0], negated)
         rest = operands[1:]
-        if negated and rest and self._is_minus_one(operands[0]):
+        sign = self.steps[operands[0]]
+        if negated and rest and sign.operation == "constant" and sign.payload == -1.0:
             first, rest = self.piece(rest[0]), rest[1:]
         text = first.at(NEGATIVE)
         for slot in rest:
             text += f" * {self.piece(slot).at(POWER)}"
         return _Piece(text, NEGATIVE if first.level == NEGATIVE else PRODUCT)
-
-    def _is_minus_one(self, slot: int) -> bool:
-        step = self.steps[slot]
-        return step.operation == "constant" and step.payload == -1.0
 
     def _quotient(self, above: int, below: int, negated: bool) -> _Piece:
         top, bottom = self.piece(above, negated), self.piece(below)

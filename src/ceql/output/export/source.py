@@ -1,69 +1,68 @@
-"""What all code languages share: the plan of a program with safe names, its comment, and long lines in pieces."""
+"""What all languages share: safe names for columns, the comment on top, and long lines in pieces."""
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 
 from ceql import __version__
-from ceql.expression import compile_numpy
-from ceql.expression.evaluate.compile import CompiledFormula
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula
-from ceql.output.export.identifiers import printable, quoted, safe_name, safe_names
-from ceql.output.export.program_text import Dialect, ProgramText, program_text
 
 WIDTH = 100
-UNNAMED = "formula"
+_LONGEST = 40  # Fortran allows 63 letters
+_GREEK = re.compile(r"GREEK (SMALL|CAPITAL) LETTER (\w+)")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A program before it is written: the comment on top, its function's name, arguments, compiled formula and text."""
+def safe_name(name: str, taken: Collection[str], any_case: bool = False) -> str:
+    """The name in plain letters, with an underscore or a number added until it is not among the taken ones."""
+    plain = _plain(name)
+    refused = {word.lower() for word in taken} if any_case else set(taken)
 
-    top: str
-    function: str
-    arguments: tuple[str, ...]
-    program: CompiledFormula
-    text: ProgramText
+    def is_free(candidate: str) -> bool:
+        return (candidate.lower() if any_case else candidate) not in refused
 
-    @property
-    def functions(self) -> frozenset[str]:
-        """The functions it uses, by name."""
-        return frozenset(str(s.payload) for s in self.program.instructions if s.operation == "function")
-
-    @property
-    def operations(self) -> frozenset[str]:
-        return frozenset(step.operation for step in self.program.instructions)
-
-    @property
-    def is_constant(self) -> bool:
-        return "input" not in self.operations
+    candidates = (plain, f"{plain}_", *(f"{plain}_{k}" for k in range(2, len(refused) + 4)))
+    return next(candidate for candidate in candidates if is_free(candidate))
 
 
-def plan(
-    formula: Formula,
-    names: Sequence[str],
-    target: str | None,
-    dialect: Dialect,
-    reserved: Collection[str],
-    mark: str,
-    notes: Sequence[str],
-    any_case: bool = False,
-) -> Plan:
-    """`mark` begins a comment; the notes in it may speak of the `{function}`."""
-    arguments = safe_names(names, reserved, any_case)
-    function = safe_name(target or UNNAMED, {*reserved, *arguments}, any_case)
-    program = compile_numpy(formula.expression, formula.symbols)
-    taken = {function, *arguments, *reserved}
+def safe_names(names: Iterable[str], reserved: Collection[str], any_case: bool = False) -> tuple[str, ...]:
+    """One name for each, all different. Names that are good as they are keep their form whatever stands before them."""
+    names = tuple(names)
+    taken = set(reserved)
+    chosen: dict[int, str] = {}
+    for k in sorted(range(len(names)), key=lambda k: _plain(names[k]) != names[k]):
+        chosen[k] = safe_name(names[k], taken, any_case)
+        taken.add(chosen[k])
+    return tuple(chosen[k] for k in range(len(names)))
 
-    def variable(k: int) -> str:
-        return safe_name(f"part{k}", taken, any_case)
 
-    told = [note.format(function=function) for note in notes]
-    top = header(formula, names, arguments, target, mark, told)
-    return Plan(top, function, arguments, program, program_text(program, arguments, dialect, variable))
+def _plain(name: str) -> str:
+    """ASCII letters, digits and underscores with a letter in front: `α` is alpha, `Ø 1 (m)` is O_1_m."""
+    letters = "".join(_in_ascii(character) for character in name)
+    words = re.sub(r"\W+", "_", letters, flags=re.ASCII).strip("_")[:_LONGEST]
+    return words if words[:1].isalpha() else f"x{words}" if words[:1].isdigit() else "x"
+
+
+def _in_ascii(character: str) -> str:
+    if character.isascii():
+        return character
+    decomposed = unicodedata.normalize("NFKD", character)
+    greek = _GREEK.match(unicodedata.name(decomposed[0], ""))
+    if greek:
+        return greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
+    return "".join(part for part in decomposed if part.isascii()) or " "
+
+
+def quoted(name: str) -> str:
+    """A name as it can stand in any comment: on one line, between quotes."""
+    return '"' + printable(name.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+
+
+def printable(text: str) -> str:
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
 def header(
@@ -77,23 +76,15 @@ def header(
 ) -> str:
     """The comment on top: what is computed, from what, how good it is and by which ceql it was found."""
     known = [a if a == name else f"{a} (column {quoted(name)})" for a, name in zip(arguments, names, strict=True)]
+    known_as = "value" if target is None else target if target.isidentifier() else quoted(target)
     lines = [
-        f"{described(target)} = {printable(write_formula(formula.expression))}",
+        f"{known_as} = {printable(write_formula(formula.expression))}",
         f"{inputs}: {', '.join(known)}.",
         f"Mean squared error on the training data: {formula.loss:.6g}. Found by ceql {__version__}.",
         *notes,
     ]
-    return "".join(f"{part}\n" for line in lines for part in comment(line, mark))
-
-
-def described(target: str | None) -> str:
-    if target is None:
-        return "value"
-    return target if target.isidentifier() else quoted(target)
-
-
-def comment(line: str, mark: str) -> list[str]:
-    return [f"{mark} {part}".rstrip() for part in _wrapped(line, WIDTH - len(mark) - 1, "  ")]
+    parts = [part for line in lines for part in _wrapped(line, WIDTH - len(mark) - 1, "  ")]
+    return "".join(f"{mark} {part}".rstrip() + "\n" for part in parts)
 
 
 def folded(text: str, indent: str, more: str = "") -> str:

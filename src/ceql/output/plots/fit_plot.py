@@ -14,6 +14,7 @@ from ceql.output.plots.canvas import axes_or_new, plain, points_within
 from ceql.output.plots.style import BLACK, BLUE, GREY, ORANGE, RED
 
 _POINT = {"color": BLACK, "ms": 4, "mew": 0.0, "alpha": 0.7}
+_HOLLOW = {"mfc": "none", "mec": ORANGE, "color": ORANGE, "mew": 1.2, "ms": 6}
 _PANEL, _GAP = 1.3, 0.12  # inches: the height of the residuals, and the room above them
 _BORDER_DASHES = {"pole": "--", "log singularity": "-.", "edge of the domain": ":"}
 
@@ -27,10 +28,7 @@ def plot_fit(formula: Formula, data: Dataset, target: str, against: str | None =
         return _curve(formula, data, used[0] if used else 0, target, axes_or_new(ax, 6.4, 4.2))
     ax = axes_or_new(ax, 5.6, 6.0)
     few = data.thinned(DRAWN_ROWS)
-    if against is None:
-        _against_measured(ax, few, formula(few.x), target)
-    else:
-        _against_column(ax, few, formula(few.x), few.names.index(against), target)
+    _points(ax, few, formula(few.x), target, None if against is None else few.names.index(against))
     quality = goodness(formula, data)
     explained = f"R² {quality.r2:.6g}, " if np.isfinite(quality.r2) else ""
     ax.set_title(f"{explained}RMSE {quality.rmse:.3g}", fontsize=10)
@@ -55,25 +53,22 @@ def _curve(formula: Formula, data: Dataset, column: int, target: str, ax: Any) -
     return ax
 
 
-def _against_measured(ax: Any, data: Dataset, predicted: np.ndarray, target: str) -> None:
+def _points(ax: Any, data: Dataset, predicted: np.ndarray, target: str, column: int | None) -> None:
+    """Predicted against measured, or both against a column; the residuals below."""
     limits = shown_range(np.concatenate([data.y, predicted]))
-    ax.plot(limits, limits, color=GREY, lw=1, ls="--", label="equal", zorder=0)
-    x = np.clip(data.y, *limits)
-    points_within(ax, x, predicted, limits, **{**_POINT, "color": BLUE})
-    ax.set(xlim=limits, ylim=limits, ylabel=f"{plain(target)}, formula")
-    ax.legend(loc="upper left", fontsize=9)
-    _residuals_below(ax, x, data.y - predicted, f"{plain(target)}, measured")
-
-
-def _against_column(ax: Any, data: Dataset, predicted: np.ndarray, column: int, target: str) -> None:
-    limits = shown_range(np.concatenate([data.y, predicted]))
-    x = data.x[:, column]
-    points_within(ax, x, data.y, limits, label="data", **_POINT)
-    hollow = {"mfc": "none", "mec": ORANGE, "color": ORANGE, "mew": 1.2, "ms": 6}
-    points_within(ax, x, predicted, limits, label="formula", **hollow)
-    ax.set(ylim=limits, ylabel=plain(target))
-    ax.legend(loc="best", fontsize=9, framealpha=0.9)
-    _residuals_below(ax, x, data.y - predicted, plain(data.names[column]))
+    if column is None:
+        x, below = np.clip(data.y, *limits), f"{plain(target)}, measured"
+        ax.plot(limits, limits, color=GREY, lw=1, ls="--", label="equal", zorder=0)
+        points_within(ax, x, predicted, limits, **{**_POINT, "color": BLUE})
+        ax.set(xlim=limits, ylim=limits, ylabel=f"{plain(target)}, formula")
+        ax.legend(loc="upper left", fontsize=9)
+    else:
+        x, below = data.x[:, column], plain(data.names[column])
+        points_within(ax, x, data.y, limits, label="data", **_POINT)
+        points_within(ax, x, predicted, limits, label="formula", **_HOLLOW)
+        ax.set(ylim=limits, ylabel=plain(target))
+        ax.legend(loc="best", fontsize=9, framealpha=0.9)
+    _residuals_below(ax, x, data.y - predicted, below)
 
 
 def _residuals_below(ax: Any, x: np.ndarray, residual: np.ndarray, label: str) -> None:
@@ -81,19 +76,18 @@ def _residuals_below(ax: Any, x: np.ndarray, residual: np.ndarray, label: str) -
 
     Its height is fixed in inches: the layout would chase a share of the height of axes that it is changing.
     """
-    height = min(_PANEL, 0.25 * ax.figure.bbox.height / ax.figure.dpi)
-    panel = ax.inset_axes([0.0, -0.4, 1.0, 0.3], sharex=ax)
-    panel.set_axes_locator(lambda _axes, _renderer: _strip_below(ax, height))
-    panel.axhline(0.0, color=GREY, lw=1, ls="--", zorder=0)
-    points_within(panel, x, residual, shown_range(residual), **_POINT)
-    panel.set(ylabel="residual", ylim=shown_range(residual))
-    panel.locator_params(axis="y", nbins=4)
-    panel.set_xlabel(label)
-    ax.tick_params(labelbottom=False)
-
-
-def _strip_below(ax: Any, height: float) -> Any:
     from matplotlib.transforms import Bbox
 
-    box, inch = ax.get_position(), ax.figure.dpi / ax.figure.bbox.height
-    return Bbox.from_bounds(box.x0, box.y0 - (_GAP + height) * inch, box.width, height * inch)
+    height = min(_PANEL, 0.25 * ax.figure.bbox.height / ax.figure.dpi)
+    panel = ax.inset_axes([0.0, -0.4, 1.0, 0.3], sharex=ax)
+
+    def strip_below(_axes: Any, _renderer: Any) -> Bbox:
+        box, inch = ax.get_position(), ax.figure.dpi / ax.figure.bbox.height
+        return Bbox.from_bounds(box.x0, box.y0 - (_GAP + height) * inch, box.width, height * inch)
+
+    panel.set_axes_locator(strip_below)
+    panel.axhline(0.0, color=GREY, lw=1, ls="--", zorder=0)
+    points_within(panel, x, residual, shown_range(residual), **_POINT)
+    panel.set(xlabel=label, ylabel="residual", ylim=shown_range(residual))
+    panel.locator_params(axis="y", nbins=4)
+    ax.tick_params(labelbottom=False)

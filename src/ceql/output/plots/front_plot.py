@@ -55,11 +55,8 @@ def _annotate(ax: Any, front: Sequence[Formula], chosen: int, sizes: np.ndarray,
                 ha=across, va=up, fontsize=8.5, fontweight="bold" if k == chosen else "normal",
             )  # fmt: skip
             box = text.get_window_extent()
-            if _is_within(box, frame) and not any(box.overlaps(other) for other in others):
+            inside = box.x0 >= frame.x0 and box.x1 <= frame.x1 and box.y0 >= frame.y0 and box.y1 <= frame.y1
+            if inside and not any(box.overlaps(other) for other in others):
                 taken.append(box)
                 break
             text.remove()
-
-
-def _is_within(box: Any, frame: Any) -> bool:
-    return box.x0 >= frame.x0 and box.x1 <= frame.x1 and box.y0 >= frame.y0 and box.y1 <= frame.y1

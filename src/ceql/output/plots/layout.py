@@ -25,8 +25,15 @@ class Layout:
 def layered(graph: Graph, heights: Sequence[float]) -> Layout:
     """Columns by depth, ordered so that few edges cross; `heights` is the room that each node needs."""
     depth = [node.depth for node in graph.nodes]
-    links = [link for edge in graph.edges for link in _links(edge.source, edge.target, depth)]
-    layers = _initial_layers(graph, links, max(depth))
+    # An edge is steps from layer to layer; all edges of a node share one lane where they only pass.
+    links: list[tuple[Lane, Lane]] = []
+    for edge in graph.edges:
+        passed = [(edge.source, d) for d in range(depth[edge.source], depth[edge.target])]
+        links += pairwise([*passed, (edge.target, depth[edge.target])])
+    lanes = dict.fromkeys([*enumerate(depth), *(lane for link in links for lane in link)])
+    layers: list[list[Lane]] = [[] for _ in range(max(depth) + 1)]
+    for lane in sorted(lanes, key=lambda lane: (graph.nodes[lane[0]].kind == OUTPUT, lane)):
+        layers[lane[1]].append(lane)
     for sweep in range(_SWEEPS):
         forward = sweep % 2 == 0
         for layer in layers if forward else reversed(layers):
@@ -40,35 +47,17 @@ def layered(graph: Graph, heights: Sequence[float]) -> Layout:
     return Layout(places, routes)
 
 
-def _links(source: int, target: int, depth: Sequence[int]) -> list[tuple[Lane, Lane]]:
-    """An edge as steps from layer to layer; all edges of a node share one lane where they only pass."""
-    lanes = [(source, d) for d in range(depth[source], depth[target])] + [(target, depth[target])]
-    return list(pairwise(lanes))
-
-
-def _initial_layers(graph: Graph, links: Sequence[tuple[Lane, Lane]], deepest: int) -> list[list[Lane]]:
-    nodes = [(k, node.depth) for k, node in enumerate(graph.nodes)]
-    lanes = dict.fromkeys([*nodes, *(lane for link in links for lane in link)])
-    layers: list[list[Lane]] = [[] for _ in range(deepest + 1)]
-    for lane in sorted(lanes, key=lambda lane: (graph.nodes[lane[0]].kind == OUTPUT, lane)):
-        layers[lane[1]].append(lane)
-    return layers
-
-
 def _heights(layers: Sequence[Sequence[Lane]], heights: Sequence[float]) -> dict[Lane, float]:
     """Each layer centred on zero, the first lane at the top."""
     y: dict[Lane, float] = {}
     for number, layer in enumerate(layers):
-        rooms = [heights[k] if _is_home(k, number, layers) else 0.6 for k, _ in layer]
+        before = layers[number - 1] if number else []
+        rooms = [0.6 if (k, number - 1) in before else heights[k] for k, _ in layer]
         top = sum(rooms) / 2
         for lane, room in zip(layer, rooms, strict=True):
             y[lane] = top - room / 2
             top -= room
     return y
-
-
-def _is_home(node: int, layer: int, layers: Sequence[Sequence[Lane]]) -> bool:
-    return layer == 0 or (node, layer - 1) not in layers[layer - 1]
 
 
 def _order(layer: list[Lane], links: Sequence[tuple[Lane, Lane]], y: dict[Lane, float], forward: bool) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ceql.expression.graph import INPUT, OUTPUT, Edge, Graph, Node, graph_of
+from ceql.expression.graph import INPUT, OUTPUT, Node, graph_of
 from ceql.formula import Formula
 from ceql.output.plots.canvas import axes_or_new, plain
-from ceql.output.plots.layout import Layout, layered
+from ceql.output.plots.layout import Point, layered
 from ceql.output.plots.style import BLUE, RED
 
 _HALF_WIDTH = 0.26  # of a node, in layers
@@ -34,9 +34,12 @@ def plot_network(formula: Formula, target: str, ax: Any = None) -> Any:
     ax.set_axis_off()
     size = _font_size(ax)
     largest = max((abs(edge.weight) for edge in graph.edges), default=1.0) or 1.0
-    written: list[tuple[float, float]] = []
+    written: list[Point] = []
     for edge, route in zip(graph.edges, layout.routes, strict=True):
-        _draw_edge(ax, graph, layout, edge, route, largest, size, written)
+        begin = (layout.places[edge.source][0] + _HALF_WIDTH, layout.places[edge.source][1])
+        end = _port_place(graph.nodes[edge.target], layout.places[edge.target], edge.port)
+        width = 0.8 + 2.6 * math.sqrt(abs(edge.weight) / largest)
+        _draw_edge(ax, [begin, *route, end], edge.weight, width, size, written)
     for node, place in zip(graph.nodes, layout.places, strict=True):
         _draw_node(ax, node, place, size)
     return ax
@@ -44,14 +47,9 @@ def plot_network(formula: Formula, target: str, ax: Any = None) -> Any:
 
 def _lines(node: Node) -> list[str]:
     """What stands in the box: the operator, and the constants that are added to its arguments."""
-    if node.kind == OUTPUT:
-        return [node.label] + [_signed(port.bias) for port in node.ports if port.bias]
     biases = [(name, port.bias) for name, port in zip("abcdefghij", node.ports, strict=False) if port.bias]
-    return [node.label] + [f"{name}: {_signed(bias)}" for name, bias in biases]
-
-
-def _signed(value: float) -> str:
-    return f"{'+' if value >= 0 else '−'} {_short(abs(value))}"
+    signed = [(name, f"{'+' if bias >= 0 else '−'} {_short(abs(bias))}") for name, bias in biases]
+    return [node.label, *(words if node.kind == OUTPUT else f"{name}: {words}" for name, words in signed)]
 
 
 def _short(value: float) -> str:
@@ -70,12 +68,12 @@ def _font_size(ax: Any) -> float:
     return float(np.clip(9.5 * points / (_INCHES_ACROSS * 72), 4.5, 9.5))
 
 
-def _port_place(node: Node, place: tuple[float, float], port: int) -> tuple[float, float]:
+def _port_place(node: Node, place: Point, port: int) -> Point:
     count = max(1, len(node.ports))
     return place[0] - _HALF_WIDTH, place[1] + _height(node) * (0.5 - (port + 0.5) / count)
 
 
-def _draw_node(ax: Any, node: Node, place: tuple[float, float], size: float) -> None:
+def _draw_node(ax: Any, node: Node, place: Point, size: float) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     height = _height(node)
@@ -94,40 +92,22 @@ def _draw_node(ax: Any, node: Node, place: tuple[float, float], size: float) -> 
             ax.text(x + 0.03, y, name, ha="left", va="center", fontsize=0.75 * size, color="0.35", zorder=5)
 
 
-def _draw_edge(
-    ax: Any,
-    graph: Graph,
-    layout: Layout,
-    edge: Edge,
-    route: tuple[tuple[float, float], ...],
-    largest: float,
-    size: float,
-    written: list[tuple[float, float]],
-) -> None:
-    begin = (layout.places[edge.source][0] + _HALF_WIDTH, layout.places[edge.source][1])
-    end = _port_place(graph.nodes[edge.target], layout.places[edge.target], edge.port)
-    x, y = _smooth([begin, *route, end])
-    colour, dashes = (BLUE, "-") if edge.weight >= 0 else (RED, (0, (4, 1.5)))
-    width = 0.8 + 2.6 * math.sqrt(abs(edge.weight) / largest)
+def _draw_edge(ax: Any, route: list[Point], weight: float, width: float, size: float, written: list[Point]) -> None:
+    """A curve that leaves and enters every point of its route level, with its weight where there is room."""
+    t = np.linspace(0.0, 1.0, 40)
+    rise = t * t * (3 - 2 * t)
+    x = np.concatenate([a[0] + (b[0] - a[0]) * t for a, b in pairwise(route)])
+    y = np.concatenate([a[1] + (b[1] - a[1]) * rise for a, b in pairwise(route)])
+    colour, dashes = (BLUE, "-") if weight >= 0 else (RED, (0, (4, 1.5)))
     ax.plot(x, y, color=colour, ls=dashes, lw=width, zorder=2, solid_capstyle="butt")
-    if edge.weight == 1.0:
+    if weight == 1.0:
         return
     # The last stretch belongs to this edge alone; before it, edges of one node share their way.
-    last = len(x) - len(x) // (len(route) + 1)
+    last = len(x) - len(x) // (len(route) - 1)
     stops = [last + int(stop * (len(x) - 1 - last)) for stop in _STOPS]
     free = [k for k in stops if all(abs(x[k] - a) > 0.3 or abs(y[k] - b) > _LINE for a, b in written)]
     k = free[0] if free else stops[0]
     written.append((x[k], y[k]))
     box = {"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none", "alpha": 0.9}
-    text = _short(edge.weight)
+    text = _short(weight)
     ax.text(x[k], y[k], text, ha="center", va="center", fontsize=0.9 * size, color=colour, bbox=box, zorder=3)
-
-
-def _smooth(points: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """A curve that leaves and enters every point level."""
-    t = np.linspace(0.0, 1.0, 40)
-    rise = t * t * (3 - 2 * t)
-    pairs = list(pairwise(points))
-    x = np.concatenate([a[0] + (b[0] - a[0]) * t for a, b in pairs])
-    y = np.concatenate([a[1] + (b[1] - a[1]) * rise for a, b in pairs])
-    return x, y

@@ -12,7 +12,7 @@ from ceql.expression import compile_numpy
 from ceql.expression.evaluate.domain import find_borders, restricted
 from ceql.expression.evaluate.poles import Pole
 from ceql.formula import Formula
-from ceql.output.curves import DRAWN_ROWS, Slice, by_relevance, slice_along, widened
+from ceql.output.curves import DRAWN_ROWS, Slice, borders_around, by_relevance, slice_along, widened
 from ceql.output.plots.canvas import axes_or_new, plain
 from ceql.output.plots.style import BLACK, BLUE, GREEN, GREY, RED
 
@@ -32,9 +32,7 @@ def plot_poles(formula: Formula, data: Dataset, ax: Any = None) -> Any:
 def _columns(formula: Formula, data: Dataset) -> list[int]:
     """The inputs to draw: those that decide about a border come before those that do not."""
     ranked = by_relevance(formula, data) or [0]
-    lower, upper = widened(data.x.min(axis=0), data.x.max(axis=0))
-    borders = find_borders(formula.expression, formula.symbols, lower, upper)
-    deciding = {symbol for border in borders for symbol in border.vanishes.free_symbols}
+    deciding = {symbol for border in borders_around(formula, data) for symbol in border.vanishes.free_symbols}
     ranked.sort(key=lambda k: formula.symbols[k] not in deciding)
     return sorted(ranked[:2])
 
@@ -49,17 +47,13 @@ def _line(formula: Formula, data: Dataset, column: int, ax: Any) -> Any:
         colour, dashes, marker = LOOKS[border.kind]
         ax.plot([border.location] * 2, [-1, 1], color=colour, ls=dashes, lw=1.4)
         ax.plot(border.location, 0.0, marker, color=colour, mec="black", mew=0.6, ms=11, label=border.kind, ls="none")
-    _write_locations(ax, shown.borders)
+    for k, border in enumerate(sorted(shown.borders, key=lambda pole: pole.location or 0.0)):
+        # Neighbours in turn higher and lower, so that their numbers do not meet.
+        ax.text(border.location, 1.08 + 0.4 * (k % 2), f"{border.location:.5g}", ha="center", va="bottom", fontsize=9)
     ax.set(xlim=(shown.x[0], shown.x[-1]), ylim=(-1.2, 2.0), xlabel=plain(shown.name), yticks=[])
     ax.spines[["left", "right", "top"]].set_visible(False)
     _finish(ax, bool(shown.borders))
     return ax
-
-
-def _write_locations(ax: Any, borders: tuple[Pole, ...]) -> None:
-    """Neighbours in turn higher and lower, so that their numbers do not meet."""
-    for k, border in enumerate(sorted(borders, key=lambda pole: pole.location or 0.0)):
-        ax.text(border.location, 1.08 + 0.4 * (k % 2), f"{border.location:.5g}", ha="center", va="bottom", fontsize=9)
 
 
 def _shade_undefined(ax: Any, shown: Slice) -> None:
@@ -79,12 +73,14 @@ def _plane(formula: Formula, data: Dataset, across: int, up: int, ax: Any) -> An
     sides = [np.linspace(lower[k], upper[k], _GRID) for k in (across, up)]
     points = np.tile(medians, (_GRID * _GRID, 1))
     points[:, across], points[:, up] = (side.ravel() for side in np.meshgrid(*sides))
-    _hatch_undefined(ax, sides, np.isfinite(formula(points)).reshape(_GRID, _GRID))
+    missing = ~np.isfinite(formula(points)).reshape(_GRID, _GRID)
+    if missing.sum() >= 2 * _GRID:  # single points on a pole are no region
+        ax.contourf(*sides, missing.astype(float), levels=[0.5, 1.5], colors=["0.93"], hatches=["//"])
+        ax.fill([], [], facecolor="0.93", hatch="//", edgecolor="0.6", lw=0, label="undefined")
     symbols = [formula.symbols[across], formula.symbols[up]]
     held = {s: float(m) for s, m in zip(formula.symbols, medians, strict=True) if s not in symbols}
-    alone = restricted(formula.expression, held)
-    ends = lower[[across, up]], upper[[across, up]]
-    borders = find_borders(alone, symbols, *ends)
+    drawn = [across, up]
+    borders = find_borders(restricted(formula.expression, held), symbols, lower[drawn], upper[drawn])
     for border in borders:
         _border_curve(ax, border, symbols, sides)
     ax.plot(few.x[:, across], few.x[:, up], ".", color=BLACK, ms=4, alpha=0.6, label="data")
@@ -104,13 +100,6 @@ def _border_curve(ax: Any, border: Pole, symbols: list[Any], sides: list[np.ndar
     zero = np.broadcast_to(compile_numpy(border.vanishes, symbols)(points), len(points)).reshape(_GRID, _GRID)
     ax.contour(*sides, np.ma.masked_invalid(zero), levels=[0.0], colors=[colour], linestyles=[dashes], linewidths=1.8)
     ax.plot([], [], color=colour, ls=dashes, lw=1.8, label=border.kind)
-
-
-def _hatch_undefined(ax: Any, sides: list[np.ndarray], defined: np.ndarray) -> None:
-    if (~defined).sum() < 2 * _GRID:  # single points on a pole are no region
-        return
-    ax.contourf(*sides, (~defined).astype(float), levels=[0.5, 1.5], colors=["0.93"], hatches=["//"])
-    ax.fill([], [], facecolor="0.93", hatch="//", edgecolor="0.6", lw=0, label="undefined")
 
 
 def _what_is_held(formula: Formula, held: dict[Any, float]) -> str:

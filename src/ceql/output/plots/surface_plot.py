@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ceql.errors import InputError
+from ceql.expression import compile_numpy
 from ceql.output.plots.canvas import new_figure
 
 
@@ -26,15 +27,17 @@ def plot_surface(model: Any, X: np.ndarray, y: np.ndarray, margin: float = 1.0) 
     limit = 2.0 * float(np.quantile(np.abs(y), 0.9))
 
     figure = new_figure(11, 4.6)
+    from matplotlib.patches import Rectangle
+
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     mesh = left.pcolormesh(
         *axes_values, np.clip(values, -limit, limit), cmap="PuOr", vmin=-limit, vmax=limit, rasterized=True
     )
     figure.colorbar(mesh, ax=left, label="formula", extend="both")
     left.scatter(*X.T, s=9, c="black", linewidths=0, label="data")
-    left.add_patch(_box(lower, upper))
+    left.add_patch(Rectangle(tuple(lower), *(upper - lower), fill=False, edgecolor="black", linewidth=1))
     for pole in model.discovery_.poles:
-        zero = _evaluate(pole.vanishes, model.discovery_.best.symbols, grid)
+        zero = compile_numpy(pole.vanishes, model.discovery_.best.symbols)(grid.reshape(-1, 2)).reshape(grid.shape[:2])
         left.contour(*axes_values, zero, levels=[0.0], colors="black", linestyles="dashed", linewidths=1.5)
         left.plot([], [], "k--", lw=1.5, label=pole.kind)
     left.set(xlabel=names[0], ylabel=names[1], title="The formula, in and outside the data (box)")
@@ -43,19 +46,5 @@ def plot_surface(model: Any, X: np.ndarray, y: np.ndarray, margin: float = 1.0) 
     predicted = model.predict(X)
     right.plot(*[[min(y.min(), predicted.min()), max(y.max(), predicted.max())]] * 2, color="0.6", lw=1)
     right.scatter(y, predicted, s=14, color="#1b6ca8")
-    right.set(xlabel="measured", ylabel="formula", title="Formula against data")
-    right.set_xscale("symlog")
-    right.set_yscale("symlog")
+    right.set(xlabel="measured", ylabel="formula", title="Formula against data", xscale="symlog", yscale="symlog")
     return figure
-
-
-def _box(lower: np.ndarray, upper: np.ndarray) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(tuple(lower), *(upper - lower), fill=False, edgecolor="black", linewidth=1)
-
-
-def _evaluate(expression: Any, symbols: Any, grid: np.ndarray) -> np.ndarray:
-    from ceql.expression import compile_numpy
-
-    return compile_numpy(expression, symbols)(grid.reshape(-1, grid.shape[-1])).reshape(grid.shape[:-1])

@@ -1,5 +1,5 @@
 """A fitted model as one HTML page that needs nothing else: no network, no scripts, no plotting library.
 
-``axes`` and ``chart`` draw, ``charts`` knows what to draw, ``caveats`` and ``reproduce`` find the words, ``sections``
-makes the parts and ``page`` puts them together. ``card`` is the small version for a notebook.
+``chart`` draws, ``caveats`` and ``reproduce`` find the words and ``page`` puts the parts together; it also makes the
+small card for a notebook.
 """

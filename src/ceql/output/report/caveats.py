@@ -19,7 +19,8 @@ def caveats(formula: Formula, data: Dataset) -> list[str]:
     inside = borders_around(formula, data, share=0.0)
     known = {str(border) for border in inside}
     near = [border for border in borders_around(formula, data) if str(border) not in known]
-    sentences = [_inside_sentence(border) for border in inside] + [_near_sentence(border, data) for border in near]
+    sentences = [_sentence(border, data, inside=True) for border in inside]
+    sentences += [_sentence(border, data, inside=False) for border in near]
     more = len(sentences) - _MOST
     sentences = sentences[:_MOST] + ([f"There are {more} more of these."] if more > 0 else [])
     overlooked = count_overlooked(formula.expression)
@@ -28,22 +29,18 @@ def caveats(formula: Formula, data: Dataset) -> list[str]:
     return sentences + _conditions(formula, data)
 
 
-def _inside_sentence(border: Pole) -> str:
-    if border.kind == EDGE:
-        return f"The formula ends at {border}, within the range of the data: it has no real value on one side."
-    return f"There is a {border.kind} at {border}, within the range of the data: values near it are very uncertain."
-
-
-def _near_sentence(border: Pole, data: Dataset) -> str:
+def _sentence(border: Pole, data: Dataset, inside: bool) -> str:
     what = "The formula ends" if border.kind == EDGE else f"There is a {border.kind}"
-    return f"{what} at {border}, outside the range of the data but near{_distance(border, data)}."
+    if not inside:
+        return f"{what} at {border}, outside the range of the data but near{_distance(border, data)}."
+    doubt = "it has no real value on one side" if border.kind == EDGE else "values near it are very uncertain"
+    return f"{what} at {border}, within the range of the data: {doubt}."
 
 
 def _distance(border: Pole, data: Dataset) -> str:
     if border.location is None:
         return ""
-    name = str(next(iter(border.vanishes.free_symbols)))
-    values = data.x[:, data.names.index(name)]
+    values = data.x[:, data.names.index(str(next(iter(border.vanishes.free_symbols))))]
     span = float(np.ptp(values))
     away = max(values.min() - border.location, border.location - values.max())
     return f", {away / span:.0%} of their range away" if span > 0 else ""

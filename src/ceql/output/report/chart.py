@@ -1,16 +1,79 @@
-"""A chart as SVG, drawn by hand: colours come from the style sheet of the page, so that they follow its scheme."""
+"""The charts of a report as SVG, drawn by hand: their colours are those of the page's style sheet, in either scheme."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
-from ceql.output.report.axes import Axis
+from ceql.data.dataset import Dataset
+from ceql.formula import Formula
+from ceql.output.curves import DRAWN_ROWS, Slice, drawable_losses, in_pieces, shown_range, slice_along, used_columns
 from ceql.output.report.markup import escape
+from ceql.output.report.subject import Subject
 
+_TICKS = 5
+_MOST_DECADES = 6
+_MOST_CHARACTERS = 42  # of all numbers along one axis
 WIDTH, HEIGHT = 400, 290
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 46
 _ACROSS, _UP = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
 _LONGEST_LABEL = 44
+_KINDS = {"pole": "pole", "log singularity": "log-singularity", "edge of the domain": "edge"}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where a value lies along one side of a chart, and round numbers to write beside it."""
+
+    low: float
+    high: float
+    label: str
+    log: bool = False
+
+    def share(self, values: np.ndarray | float) -> np.ndarray:
+        """0 at the lower end, 1 at the upper one."""
+        values = np.asarray(values, float)
+        if not self.log:
+            return (values - self.low) / (self.high - self.low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(values / self.low) / math.log(self.high / self.low)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        return _decades(self.low, self.high) if self.log else _round_numbers(self.low, self.high)
+
+
+def log_axis(values: np.ndarray, label: str) -> Axis:
+    """Whole decades around positive values, with room at both ends."""
+    low, high = math.log10(values.min()), math.log10(values.max())
+    room = 0.1 + 0.06 * (high - low)
+    return Axis(10.0 ** math.floor(low - room), 10.0 ** math.ceil(high + room), label, log=True)
+
+
+def _round_numbers(low: float, high: float) -> list[tuple[float, str]]:
+    rough = (high - low) / _TICKS
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = size * next(factor for factor in (1, 2, 5, 10) if factor * size >= 0.999 * rough)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    ticks = [(k * step, _written(k * step, step)) for k in range(first, last + 1)]
+    crowded = sum(len(text) for _, text in ticks) > _MOST_CHARACTERS
+    return ticks[:: 2 if crowded else 1]
+
+
+def _written(value: float, step: float) -> str:
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    if value and (abs(value) >= 1e6 or decimals > 5):
+        digits = max(0, math.floor(math.log10(abs(value)) + 1e-9) - math.floor(math.log10(step) + 1e-9))
+        mantissa, exponent = f"{value:.{digits}e}".split("e")
+        return f"{mantissa}e{int(exponent)}".replace("-", "−")
+    return f"{value:.{decimals}f}".replace("-", "−") if value else "0"
+
+
+def _decades(low: float, high: float) -> list[tuple[float, str]]:
+    first, last = round(math.log10(low)), round(math.log10(high))
+    step = max(1, math.ceil((last - first) / _MOST_DECADES))
+    return [(10.0**k, f"1e{k}".replace("-", "−")) for k in range(first, last + 1, step)]
 
 
 class Chart:
@@ -70,9 +133,9 @@ class Chart:
     def _grid(self) -> str:
         parts = []
         for value, text in self._x.ticks():
-            at = _LEFT + float(self._x.share(value)) * _ACROSS
-            parts.append(f'<path class="grid" d="M{at:.1f} {_TOP}v{_UP}"/>')
-            parts.append(f'<text x="{at:.1f}" y="{_TOP + _UP + 15}" text-anchor="middle">{escape(text)}</text>')
+            at = f"{_LEFT + float(self._x.share(value)) * _ACROSS:.1f}"
+            parts.append(f'<path class="grid" d="M{at} {_TOP}v{_UP}"/>')
+            parts.append(f'<text x="{at}" y="{_TOP + _UP + 15}" text-anchor="middle">{escape(text)}</text>')
         for value, text in self._y.ticks():
             at = _TOP + (1.0 - float(self._y.share(value))) * _UP
             parts.append(f'<path class="grid" d="M{_LEFT} {at:.1f}h{_ACROSS}"/>')
@@ -80,11 +143,70 @@ class Chart:
         return "".join(parts)
 
     def _labels(self) -> str:
-        middle = _TOP + _UP / 2
-        across = f'<text class="label" x="{_LEFT + _ACROSS / 2}" y="{HEIGHT - 8}" text-anchor="middle">'
-        up = f'<text class="label" transform="translate(13 {middle}) rotate(-90)" text-anchor="middle">'
-        return f"{across}{_cut(self._x.label)}</text>{up}{_cut(self._y.label)}</text>"
+        across, up = (
+            escape(text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…")
+            for text in (self._x.label, self._y.label)
+        )
+        turned = f"translate(13 {_TOP + _UP / 2}) rotate(-90)"
+        below = f'x="{_LEFT + _ACROSS / 2}" y="{HEIGHT - 8}"'
+        return (
+            f'<text class="label" {below} text-anchor="middle">{across}</text>'
+            f'<text class="label" transform="{turned}" text-anchor="middle">{up}</text>'
+        )
 
 
-def _cut(text: str) -> str:
-    return escape(text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…")
+def front_chart(subject: Subject) -> str:
+    front = subject.discovery.front
+    sizes = np.array([float(formula.complexity) for formula in front])
+    losses = drawable_losses(np.array([formula.loss for formula in front]))
+    x = Axis(0.0, max(5.0, sizes.max() * 1.08 + 1.0), "complexity, nodes")
+    chart = Chart(x, log_axis(losses, "loss"), "complexity against loss")
+    chart.line(np.repeat(sizes, 2)[1:], np.repeat(losses, 2)[:-1], "step")
+    chart.points(sizes, losses, "points large")
+    chart.ring(sizes[subject.row], losses[subject.row], "ring")
+    return chart.svg()
+
+
+def fit_charts(few: Dataset, formula: Formula, target: str) -> tuple[list[str], int]:
+    """Predicted against measured, residuals against predicted, and how many points lie beyond the charts."""
+    predicted = formula(few.x)
+    residual = few.y - predicted
+    both, spread = shown_range(np.concatenate([few.y, predicted])), shown_range(residual)
+    y = Axis(*both, f"{target}, formula")
+    apart = Axis(min(spread[0], 0.0), max(spread[1], 0.0), "measured − formula")
+    drawn, beyond = [], 0
+    for title, x_axis, y_axis, equal, across, up in (
+        ("fit", Axis(*both, f"{target}, measured"), y, both, few.y, predicted),
+        ("residuals", Axis(*shown_range(predicted), y.label), apart, (0.0, 0.0), predicted, residual),
+    ):
+        chart = Chart(x_axis, y_axis, title)
+        chart.line(np.array([x_axis.low, x_axis.high]), np.array(equal), "equal")
+        beyond += chart.points(across, up)
+        drawn.append(chart.svg())
+    return drawn, beyond
+
+
+def slice_charts(subject: Subject) -> list[tuple[Slice, str]]:
+    """One chart per input of the formula, all with the same y axis; with the data where there is one input only."""
+    formula, data = subject.formula, subject.data
+    columns = used_columns(formula) or [0]
+    few = data.thinned(DRAWN_ROWS)
+    limits = shown_range(np.concatenate([data.y, formula(few.x)]))
+    alone = few if len(columns) == 1 else None
+    slices = [slice_along(formula, data, column) for column in columns]
+    return [(piece, _slice_chart(piece, limits, subject.target, alone)) for piece in slices]
+
+
+def _slice_chart(piece: Slice, limits: tuple[float, float], target: str, data: Dataset | None) -> str:
+    x = Axis(float(piece.x[0]), float(piece.x[-1]), piece.name)
+    chart = Chart(x, Axis(*limits, target), f"the formula along {piece.name}")
+    chart.band(piece.lower, piece.upper, "range")
+    for border in piece.borders:
+        if border.location is not None:
+            chart.vertical(border.location, _KINDS[border.kind])
+    y = in_pieces(piece.y, limits)
+    chart.line(piece.x, np.where(piece.inside, np.nan, y), "curve outside")
+    chart.line(piece.x, np.where(piece.inside, y, np.nan), "curve")
+    if data is not None:
+        chart.points(data.x[:, piece.column], data.y)
+    return chart.svg()

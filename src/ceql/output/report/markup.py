@@ -29,9 +29,9 @@ def code_block(text: str) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
-def definitions(pairs: Iterable[tuple[str, str]]) -> str:
+def definitions(pairs: Iterable[tuple[str, str]], kind: str = "") -> str:
     rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in pairs)
-    return f"<dl>{rows}</dl>"
+    return f"<dl{_class(kind)}>{rows}</dl>"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], marked: int | None = None) -> str:

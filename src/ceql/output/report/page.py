@@ -1,22 +1,187 @@
-"""The whole page."""
+"""The page of a report, part by part, and the card of a model in a notebook."""
 
 from __future__ import annotations
 
-from ceql.output.report import sections
-from ceql.output.report.markup import escape
+import math
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from ceql.discovery import Discovery
+from ceql.expression.constants.parametrise import with_named_constants
+from ceql.formula import constants_of, in_readable_form
+from ceql.output.curves import DRAWN_ROWS, Slice, goodness, used_columns
+from ceql.output.report.caveats import caveats
+from ceql.output.report.chart import fit_charts, front_chart, slice_charts
+from ceql.output.report.markup import (
+    bullets,
+    code_block,
+    definitions,
+    escape,
+    formula_in_terms,
+    number,
+    paragraph,
+    section,
+    table,
+)
+from ceql.output.report.reproduce import command_line, in_python, is_repeatable, not_on_the_command_line, python_lines
 from ceql.output.report.stylesheet import STYLE
 from ceql.output.report.subject import Subject
 
-_PARTS = (
-    sections.header,
-    sections.domain,
-    sections.front,
-    sections.fit,
-    sections.behaviour,
-    sections.constants,
-    sections.how_found,
-    sections.reproduction,
-)
+_SHOWN_WITH = ("ceql", "numpy", "scipy", "sympy", "scikit-learn")
+_MOST_EQUATIONS = 3  # of zeros that are too many to draw, under a chart
+_LONGEST_READABLE = 60  # nodes; larger formulas are not searched for a shorter way to write them
+# Notebooks have colours of their own: only the layout is ours, and a mark that shows on light and dark.
+_CARD_STYLE = """.ceql-card .formula{display:flex;flex-wrap:wrap;align-items:center;gap:.35em .3em;font-size:1.3em;
+overflow-x:auto;padding:.4em 0}.ceql-card .scroll{overflow-x:auto}.ceql-card td:last-child,.ceql-card th:last-child{
+text-align:left;white-space:normal}.ceql-card tr.chosen{font-weight:bold;background:rgba(230,159,0,.25)}"""
+
+
+def header(subject: Subject) -> str:
+    quality, discovery = goodness(subject.formula, subject.data), subject.discovery
+    r2 = "no variation" if math.isnan(quality.r2) else number(quality.r2, 6)
+    pairs = [
+        ("R²", r2),
+        ("RMSE", number(quality.rmse)),
+        ("loss (mean square)", number(subject.formula.loss)),
+        ("complexity", f"{subject.formula.complexity} nodes"),
+        ("rows", f"{len(subject.data.y):,}"),
+        ("time of the search", f"{discovery.seconds:.1f} s"),
+    ]
+    asked = "" if subject.row == discovery.chosen else paragraph("This row was asked for; it is not the chosen one.")
+    return "\n".join([
+        "<header>",
+        f"<h1>A formula for {escape(subject.target)}</h1>",
+        formula_in_terms(subject.formula.expression, subject.target),
+        code_block(f"{subject.target} = {subject.formula}"),
+        _otherwise_written(subject),
+        definitions(pairs, "numbers"),
+        paragraph(discovery.outcome.value, "outcome"),
+        asked,
+        "</header>",
+    ])  # fmt: skip
+
+
+def _otherwise_written(subject: Subject) -> str:
+    if subject.formula.complexity > _LONGEST_READABLE:
+        return ""
+    usual = formula_in_terms(subject.formula.expression, subject.target)
+    other = formula_in_terms(in_readable_form(subject.formula, subject.data).expression, subject.target)
+    return "" if other == usual else paragraph("The same with the shortest constants:", "soft") + other
+
+
+def domain(subject: Subject) -> str:
+    sentences = caveats(subject.formula, subject.data)
+    calm = "No pole and no edge of its domain lies within the data or within half their range around them."
+    return section("Where to be careful", bullets(sentences, "caveats") if sentences else paragraph(calm))
+
+
+def front(subject: Subject) -> str:
+    rows = _rows(subject.discovery, list(map(str, range(len(subject.discovery.front)))))
+    words = "For every size the best formula that was found. The marked row is the one on this page."
+    figure = f"<figure>{front_chart(subject)}</figure>"
+    return section("The front", paragraph(words), figure, table(("row", "nodes", "loss", "formula"), rows, subject.row))
+
+
+def fit(subject: Subject) -> str:
+    few = subject.data.thinned(DRAWN_ROWS)
+    drawn, beyond = fit_charts(few, subject.formula, subject.target)
+    remarks = []
+    if len(few.y) < len(subject.data.y):
+        remarks.append(f"{len(few.y):,} of {len(subject.data.y):,} rows are drawn; the numbers are of all of them.")
+    if beyond:
+        remarks.append("Triangles at the edge stand for points beyond the picture.")
+    figures = f'<div class="charts">{"".join(f"<figure>{chart}</figure>" for chart in drawn)}</div>'
+    return section("Fit and residuals", figures, paragraph(" ".join(remarks), "soft") if remarks else "")
+
+
+def behaviour(subject: Subject) -> str:
+    used = used_columns(subject.formula)
+    figures = [
+        f"<figure>{chart}<figcaption>{escape(_slice_caption(piece))}</figcaption></figure>"
+        for piece, chart in slice_charts(subject)
+    ]
+    words = "The range of the data is shaded; the curve is dashed beyond it. Vertical lines mark where it is singular."
+    others = "" if len(used) < 2 else " The inputs that are not drawn are held at their medians."
+    idle = [name for k, name in enumerate(subject.data.names) if k not in used]
+    left_out = f"Not part of the formula: {', '.join(idle)}." if idle else ""
+    return section(
+        "Inside and outside the data",
+        paragraph(words + others),
+        f'<div class="charts">{"".join(figures)}</div>',
+        paragraph(left_out, "soft") if left_out else "",
+    )
+
+
+def _slice_caption(piece: Slice) -> str:
+    marks = [f"{border.kind} at {number(border.location or 0.0, 6)}" for border in piece.borders[:6]]
+    more = f" and {len(piece.borders) - 6} more" if len(piece.borders) > 6 else ""
+    text = f"Along {piece.name}, data from {number(piece.lower)} to {number(piece.upper)}"
+    many = [f"{border.kind} wherever {border}" for border in piece.crowded[:_MOST_EQUATIONS]]
+    return f"{'; '.join([text, *marks])}{'; '.join([more, *many])}."
+
+
+def constants(subject: Subject) -> str:
+    formula = subject.formula
+    # Computed here, because the constants of a formula that was written and read again may stand in another order.
+    known = constants_of(formula.expression, formula.symbols, subject.data)
+    expression, names = with_named_constants(formula.expression)
+    if not known:
+        return section(
+            "Constants", paragraph("The formula has no decimal constants: all its numbers are whole or fractions.")
+        )
+    rows = [
+        (escape(name), number(value, 15), number(error, 2) if math.isfinite(error) else "not determined by the data")
+        for name, (value, error) in zip(names, known, strict=True)
+    ]
+    words = "Standard errors from the residuals, as if they were independent noise and the form of the formula certain."
+    return section(
+        "Constants",
+        formula_in_terms(expression, subject.target),
+        table(("constant", "value", "standard error"), rows),
+        paragraph(words, "soft"),
+    )
+
+
+def how_found(subject: Subject) -> str:
+    discovery, data = subject.discovery, subject.data
+    searched, there = discovery.columns_searched, len(data.names)
+    few = f"{there:,}, of which the search looked at {searched:,}: " if 0 < searched < there else ""
+    pairs = [
+        ("rows", f"{len(data.y):,}, of which the search looked at {discovery.rows_searched:,}"),
+        ("inputs", few + ", ".join(data.names)),
+        ("starts", f"{discovery.starts:,}" if discovery.starts else "0: linear algebra found it without a search"),
+        ("time", f"{discovery.seconds:.2f} s"),
+        ("outcome", discovery.outcome.name.lower().replace("_", " ")),
+    ]
+    if discovery.imaginary_residue:
+        pairs.append(("imaginary residue", number(discovery.imaginary_residue, 2)))
+    settings = [(name, in_python(value)) for name, value in subject.parameters.items() if name != "verbose"]
+    words = "The page was made with " + ", ".join(f"{name} {_version(name)}" for name in _SHOWN_WITH)
+    return section(
+        "How it was found",
+        definitions(pairs),
+        "<h3>Settings</h3>",
+        definitions(settings),
+        paragraph(f"{words}, Python {platform.python_version()}.", "soft"),
+    )
+
+
+def reproduction(subject: Subject) -> str:
+    command = command_line(subject)
+    shell = code_block(command) if command else paragraph(not_on_the_command_line(subject), "soft")
+    unless = "" if is_repeatable(subject) else " This search had no fixed seed."
+    words = "The same data, settings and seed give the same formula, unless the clock ends the search." + unless
+    return section("How to find it again", paragraph(words), code_block(python_lines(subject)), shell)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+_PARTS = (header, domain, front, fit, behaviour, constants, how_found, reproduction)
 
 
 def report_page(subject: Subject) -> str:
@@ -35,3 +200,20 @@ def report_page(subject: Subject) -> str:
 </body>
 </html>
 """
+
+
+def card(discovery: Discovery, target: str = "y") -> str:
+    """A fitted model in a notebook: its formula and the front."""
+    marks = ["▸" if k == discovery.chosen else "" for k in range(len(discovery.front))]
+    front = table(("", "complexity", "loss", "equation"), _rows(discovery, marks), marked=discovery.chosen)
+    formula = formula_in_terms(discovery.best.expression, target)
+    outcome = f"<p><small>{escape(discovery.outcome.value)}</small></p>"
+    return f'<div class="ceql-card"><style>{_CARD_STYLE}</style>{formula}{front}{outcome}</div>'
+
+
+def _rows(discovery: Discovery, first: list[str]) -> list[tuple[str, ...]]:
+    """The front as cells, with these before them."""
+    return [
+        (mark, str(formula.complexity), number(formula.loss), f"<code>{escape(formula)}</code>")
+        for mark, formula in zip(first, discovery.front, strict=True)
+    ]

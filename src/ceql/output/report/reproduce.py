@@ -38,37 +38,36 @@ def python_lines(subject: Subject) -> str:
     settings = ", ".join(f"{name}={in_python(value)}" for name, value in chosen.items())
     names = ["CEQLRegressor"] + (["Template"] if chosen.get("template") is not None else [])
     weight = ", sample_weight=weight" if is_weighted(subject) else ""
-    lines = ["import pandas as pd", "", f"from ceql import {', '.join(names)}", "", *_data_lines(subject)]
+    separator = ', sep="\\t"' if subject.table.lower().endswith(".tsv") else ""
+    columns = f"table[{list(subject.data.names)!r}]{'' if subject.from_frame else '.to_numpy()'}"
+    lines = [
+        "import pandas as pd",
+        "",
+        f"from ceql import {', '.join(names)}",
+        "",
+        f"table = pd.read_csv({subject.table!r}{separator}, skipinitialspace=True)",
+        f"X, y = {columns}, table[{subject.target!r}]",
+    ]
     if weight:
         lines.append("weight = ...  # as in the first fit")
     lines += [f"model = CEQLRegressor({settings})", f"model.fit(X, y{weight})", "print(model.sympy())"]
     return "\n".join(lines)
 
 
-def _data_lines(subject: Subject) -> list[str]:
-    separator = ', sep="\\t"' if subject.table.lower().endswith(".tsv") else ""
-    read = f"table = pd.read_csv({subject.table!r}{separator}, skipinitialspace=True)"
-    columns = f"table[{list(subject.data.names)!r}]"
-    array = "" if subject.from_frame else ".to_numpy()"
-    return [read, f"X, y = {columns}{array}, table[{subject.target!r}]"]
-
-
 def command_line(subject: Subject) -> str | None:
     """The command, or None where a setting or a name cannot be given to it."""
-    chosen = chosen_parameters(subject)
-    names = subject.data.names
-    if set(chosen) - set(_OPTIONS) or is_weighted(subject) or not is_repeatable(subject):
+    if not_on_the_command_line(subject):
         return None
-    if any("," in name or name != name.strip() for name in names):
-        return None
-    words = ["ceql", "fit", subject.table, "--target", subject.target, "--features", ",".join(names)]
-    for name, value in chosen.items():
-        words += [_OPTIONS[name], ",".join(value) if isinstance(value, list | tuple) else _number(value)]
+    names = ",".join(subject.data.names)
+    words = ["ceql", "fit", subject.table, "--target", subject.target, "--features", names]
+    for name, value in chosen_parameters(subject).items():
+        number = f"{value:.15g}" if isinstance(value, float) else str(value)
+        words += [_OPTIONS[name], ",".join(value) if isinstance(value, list | tuple) else number]
     return shlex.join(words)
 
 
 def not_on_the_command_line(subject: Subject) -> str:
-    """Why there is no command."""
+    """Why there is no command; nothing where there is one."""
     strange = sorted(set(chosen_parameters(subject)) - set(_OPTIONS))
     if strange:
         return f"The command line has no option for {', '.join(strange)}; use the lines above."
@@ -76,7 +75,9 @@ def not_on_the_command_line(subject: Subject) -> str:
         return "The rows were weighted, which the command line cannot do; use the lines above."
     if not is_repeatable(subject):
         return "The seed was drawn anew, so that a second search may end with another formula."
-    return "A column has a comma or a space at the end in its name; rename it to use the command line."
+    if any("," in name or name != name.strip() for name in subject.data.names):
+        return "A column has a comma or a space at the end in its name; rename it to use the command line."
+    return ""
 
 
 def is_weighted(subject: Subject) -> bool:
@@ -101,10 +102,6 @@ def in_python(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key!r}: {in_python(item)}' for key, item in value.items())}}}"
     return "..."
-
-
-def _number(value: Any) -> str:
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _same(value: Any, other: Any) -> bool:

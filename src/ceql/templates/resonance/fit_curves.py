@@ -1,26 +1,68 @@
-"""The door to the fit of resonances: checks what is given, chooses a model and reports what was found."""
+"""The door to the fit of resonances: checks what is given, chooses a model and gives back a formula with its terms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
+import sympy
 
 from ceql.engine import fit
 from ceql.engine.deadline import Stopwatch
 from ceql.errors import InputError, unknown_name
 from ceql.templates.resonance import laws
-from ceql.templates.resonance.fitting import Curves, Options, fit_model
+from ceql.templates.resonance.fitting import Options, Outcome, fit_model
 from ceql.templates.resonance.forms import FORMS
-from ceql.templates.resonance.model import ResonanceModel
-from ceql.templates.resonance.result import ResonanceFit, formula_of, make_terms
+from ceql.templates.resonance.model import Mode, ResonanceModel, State
+from ceql.templates.resonance.peaks import Curves
 
 WEIGHTINGS = ("linear", "db")
 _FLOOR = 0.03  # of the median magnitude: below it relative errors count no more
 _STARTS = 40
 _MOST_SAMPLES = 60_000  # for standard errors
 _SHARE = 0.9  # of the time limit after which stages are cut short
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One resonance. `width` is g in the paper's form and the damping ratio in the modal one."""
+
+    amplitude: complex | float
+    centre: Any  # a SymPy expression in the conditions
+    width: float
+    centre_at: Callable[[np.ndarray], np.ndarray] = field(repr=False)
+    amplitude_error: float = float("nan")
+    width_error: float = float("nan")
+    centre_error: float = float("nan")  # of its constant
+    is_clear: bool = True  # whether a clear peak of the data stands behind it
+
+
+@dataclass(frozen=True, eq=False)
+class ResonanceFit:
+    """One formula for all curves: its terms, how well it fits (`r2`), and which poles the starts arrived at."""
+
+    form: str
+    expression: Any
+    terms: tuple[Term, ...]
+    background: tuple[float, float]
+    n_parameters: int
+    r2: float
+    poles_over_starts: list[np.ndarray]
+    seconds: float
+    starts: int
+    names: tuple[str, ...]
+    message: str
+    model: ResonanceModel = field(repr=False)
+    state: State = field(repr=False)
+
+    def predict(self, frequency: Any, conditions: Any) -> np.ndarray:
+        """The curves at these frequencies for every row of conditions, (n_conditions, n); complex for complex data."""
+        conditions = np.asarray(conditions, float)
+        conditions = conditions.reshape(-1, len(self.names)) if conditions.ndim < 2 else conditions
+        return self.model.values(self.state, np.asarray(frequency, float), conditions)
 
 
 def fit_resonances(
@@ -55,7 +97,9 @@ def fit_resonances(
     if not time_limit > 0:
         raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}.")
     functions = laws.basis(data.conditions)
-    model = _model(data, form, max_terms, functions)
+    sizes = np.array([np.max(np.abs(function.values(data.conditions))) for function in functions])
+    magnitude, is_complex = float(np.sqrt(np.mean(data.magnitudes**2))), bool(np.iscomplexobj(data.values))
+    model = ResonanceModel(form, max_terms, functions, float(data.frequency.max()), magnitude, sizes, is_complex)
     options = Options(
         _STARTS,
         seed,
@@ -67,12 +111,12 @@ def fit_resonances(
     )
     found = fit_model(model, data, options)
     few = data.thinned(max(200, _MOST_SAMPLES // len(data.values)))
-    samples = model.samples(few.frequency, few.values, few.conditions, few.weight)
-    errors = model.standard_errors(found.state, samples, found.state.misfit, found.n_independent)
+    errors = model.standard_errors(found.state, model.samples(few), found.state.misfit, found.n_independent)
+    symbols = [sympy.Symbol(name, real=True) for name in names]
     return ResonanceFit(
         form=form,
-        expression=formula_of(model, found.state, names),
-        terms=make_terms(model, found.state, names, errors, found.clear, data.conditions),
+        expression=formula_of(model, found.state, symbols),
+        terms=tuple(_terms(found, model, symbols, errors, data)),
         background=model.background_of(found.state),
         n_parameters=model.n_parameters(found.state),
         r2=r_squared(data.values, model.values(found.state, data.frequency, data.conditions)),
@@ -92,14 +136,50 @@ def r_squared(measured: np.ndarray, predicted: np.ndarray) -> float:
     return float(1.0 - np.sum(np.abs(measured - predicted) ** 2) / spread) if spread > 0 else float("nan")
 
 
-def _model(data: Curves, form: str, max_terms: int, functions: tuple[laws.Function, ...]) -> ResonanceModel:
-    sizes = np.array([np.max(np.abs(function.values(data.conditions))) for function in functions])
-    magnitude = float(np.sqrt(np.mean(data.magnitudes**2)))
-    complex_values = bool(np.iscomplexobj(data.values))
-    return ResonanceModel(form, max_terms, functions, float(data.frequency.max()), magnitude, sizes, complex_values)
+def _terms(
+    found: Outcome, model: ResonanceModel, symbols: list[sympy.Symbol], errors: np.ndarray, data: Curves
+) -> list[Term]:
+    """The terms in the order of their centres."""
+    terms = []
+    for place in model.live_terms(found.state):
+        mode = model.mode(found.state, place)
+        terms.append(
+            Term(
+                mode.amplitude if mode.amplitude.imag else mode.amplitude.real,
+                law_expression(mode, model.functions, symbols),
+                mode.width**2 if model.form == "paper" else mode.width,
+                partial(_centre_at, model, mode),
+                *model.errors_of(place, errors),
+                place in found.clear,
+            )
+        )
+    return sorted(terms, key=lambda term: float(np.median(term.centre_at(data.conditions))))
 
 
-def _message(data: Curves, found: Any) -> str:
+def _centre_at(model: ResonanceModel, mode: Mode, conditions: np.ndarray) -> np.ndarray:
+    return mode.centre(model.columns(np.atleast_2d(np.asarray(conditions, float))))
+
+
+def law_expression(mode: Mode, functions: tuple[laws.Function, ...], symbols: list[sympy.Symbol]) -> sympy.Expr:
+    parts = [sympy.Float(mode.coefficients[1 + k]) * functions[k].symbolic(symbols) for k in mode.law]
+    return sympy.Add(sympy.Float(mode.coefficients[0]), *parts)
+
+
+def formula_of(model: ResonanceModel, state: State, symbols: list[sympy.Symbol]) -> sympy.Expr:
+    """The whole as one expression in w and the conditions; the magnitude of modes with bars around their sum."""
+    w = sympy.Symbol("w", real=True)
+    if model.form == "paper":
+        basis = [function.symbolic(symbols) for function in model.functions] or [sympy.Integer(0)]
+        return model.assembly.in_units(state.edges, state.params, [w, *basis], model.assembly.scaling)
+    total = sympy.Integer(0)
+    for mode in model.modes(state):
+        h = law_expression(mode, model.functions, symbols)
+        residue = sympy.Float(mode.amplitude.real) + sympy.I * sympy.Float(mode.amplitude.imag)
+        total += w**2 * residue / (h**2 - w**2 + 2 * sympy.I * sympy.Float(mode.width) * h * w)
+    return total if model.complex_values else sympy.Abs(total)
+
+
+def _message(data: Curves, found: Outcome) -> str:
     parts = []
     if len(data.conditions) == 1 or not np.ptp(data.conditions, axis=0).any():
         parts.append("There is a single condition, so every centre is a constant.")

@@ -7,7 +7,7 @@ everything jointly. Stage 4 removes terms as long as an information criterion fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,60 +16,19 @@ from ceql.engine import fit
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.templates.resonance import laws, starts
 from ceql.templates.resonance.model import Mode, ResonanceModel, State
-from ceql.templates.resonance.peaks import Track, find_tracks
+from ceql.templates.resonance.peaks import Curves, Track, find_tracks, spread_of
 
 _POINTS = 1600  # of a curve in the early stages
 _COARSE = 200  # of a curve away from its peaks, where there are many curves
 _REFINED = 6  # starts that get laws of their own
 _IMAGINARY = (1e-3, 1e-1, 1e1)  # the penalty on imaginary parts, relative to their size at the start
-_CANCELLING = 1.5  # terms that are together so many times larger than their sum work against each other
+_CANCELLING = 1.5  # terms that are together this many times larger than their sum work against each other
 _PRICE = 2.0  # of a parameter, in the criterion
 _SHIFT = 4.0  # half widths by which a centre of a single curve may differ from the joint one
-_REACH = 6.0  # half widths around a peak that are looked at closely when points must be saved
 _TRUSTED = 0.7  # share of curves that must show a centre of their own for a law to be fitted to these
-_MANY, _REPRESENTATIVES = 12, 4  # from so many curves on, so few of them are used to find the terms
+_MANY, _REPRESENTATIVES = 12, 4  # of more curves than the first, the second number is used to find the terms
 _EXACT = 1e-12  # relative misfit that is good enough: beyond it no term is needed
 _KEPT = 3.0  # half widths of a clear peak within which a term must stay to count as standing for it
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """Measured curves on one frequency grid, with the weight of every point."""
-
-    frequency: np.ndarray
-    values: np.ndarray  # (n_conditions, n)
-    conditions: np.ndarray  # (n_conditions, k)
-    weight: np.ndarray
-
-    @property
-    def magnitudes(self) -> np.ndarray:
-        return np.abs(self.values)
-
-    def thinned(self, points: int) -> Curves:
-        every = max(1, -(-len(self.frequency) // points))
-        return replace(
-            self, frequency=self.frequency[::every], values=self.values[:, ::every], weight=self.weight[:, ::every]
-        )
-
-    def focused(self, tracks: Sequence[Track], points: int, per_width: float) -> Curves:
-        """About so many points, and more where these peaks are; each weighs as much as the points it stands for."""
-        step = float(np.median(np.diff(self.frequency)))
-        spacing = np.full(len(self.frequency), max(1, len(self.frequency) // points))
-        for track in tracks:
-            reach = _REACH * track.half_width
-            low, high = np.nanmin(track.position) - reach, np.nanmax(track.position) + reach
-            near = (self.frequency >= low) & (self.frequency <= high)
-            spacing[near] = np.minimum(spacing[near], max(1, int(track.half_width / (per_width * step))))
-        kept, here = [], 0
-        while here < len(spacing):
-            kept.append(here)
-            here += int(spacing[here : here + spacing[here]].min())  # no jump into the middle of a peak
-        share = np.diff([*kept, len(spacing)])
-        weight = self.weight[:, kept] * share / share.mean()
-        return replace(self, frequency=self.frequency[kept], values=self.values[:, kept], weight=weight)
-
-    def only(self, rows: list[int] | np.ndarray) -> Curves:
-        return replace(self, values=self.values[rows], conditions=self.conditions[rows], weight=self.weight[rows])
 
 
 @dataclass(frozen=True)
@@ -103,9 +62,7 @@ def fit_model(model: ResonanceModel, curves: Curves, options: Options) -> Outcom
     """The best terms found for the curves."""
     columns = model.columns(curves.conditions)
     tracks = find_tracks(curves.frequency, curves.magnitudes, curves.conditions)
-    landscape = starts.survey(
-        curves.frequency, curves.magnitudes, columns, laws.prices(model.functions), tracks, model.most
-    )
+    landscape = starts.survey(curves, columns, laws.prices(model.functions), tracks, model.most)
     many = len(curves.values) > _MANY
     few = curves.focused(landscape.clear, _COARSE, 1.5) if many else curves.thinned(_POINTS)
     judge = _Judge(model, landscape, few)
@@ -145,10 +102,9 @@ def _explored_by_few(model: ResonanceModel, curves: Curves, joint: Curves, judge
     functions = tuple(laws.Function("id", (k,)) for k in range(marks.shape[1]))
     free = replace(model, functions=functions, sizes=np.ones(len(functions)))
     sample = replace(curves.only(rows), conditions=marks).thinned(_POINTS)
-    tracks = _tracks_of(judge.landscape, rows)
-    own = starts.survey(
-        sample.frequency, sample.magnitudes, marks, np.ones(marks.shape[1]), tracks, model.most, free=True
-    )
+    here = [replace(t, position=t.position[rows]) for t in (*judge.landscape.clear, *judge.landscape.faint)]
+    tracks = [replace(t, seen=float(np.isfinite(t.position).mean())) for t in here if np.isfinite(t.position).any()]
+    own = starts.survey(sample, marks, np.ones(marks.shape[1]), tracks, model.most, free=True)
     inner = _Judge(free, own, sample)
     states = _all_starts(free, sample, own, options)
     best = min(states, key=inner.score)
@@ -166,16 +122,9 @@ def _explored_by_few(model: ResonanceModel, curves: Curves, joint: Curves, judge
     return [state], centres, len(states)
 
 
-def _tracks_of(landscape: starts.Landscape, rows: np.ndarray) -> list[Track]:
-    """The same tracks as the chosen curves show them."""
-    tracks = [replace(t, position=t.position[rows]) for t in (*landscape.clear, *landscape.faint)]
-    seen = [replace(t, seen=float(np.isfinite(t.position).mean())) for t in tracks]
-    return [track for track in seen if track.seen > 0]
-
-
 def _spread_out(conditions: np.ndarray, count: int) -> np.ndarray:
     """Rows far from each other, beginning in the middle."""
-    spread = np.where(np.ptp(conditions, axis=0) > 0, np.ptp(conditions, axis=0), 1.0)
+    spread = spread_of(conditions)
     rows = [_middle(conditions)]
     nearest = np.full(len(conditions), np.inf)
     while len(rows) < count:
@@ -184,23 +133,14 @@ def _spread_out(conditions: np.ndarray, count: int) -> np.ndarray:
     return np.array(rows)
 
 
+def _middle(conditions: np.ndarray) -> int:
+    return int(np.argmin(np.linalg.norm((conditions - conditions.mean(axis=0)) / spread_of(conditions), axis=1)))
+
+
 def _all_starts(model: ResonanceModel, curves: Curves, landscape: starts.Landscape, options: Options) -> list[State]:
     rng = np.random.default_rng([options.seed, 5])
     drawn = [starts.draw(model, landscape, rng, first=k == 0) for k in range(options.n_starts)]
     options.tell("starts", 0.1)
-    return _first_fits(model, curves, drawn, options)
-
-
-def _middle(conditions: np.ndarray) -> int:
-    spread = np.where(np.ptp(conditions, axis=0) > 0, np.ptp(conditions, axis=0), 1.0)
-    return int(np.argmin(np.linalg.norm((conditions - conditions.mean(axis=0)) / spread, axis=1)))
-
-
-def _samples(model: ResonanceModel, curves: Curves) -> fit.Samples:
-    return model.samples(curves.frequency, curves.values, curves.conditions, curves.weight)
-
-
-def _first_fits(model: ResonanceModel, curves: Curves, drawn: list[list[Mode]], options: Options) -> list[State]:
     begun = [model.state(_with_residues(model, curves, modes)) for modes in drawn]
     if options.complex_weights:
         begun = _through_complex(model, curves, drawn, begun, options)
@@ -211,7 +151,7 @@ def _through_complex(
     model: ResonanceModel, curves: Curves, drawn: list[list[Mode]], begun: list[State], options: Options
 ) -> list[State]:
     """Peaks widened by imaginary parts see farther; the penalty then narrows them to their own width."""
-    assembly, samples = model.assembly, _samples(model, curves)
+    assembly, samples = model.assembly, model.samples(curves)
     columns = model.columns(curves.conditions)
     parts = np.array([model.smoothing(modes, columns) for modes in drawn])
     masks = assembly.parameter_mask(np.array([state.edges for state in begun]), imaginary=False) | (parts > 0)
@@ -245,7 +185,7 @@ def _fitted(model: ResonanceModel, curves: Curves, states: list[State], options:
     edges = np.array([state.edges for state in states])
     params = np.array([state.params for state in states])
     masks = assembly.parameter_mask(edges, imaginary=False)
-    fits = fit.levenberg(assembly.tape(), _samples(model, curves), params, masks, fit.Levenberg(steps), **options.run())
+    fits = fit.levenberg(assembly.tape(), model.samples(curves), params, masks, fit.Levenberg(steps), **options.run())
     misfit = np.where(np.isfinite(fits.misfit), fits.misfit, np.inf)
     return [State(*row) for row in zip(edges, np.where(masks, fits.params, 0.0), misfit.tolist(), strict=True)]
 
@@ -267,37 +207,20 @@ def _with_laws(
     The centres are looked for in each curve of `single`, from `begun` on, (curves, terms); `joint` holds the same
     curves for the fit of all.
     """
-    columns = model.columns(single.conditions)
-    centres = centres_by_curve(model, single, modes, begun, background, options)
-    renewed = []
-    for mode, values, fallback in zip(modes, centres.T, begun.T, strict=True):
-        known = values if np.isfinite(values).mean() >= _TRUSTED else fallback
-        law = laws.choose(columns, known, laws.prices(model.functions))
-        coefficients = np.zeros(1 + columns.shape[1])
-        coefficients[[0, *(1 + k for k in law)]] = laws.coefficients(columns, known, law)
-        renewed.append(replace(mode, coefficients=coefficients))
-    return _fitted(model, joint, [model.state(renewed, background)], options, 100 if joint is single else 20)[0]
-
-
-def centres_by_curve(
-    model: ResonanceModel,
-    curves: Curves,
-    modes: list[Mode],
-    begun: np.ndarray,
-    background: tuple[float, float],
-    options: Options,
-) -> np.ndarray:
-    """Per curve and term, the centre that this curve alone asks for; NaN where it leads astray."""
     alone = replace(model, most=len(modes), functions=(), sizes=np.zeros(0))
-    found = np.full(begun.shape, np.nan)
+    own = np.full(begun.shape, np.nan)  # the centres that a curve alone asks for; NaN where it leads astray
     for row, centres in enumerate(begun):
         placed = [replace(mode, coefficients=np.array([c])) for mode, c in zip(modes, centres, strict=True)]
-        (fitted,) = _fitted(alone, curves.only([row]), [alone.state(placed, background)], options, 40)
+        (fitted,) = _fitted(alone, single.only([row]), [alone.state(placed, background)], options, 40)
         for term, mode in zip(alone.live_terms(fitted), alone.modes(fitted), strict=True):
-            half = modes[term].width if model.form == "paper" else modes[term].width * centres[term]
-            if abs(mode.coefficients[0] - centres[term]) <= _SHIFT * half:
-                found[row, term] = mode.coefficients[0]
-    return found
+            if abs(mode.coefficients[0] - centres[term]) <= _SHIFT * model.half_width(modes[term], centres[term]):
+                own[row, term] = mode.coefficients[0]
+    columns, renewed = model.columns(single.conditions), []
+    for mode, values, fallback in zip(modes, own.T, begun.T, strict=True):
+        known = values if np.isfinite(values).mean() >= _TRUSTED else fallback
+        law = laws.choose(columns, known, laws.prices(model.functions))
+        renewed.append(replace(mode, coefficients=laws.coefficients(columns, known, law)))
+    return _fitted(model, joint, [model.state(renewed, background)], options, 100 if joint is single else 20)[0]
 
 
 # ---- which fit is better --------------------------------------------------------------------------------------------
@@ -317,17 +240,13 @@ class _Judge:
     def score(self, state: State) -> tuple[int, float]:
         if not np.isfinite(state.misfit):
             return 10**6, np.inf
-        lost = self._strays(state)
+        lost = 0
+        if self.model.form == "modal":  # a negative frequency somewhere would mean negative damping
+            lost = sum(bool((mode.centre(self.landscape.columns) <= 0).any()) for mode in self.model.modes(state))
         lost += sum(self.stands_for(state, track) is None for track in self.landscape.clear)
         cancelling = max(1.0, self.cancellation(state) / _CANCELLING)
         fit_part = self.n_independent * np.log(max(state.misfit, _EXACT) * cancelling**2)
         return lost, float(fit_part + _PRICE * self.model.n_parameters(state))
-
-    def _strays(self, state: State) -> int:
-        """Modes with a negative frequency somewhere: their damping would be negative."""
-        if self.model.form != "modal":
-            return 0
-        return sum(bool((mode.centre(self.landscape.columns) <= 0).any()) for mode in self.model.modes(state))
 
     def stands_for(self, state: State, track: Track) -> int | None:
         """The term whose centre follows the track."""
@@ -335,9 +254,9 @@ class _Judge:
         for term in self.model.live_terms(state):
             mode = self.model.mode(state, term)
             off = np.abs(mode.centre(self.landscape.columns) - track.position)[seen]
-            allowed = max(_KEPT * track.half_width, 0.01 * float(np.nanmedian(track.position)))
-            half = mode.width if self.model.form == "paper" else mode.width * float(np.nanmedian(track.position))
-            if np.mean(off <= allowed) >= 0.7 and half <= 6.0 * track.half_width:
+            place = float(np.nanmedian(track.position))
+            allowed = max(_KEPT * track.half_width, 0.01 * place)
+            if np.mean(off <= allowed) >= 0.7 and self.model.half_width(mode, place) <= 6.0 * track.half_width:
                 return term
         return None
 
@@ -361,7 +280,10 @@ def _pruned(model: ResonanceModel, curves: Curves, state: State, judge: _Judge, 
     """Terms go as long as the criterion falls, or must go because there are too many parameters."""
     limit = np.inf if options.max_parameters is None else options.max_parameters
     while len(model.live_terms(state)) > 1:
-        smaller = _without_one(model, state)
+        without = np.repeat(state.edges[None], len(model.live_terms(state)), axis=0)
+        for edges, term in zip(without, model.live_terms(state), strict=True):
+            edges[model.assembly.terms[term].gate] = False
+        smaller = [replace(state, edges=edges) for edges in model.assembly.cleaned(without)]
         candidates = sorted(_fitted(model, curves, smaller, options, 60), key=judge.score)
         too_many = model.n_parameters(state) > limit
         if not too_many and judge.score(candidates[0]) >= judge.score(state):
@@ -370,12 +292,3 @@ def _pruned(model: ResonanceModel, curves: Curves, state: State, judge: _Judge, 
         if options.deadline.over:
             break
     return state
-
-
-def _without_one(model: ResonanceModel, state: State) -> list[State]:
-    assembly, masks = model.assembly, []
-    for term in model.live_terms(state):
-        edges = state.edges.copy()
-        edges[assembly.terms[term].gate] = False
-        masks.append(assembly.cleaned(edges))
-    return [replace(state, edges=edges) for edges in masks]

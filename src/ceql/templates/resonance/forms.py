@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ceql.errors import InputError, unknown_name
 from ceql.templates.template import Parameter, Template, Terms, Unknown
@@ -32,47 +31,25 @@ def resonance_template(
     w^2 (R + jI)/(h^2 - w^2 + 2j z h w). `about` is the size of the frequencies.
     """
     law = Unknown(tuple(conditions), tuple(operators), layers=2, about=about)
-    template = form_template(form, law, most, about, 1.0, complex_values=False)
-    return template if frequency == "w" else _renamed(template, frequency)
+    if not frequency.isidentifier():
+        raise InputError(f"The frequency column must be a plain word such as 'f', not {frequency!r}.")
+    return form_template(form, law, most, about, 1.0, complex_values=False, named=frequency)
 
 
 def form_template(
-    form: str, law: Unknown, most: int, frequency: float, magnitude: float, complex_values: bool
+    form: str, law: Unknown, most: int, frequency: float, magnitude: float, complex_values: bool, named: str = "w"
 ) -> Template:
     """The form with this law for every centre. The sizes of frequency and magnitude set those of the parameters."""
+    # In these formulas the letter w occurs only as the frequency, which has the name `named`.
+    paper, real, imaginary, line = (text.replace("w", named) for text in (_PAPER, _REAL, _IMAGINARY, "a*w + b + S"))
     if form == "paper":
         if complex_values:
             raise InputError("The paper's form is real: give magnitudes, or form='modal' for complex curves.")
-        own = {
-            "A": Parameter(about=magnitude * frequency**2),
-            "g": Parameter(sign="+", about=frequency**2),
-        }
-        return Template(
-            "a*w + b + S",
-            parameters={"a": Parameter(about=magnitude / frequency), "b": Parameter(about=magnitude)},
-            sums={"S": Terms(_PAPER, most, own, {"h": law})},
-        )
+        own = {"A": Parameter(about=magnitude * frequency**2), "g": Parameter(sign="+", about=frequency**2)}
+        background = {"a": Parameter(about=magnitude / frequency), "b": Parameter(about=magnitude)}
+        return Template(line, background, sums={"S": Terms(paper, most, own, {"h": law})})
     if form == "modal":
-        own = {
-            "R": Parameter(about=magnitude),
-            "I": Parameter(about=magnitude),
-            "z": Parameter(sign="+"),
-        }
+        own = {"R": Parameter(about=magnitude), "I": Parameter(about=magnitude), "z": Parameter(sign="+")}
         whole = "P*(1 - part) + Q*part" if complex_values else "sqrt(P**2 + Q**2)"
-        return Template(whole, sums={"P": Terms(_REAL, most, own, {"h": law}, {"Q": _IMAGINARY})})
+        return Template(whole, sums={"P": Terms(real, most, own, {"h": law}, {"Q": imaginary})})
     raise unknown_name("form of resonances", form, FORMS)
-
-
-def _renamed(template: Template, frequency: str) -> Template:
-    if not frequency.isidentifier():
-        raise InputError(f"The frequency column must be a plain word such as 'f', not {frequency!r}.")
-
-    def text(formula: str) -> str:
-        # In these formulas the letter w occurs only as the frequency.
-        return formula.replace("w", frequency)
-
-    sums = {
-        name: replace(t, formula=text(t.formula), also={key: text(part) for key, part in t.also.items()})
-        for name, t in template.sums.items()
-    }
-    return Template(text(template.formula), template.parameters, template.functions, sums)

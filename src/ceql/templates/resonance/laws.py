@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 import sympy
 
-_FEW = 6  # up to so many basis functions all pairs are tried, above it the best one is added each time
+_FEW = 6  # up to this many basis functions all pairs are tried, above it the best one is added each time
 _GAIN = 0.98  # another coefficient must lower the error to this share, and further where conditions are few
 _EXACT = 1e-6  # relative error of prediction that asks for nothing more
 _CURVED = 1.03
@@ -73,7 +73,11 @@ def choose(columns: np.ndarray, values: np.ndarray, price: np.ndarray) -> Law:
     best: Law = ()
     error = prediction_error(columns, values, best)
     while len(best) < min(_MOST, n - 2):
-        candidates = _larger(best, columns.shape[1])
+        count = columns.shape[1]
+        if count <= _FEW:
+            candidates: list[Law] = list(combinations(range(count), len(best) + 1))
+        else:
+            candidates = [(*best, k) for k in range(count) if k not in best]
         if not candidates or error <= _EXACT * np.abs(values).max():
             break
         errors = [prediction_error(columns, values, law) for law in candidates]
@@ -83,12 +87,6 @@ def choose(columns: np.ndarray, values: np.ndarray, price: np.ndarray) -> Law:
             break
         best, error = candidates[chosen], errors[chosen]
     return best
-
-
-def _larger(law: Law, count: int) -> list[Law]:
-    if count <= _FEW:
-        return list(combinations(range(count), len(law) + 1))
-    return [(*law, k) for k in range(count) if k not in law]
 
 
 def prediction_error(columns: np.ndarray, values: np.ndarray, law: Law) -> float:
@@ -106,7 +104,9 @@ def prediction_error(columns: np.ndarray, values: np.ndarray, law: Law) -> float
 
 
 def coefficients(columns: np.ndarray, values: np.ndarray, law: Law) -> np.ndarray:
-    """The constant, then one coefficient per function of the law, by least squares."""
+    """By least squares: the constant, then one coefficient per basis function, zero for those outside the law."""
     known = np.isfinite(values)
     design = np.column_stack([np.ones(known.sum()), columns[known][:, list(law)]])
-    return np.linalg.lstsq(design, values[known], rcond=None)[0]
+    found = np.zeros(1 + columns.shape[1])
+    found[[0, *(1 + k for k in law)]] = np.linalg.lstsq(design, values[known], rcond=None)[0]
+    return found

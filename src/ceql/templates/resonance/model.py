@@ -9,9 +9,10 @@ import numpy as np
 
 from ceql.data.dataset import Scaling
 from ceql.engine import fit
-from ceql.templates.assembly import WHOLE, Assembly, Block, Number
+from ceql.templates.assembly import WHOLE, Assembly, Number
 from ceql.templates.resonance.forms import form_template
 from ceql.templates.resonance.laws import Function
+from ceql.templates.resonance.peaks import Curves
 from ceql.templates.template import Unknown
 
 _ROWS_AT_ONCE = 200_000  # a table of many curves and basis functions would fill the memory
@@ -45,7 +46,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class ResonanceModel:
-    """A form with at most so many terms, over a frequency and basis functions of the conditions."""
+    """A form with at most `most` terms, over a frequency and basis functions of the conditions."""
 
     form: str
     most: int
@@ -55,32 +56,33 @@ class ResonanceModel:
     sizes: np.ndarray  # of the basis functions
     complex_values: bool
 
-    @property
-    def basis_names(self) -> tuple[str, ...]:
-        return tuple(f"q{k}" for k in range(len(self.functions)))
-
     @cached_property
     def assembly(self) -> Assembly:
-        inputs = self.basis_names or ("q0",)
+        inputs = tuple(f"q{k}" for k in range(len(self.functions))) or ("q0",)
         law = Unknown(inputs, (), layers=1, about=self.frequency)
-        template = form_template(
-            self.form, law, self.most, self.frequency, self.magnitude, complex_values=self.complex_values
-        )
-        names = ("w", *inputs, *(("part",) if self.complex_values else ()))
-        sizes = [self.frequency, *(self.sizes if self.functions else [1.0]), *([1.0] if self.complex_values else [])]
-        return Assembly(template, names, Scaling(np.array(sizes, float), self.magnitude))
+        template = form_template(self.form, law, self.most, self.frequency, self.magnitude, self.complex_values)
+        part = ("part",) if self.complex_values else ()
+        sizes = [self.frequency, *(self.sizes if self.functions else [1.0]), *(1.0 for _ in part)]
+        return Assembly(template, ("w", *inputs, *part), Scaling(np.array(sizes, float), self.magnitude))
+
+    @property
+    def _units(self) -> np.ndarray:
+        """Of the coefficients of a law, the constant first."""
+        return np.concatenate([[1.0], self.sizes]) / self.frequency
+
+    def half_width(self, mode: Mode, centre: float) -> float:
+        return mode.width if self.form == "paper" else mode.width * centre
 
     def columns(self, conditions: np.ndarray) -> np.ndarray:
         """The basis functions at the conditions, (n, K)."""
         return np.column_stack([np.zeros((len(conditions), 0)), *(f.values(conditions) for f in self.functions)])
 
-    def samples(self, frequency: np.ndarray, curves: np.ndarray, conditions: np.ndarray, weight: np.ndarray):
+    def samples(self, curves: Curves) -> fit.Samples:
         """Every point of every curve; of complex curves the real parts, then the imaginary parts."""
-        x = self._inputs(frequency, conditions)
-        if not self.complex_values:
-            return fit.Samples.of(x, curves.ravel() / self.magnitude, weight.ravel())
-        y = np.concatenate([np.real(curves).ravel(), np.imag(curves).ravel()]) / self.magnitude
-        return fit.Samples.of(x, y, np.tile(weight.ravel(), 2))
+        x, y, weight = self._inputs(curves.frequency, curves.conditions), curves.values.ravel(), curves.weight.ravel()
+        if self.complex_values:
+            y, weight = np.concatenate([np.real(y), np.imag(y)]), np.tile(weight, 2)
+        return fit.Samples.of(x, y / self.magnitude, weight)
 
     def _inputs(self, frequency: np.ndarray, conditions: np.ndarray) -> np.ndarray:
         columns = self.columns(conditions) if self.functions else np.zeros((len(conditions), 1))
@@ -93,31 +95,28 @@ class ResonanceModel:
     def values(self, state: State, frequency: np.ndarray, conditions: np.ndarray) -> np.ndarray:
         """The curves of a fit, (n_conditions, n)."""
         at_once = max(1, _ROWS_AT_ONCE // len(frequency))
-        parts = [conditions[k : k + at_once] for k in range(0, len(conditions), at_once)]
-        return np.concatenate([self._values(state, frequency, part) for part in parts])
-
-    def _values(self, state: State, frequency: np.ndarray, conditions: np.ndarray) -> np.ndarray:
-        x = self._inputs(frequency, conditions)
         mask = self.assembly.parameter_mask(state.edges, imaginary=False)
-        y = fit.values(self.assembly.tape(), fit.Samples.of(x, np.zeros(len(x))), state.params, mask)[0]
-        y = y * self.magnitude
-        if self.complex_values:
-            real, imaginary = np.split(y, 2)
-            y = real + 1j * imaginary
-        return y.reshape(len(conditions), len(frequency))
+        curves = []
+        for first in range(0, len(conditions), at_once):
+            x = self._inputs(frequency, conditions[first : first + at_once])
+            y = fit.values(self.assembly.tape(), fit.Samples.of(x, np.zeros(len(x))), state.params, mask)[0]
+            y = y * self.magnitude
+            if self.complex_values:
+                real, imaginary = np.split(y, 2)
+                y = real + 1j * imaginary
+            curves.append(y.reshape(-1, len(frequency)))
+        return np.concatenate(curves)
 
     @cached_property
-    def _places(self) -> list[tuple[dict[str, Number], Block, np.ndarray]]:
-        """Per term: its numbers, its law, and the edges of the law: constant first, then the basis functions."""
+    def _places(self) -> list[tuple[dict[str, Number], np.ndarray]]:
+        """Per term: its numbers, and the edges of its law: constant first, then the basis functions."""
         places = []
         for term in range(self.most):
-            numbers = {n.name: n for n in self.assembly.numbers if n.term == term}
             (block,) = (b for b in self.assembly.blocks if b.term == term)
-            readout, sources = block.network.sums[-1], block.network.edge_source
-            edge_of = {int(sources[e]): e + block.first for e in range(readout.first, readout.last)}
-            n_inputs = block.network.n_inputs
-            edges = [edge_of[n_inputs], *(edge_of[k] for k in range(n_inputs))][: 1 + len(self.functions)]
-            places.append((numbers, block, np.array(edges)))
+            readout, network = block.network.sums[-1], block.network
+            edge_of = {int(network.edge_source[e]): e + block.first for e in range(readout.first, readout.last)}
+            edges = [edge_of[k] for k in (network.n_inputs, *range(network.n_inputs))][: 1 + len(self.functions)]
+            places.append(({n.name: n for n in self.assembly.numbers if n.term == term}, np.array(edges)))
         return places
 
     @cached_property
@@ -130,10 +129,9 @@ class ResonanceModel:
         edges, params = np.zeros(assembly.n_edges, bool), np.zeros(assembly.n_params)
         for number, value in zip(self.background.values(), background, strict=False):
             edges[number.index], params[number.index] = True, number.raw(value)
-        for mode, (numbers, _, law), term in zip(modes, self._places, assembly.terms, strict=False):
-            sizes = np.concatenate([[1.0], self.sizes]) / self.frequency
+        for mode, (numbers, law), term in zip(modes, self._places, assembly.terms, strict=False):
             edges[law[[0, *(1 + k for k in mode.law)]]] = True
-            params[law] = mode.coefficients * sizes
+            params[law] = mode.coefficients * self._units
             edges[term.gate] = True
             if self.form == "paper":
                 values = {"A": mode.amplitude.real, "g": mode.width**2}
@@ -142,8 +140,7 @@ class ResonanceModel:
                 values = {"R": mode.amplitude.real, "I": mode.amplitude.imag, "z": mode.width}
             for name, value in values.items():
                 params[numbers[name].index] = numbers[name].raw(value)
-                if numbers[name].index < assembly.n_edges:
-                    edges[numbers[name].index] = True
+            edges[[number.index for number in numbers.values() if number.index < assembly.n_edges]] = True
         return State(edges, params)
 
     def modes(self, state: State) -> list[Mode]:
@@ -154,19 +151,19 @@ class ResonanceModel:
         return [k for k, term in enumerate(self.assembly.terms) if state.edges[term.gate]]
 
     def mode(self, state: State, term: int) -> Mode:
-        numbers, _, law = self._places[term]
-        sizes = np.concatenate([[1.0], self.sizes]) / self.frequency
+        numbers, law = self._places[term]
         value = {name: float(number.value(state.params[number.index])) for name, number in numbers.items()}
-        coefficients = np.where(state.edges[law], state.params[law], 0.0) / sizes
+        coefficients = np.where(state.edges[law], state.params[law], 0.0) / self._units
         if self.form == "paper":
             return Mode(complex(value["A"]), coefficients, float(np.sqrt(value["g"])))
         return Mode(complex(value["R"], value["I"]), coefficients, value["z"])
 
     def background_of(self, state: State) -> tuple[float, float]:
-        found = [
-            float(n.value(state.params[n.index])) if state.edges[n.index] else 0.0 for n in self.background.values()
-        ]
-        return (found[0], found[1]) if found else (0.0, 0.0)
+        a, b = (
+            float(n.value(state.params[n.index])) if n is not None and state.edges[n.index] else 0.0
+            for n in (self.background.get("a"), self.background.get("b"))
+        )
+        return a, b
 
     def smoothing(self, modes: list[Mode], columns: np.ndarray) -> np.ndarray:
         """Start values of the imaginary parts, as large as the denominators are at their smallest."""
@@ -189,7 +186,7 @@ class ResonanceModel:
 
     def errors_of(self, term: int, errors: np.ndarray) -> tuple[float, float, float]:
         """Standard errors of amplitude, width (g or damping ratio) and the constant of the centre."""
-        numbers, _, law = self._places[term]
+        numbers, law = self._places[term]
         names = ("A", "g") if self.form == "paper" else ("R", "z")
         amplitude, width = (errors[numbers[name].index] for name in names)
         return float(amplitude), float(width), float(errors[law[0]] * self.frequency)
@@ -201,7 +198,6 @@ class ResonanceModel:
         """
         mask = self.assembly.parameter_mask(state.edges, imaginary=False)
         _, jacobian = fit.jacobian(self.assembly.tape(), samples, state.params, mask)
-        slopes = np.array([number.slope(state.params[number.index]) for number in self.assembly.numbers])
         errors = np.full(self.assembly.n_params, np.nan)
         live = np.flatnonzero(mask & (np.abs(jacobian).max(axis=0) > 0))
         weighted = jacobian[:, live] * np.sqrt(samples.weight)[:, None]
@@ -209,6 +205,6 @@ class ResonanceModel:
         covariance = np.linalg.pinv((weighted / scale).T @ (weighted / scale)) / np.outer(scale, scale)
         variance = misfit * len(samples.y) * (len(samples.y) / max(independent - len(live), 1.0))
         errors[live] = np.sqrt(np.maximum(np.diag(covariance), 0.0) * variance / len(samples.y))
-        for number, slope in zip(self.assembly.numbers, slopes, strict=True):
-            errors[number.index] *= abs(slope)
+        for number in self.assembly.numbers:
+            errors[number.index] *= abs(number.slope(state.params[number.index]))
         return errors

@@ -1,4 +1,4 @@
-"""Peaks of measured curves, and which peak of one curve is which of another.
+"""Measured curves, their peaks, and which peak of one curve is which of another.
 
 No peak position is handed in by anybody. A peak is followed from curve to curve in the order in which the conditions
 are neighbours, so it may travel far over all of them as long as it moves little from one to the next.
@@ -6,7 +6,8 @@ are neighbours, so it may travel far over all of them as long as it moves little
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -15,6 +16,7 @@ from scipy.signal import find_peaks, peak_widths
 _FAINT = 3.0  # dB that a peak must stand out to be seen at all
 CLEAR = 10.0  # dB from which it is a resonance, however small it looks on a linear scale
 _FARTHEST = 0.05  # how far a peak may move from a curve to the next, as a share of its frequency
+_REACH = 6.0  # half widths around a peak that are looked at closely when points must be saved
 _SMOOTHED = 1.5e-3  # of the band: width of the smoothing before peaks are looked for
 
 
@@ -46,13 +48,59 @@ class _Peaks:
     prominence: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Measured curves on one frequency grid, with the weight of every point."""
+
+    frequency: np.ndarray
+    values: np.ndarray  # (n_conditions, n)
+    conditions: np.ndarray  # (n_conditions, k)
+    weight: np.ndarray
+
+    @property
+    def magnitudes(self) -> np.ndarray:
+        return np.abs(self.values)
+
+    def thinned(self, points: int) -> Curves:
+        every = max(1, -(-len(self.frequency) // points))
+        return replace(
+            self, frequency=self.frequency[::every], values=self.values[:, ::every], weight=self.weight[:, ::every]
+        )
+
+    def focused(self, tracks: Sequence[Track], points: int, per_width: float) -> Curves:
+        """About this many points, and more where these peaks are; each weighs as much as the points it stands for."""
+        step = float(np.median(np.diff(self.frequency)))
+        spacing = np.full(len(self.frequency), max(1, len(self.frequency) // points))
+        for track in tracks:
+            reach = _REACH * track.half_width
+            low, high = np.nanmin(track.position) - reach, np.nanmax(track.position) + reach
+            near = (self.frequency >= low) & (self.frequency <= high)
+            spacing[near] = np.minimum(spacing[near], max(1, int(track.half_width / (per_width * step))))
+        kept, here = [], 0
+        while here < len(spacing):
+            kept.append(here)
+            here += int(spacing[here : here + spacing[here]].min())  # no jump into the middle of a peak
+        share = np.diff([*kept, len(spacing)])
+        weight = self.weight[:, kept] * share / share.mean()
+        return replace(self, frequency=self.frequency[kept], values=self.values[:, kept], weight=weight)
+
+    def only(self, rows: list[int] | np.ndarray) -> Curves:
+        return replace(self, values=self.values[rows], conditions=self.conditions[rows], weight=self.weight[rows])
+
+
+def spread_of(conditions: np.ndarray) -> np.ndarray:
+    """The range of each condition, one where it does not vary."""
+    spread = np.ptp(conditions, axis=0)
+    return np.where(spread > 0, spread, 1.0)
+
+
 def find_tracks(frequency: np.ndarray, magnitudes: np.ndarray, conditions: np.ndarray) -> list[Track]:
     """All peaks of all curves, joined; the clearest first."""
     seen = [_peaks_of(frequency, curve) for curve in magnitudes]
     order, parent = _order(conditions)
     members: list[dict[int, int]] = []  # per track: curve -> peak
     for curve in order:
-        _assign(members, curve, parent[curve], seen, parent)
+        _assign(members, curve, seen, parent)
     tracks = [_track(member, seen) for member in members]
     return sorted(tracks, key=lambda track: (-track.is_clear, -track.weight if track.is_clear else -track.prominence))
 
@@ -60,10 +108,9 @@ def find_tracks(frequency: np.ndarray, magnitudes: np.ndarray, conditions: np.nd
 def _peaks_of(frequency: np.ndarray, magnitude: np.ndarray) -> _Peaks:
     step = frequency[1] - frequency[0]
     decibels = 20.0 * np.log10(np.maximum(magnitude, 1e-12 * magnitude.max()))
-    kernel_width = max(1, round(_SMOOTHED * len(frequency) / 2))
-    kernel = np.bartlett(2 * kernel_width + 1)[1:-1]
-    padded = np.pad(decibels, kernel_width - 1, mode="edge") if kernel_width > 1 else decibels
-    smooth = np.convolve(padded, kernel / kernel.sum(), mode="valid") if kernel_width > 1 else decibels
+    width = max(1, round(_SMOOTHED * len(frequency) / 2))
+    kernel = np.bartlett(2 * width + 1)[1:-1]
+    smooth = np.convolve(np.pad(decibels, width - 1, mode="edge"), kernel / kernel.sum(), mode="valid")
     found, properties = find_peaks(smooth, prominence=_FAINT)
     # Half power lies 3 dB below the top; a peak that stands out less is measured halfway down.
     share = np.minimum(3.0 / np.maximum(properties["prominences"], 1e-9), 0.5)
@@ -75,8 +122,7 @@ def _peaks_of(frequency: np.ndarray, magnitude: np.ndarray) -> _Peaks:
 
 def _order(conditions: np.ndarray) -> tuple[list[int], dict[int, int]]:
     """Curves so that each comes after its nearest neighbour among those before it, which is its parent."""
-    spread = np.ptp(conditions, axis=0)
-    scaled = conditions / np.where(spread > 0, spread, 1.0)
+    scaled = conditions / spread_of(conditions)
     distance = np.linalg.norm(scaled[:, None] - scaled[None], axis=-1)
     first = int(np.argmin(distance.sum(axis=1)))
     order, parent = [first], {first: first}
@@ -93,15 +139,13 @@ def _order(conditions: np.ndarray) -> tuple[list[int], dict[int, int]]:
     return order, parent
 
 
-def _assign(
-    members: list[dict[int, int]], curve: int, parent: int, seen: list[_Peaks], parents: dict[int, int]
-) -> None:
+def _assign(members: list[dict[int, int]], curve: int, seen: list[_Peaks], parents: dict[int, int]) -> None:
     """Gives the peaks of a curve to the tracks they continue; the rest begin new ones."""
     here = seen[curve].position
-    expected = np.array([_last_known(member, parent, seen, parents) for member in members])
-    cost = np.abs(here[None, :] - expected[:, None]) / np.maximum(expected[:, None], 1e-300) if members else None
     taken: set[int] = set()
-    if cost is not None and len(here):
+    if members and len(here):
+        expected = np.array([[_last_known(member, parents[curve], seen, parents)] for member in members])
+        cost = np.abs(here - expected) / np.maximum(expected, 1e-300)
         rows, columns = linear_sum_assignment(np.minimum(cost, _FARTHEST))
         for row, column in zip(rows, columns, strict=True):
             if cost[row, column] < _FARTHEST:

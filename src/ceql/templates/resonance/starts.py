@@ -9,7 +9,7 @@ import numpy as np
 
 from ceql.templates.resonance import laws
 from ceql.templates.resonance.model import Mode, ResonanceModel
-from ceql.templates.resonance.peaks import Track
+from ceql.templates.resonance.peaks import Curves, Track
 
 _BROADEST, _NARROWEST = 0.5, 0.02  # half widths of random humps, as a share of the band
 _NUDGE = 1e-9
@@ -39,23 +39,16 @@ class Landscape:
             # No offset is exactly zero: a coefficient that is zero counts as none.
             return np.concatenate([place[:1], place[1:] - place[0] + _NUDGE * place[0]])
         law = laws.choose(self.columns, track.position, self.price) if track.seen > 0.5 else ()
-        coefficients = np.zeros(1 + self.columns.shape[1])
-        coefficients[[0, *(1 + k for k in law)]] = laws.coefficients(self.columns, track.position, law)
-        return coefficients
+        return laws.coefficients(self.columns, track.position, law)
 
 
 def survey(
-    frequency: np.ndarray,
-    magnitudes: np.ndarray,
-    columns: np.ndarray,
-    price: np.ndarray,
-    tracks: list[Track],
-    most: int,
-    free: bool = False,
+    curves: Curves, columns: np.ndarray, price: np.ndarray, tracks: list[Track], most: int, free: bool = False
 ) -> Landscape:
     clear = tuple(track for track in tracks if track.is_clear)[:most]
     faint = tuple(track for track in tracks if not any(track is other for other in clear))
-    return Landscape(frequency, np.median(magnitudes, axis=0), columns, price, clear, faint, free)
+    typical = np.median(curves.magnitudes, axis=0)
+    return Landscape(curves.frequency, typical, columns, price, clear, faint, free)
 
 
 def draw(model: ResonanceModel, landscape: Landscape, rng: np.random.Generator, first: bool) -> list[Mode]:
