@@ -9,8 +9,8 @@ from sympy import Float, Integer, S, Symbol
 
 from ceql.expression.algebra.effort import charge
 from ceql.expression.algebra.precision import accuracy
-from ceql.expression.evaluate.compile import UnsupportedExpression, compile_numpy
 from ceql.expression.symbolic import Expr
+from ceql.operators.program import UnsupportedExpression, compile_numpy
 
 Array = np.ndarray
 SAMPLES = 48

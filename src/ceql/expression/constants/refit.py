@@ -9,9 +9,9 @@ import numpy as np
 from sympy import Float, Symbol
 
 from ceql.expression.constants.parametrise import parametrise
-from ceql.expression.evaluate.jacobian import value_and_jacobian
 from ceql.expression.evaluate.residual_problem import Array, Problem, make_problem
 from ceql.expression.symbolic import Expr
+from ceql.operators.program import value_and_jacobian
 
 RANK_TOLERANCE = 1e-13
 LARGEST_DAMPING = 1e12

@@ -12,8 +12,8 @@ import sympy
 from scipy.optimize import brentq
 
 from ceql.expression.complexity import node_count
-from ceql.expression.evaluate.compile import compile_numpy
 from ceql.operators import functions
+from ceql.operators.program import compile_numpy
 
 Factor = tuple[str, sympy.Expr]  # what kind of singularity it is where the expression vanishes, and the expression
 

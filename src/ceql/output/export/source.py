@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ceql import __version__
 from ceql.expression import compile_numpy
-from ceql.expression.evaluate.compile import CompiledFormula
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula
+from ceql.operators.program import CompiledFormula
 from ceql.output.export.identifiers import printable, quoted, safe_name, safe_names
 from ceql.output.export.program_text import Dialect, ProgramText, program_text
 
