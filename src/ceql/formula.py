@@ -26,12 +26,9 @@ from ceql.expression import (
     round_to_errors,
     snap,
 )
-from ceql.expression.constants.absorbing import with_factors_absorbed
-from ceql.expression.constants.bounded import refit_within
-from ceql.expression.constants.exponents import with_simple_exponents
 from ceql.expression.constants.held import held_numbers, smallest_holding
-from ceql.expression.constants.phases import with_small_phases
-from ceql.expression.constants.refit import refit_reweighted
+from ceql.expression.constants.refit import refit_reweighted, refit_within
+from ceql.expression.constants.rewrites import with_factors_absorbed, with_simple_exponents, with_small_phases
 
 _FITTED = 1e-9  # how well the engine's constants are known before they are refitted
 _CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original

@@ -18,7 +18,7 @@ from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
 from ceql.engine.deadline import Deadline
 from ceql.engine.dispatch import Workers
-from ceql.expression.text.glance import short_text
+from ceql.expression.text.write import short_text
 from ceql.formula import Formula, make_symbols, mean_square, polish, sketch, values_of
 from ceql.network import Structure
 from ceql.search import proposals as searching

@@ -7,11 +7,13 @@ errors, then fit a bit better than the law itself. So the law is put beside them
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import combinations
 
-from sympy import Float, Integer, Mul, Pow, Rational, Symbol, expand_power_base, factor_terms
+from sympy import Float, Integer, Mul, Symbol, expand_power_base, factor_terms
 
 from ceql.expression.constants.parametrise import Parametrised, parametrise
+from ceql.expression.constants.rewrites import with_exponents
 from ceql.expression.symbolic import Expr
 
 NEAR = 0.1  # exponents this near to a multiple of a half
@@ -24,7 +26,7 @@ Constants = Sequence[tuple[float, float]]  # value and standard error of each, i
 def relatives(expr: Expr, constants: Constants, has_too_many: bool = False) -> list[Expr]:
     """Expressions with simpler numbers, those that are left as they were: to be fitted, and judged.
 
-    Where it has too many numbers for so few rows, a factor that may be 1 is the first to go.
+    Where it has too many numbers for its few rows, a factor that may be 1 is the first to go.
     """
     simple = with_halves(expr)
     found = [] if simple == expr else [simple]
@@ -40,13 +42,11 @@ def relatives(expr: Expr, constants: Constants, has_too_many: bool = False) -> l
 def with_halves(expr: Expr) -> Expr:
     """With multiples of a half in the place of decimal exponents near them."""
 
-    def is_near(part: Expr) -> bool:
-        if not (isinstance(part, Pow) and isinstance(part.exp, Float)):
-            return False
-        nearest = round(2.0 * float(part.exp))
-        return nearest != 0 and abs(float(part.exp) - nearest / 2) <= NEAR
+    def half(value: float) -> Fraction | None:
+        near = Fraction(round(2.0 * value), 2)
+        return near if abs(value - float(near)) <= NEAR else None
 
-    return expr.replace(is_near, lambda power: power.base ** Rational(round(2.0 * float(power.exp)), 2))
+    return with_exponents(expr, half)
 
 
 def _tied(form: Parametrised, constants: Constants) -> Iterator[Expr]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -18,7 +18,7 @@ from sympy import Float, Integer, Rational, S, Symbol, nan, oo, pi, zoo
 
 from ceql.expression.algebra.decimals import rounded, significant_digits
 from ceql.expression.constants.parametrise import Parametrised, parametrise
-from ceql.expression.constants.refit import covariance_of, minimise
+from ceql.expression.constants.refit import REFIT_STEPS, covariance_of, held_at, minimise, minimise_free
 from ceql.expression.evaluate.residual_problem import Array, Problem, make_problem
 from ceql.expression.symbolic import Expr
 
@@ -33,7 +33,7 @@ CHANCE = 0.15
 SHARE = 0.2  # many denominators are tried, with and without pi: each may only have its share of the chance
 MOST_DIGITS = 6
 LARGEST_DENOMINATOR = 12
-FIRST_STEPS, REFIT_STEPS = 50, 8
+FIRST_STEPS = 50
 KNOWN_POWERS = (1, -1, 2, -2)
 KNOWN_MULTIPLES = ((1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3), (1, 4), (2, 3), (3, 2), (3, 4), (4, 3))
 KNOWN_SPACING = 0.3  # of the constant itself: with this, its error must be below about two percent
@@ -206,7 +206,7 @@ class _Snapper:
         free = [index for index in range(len(self.values)) if index not in self.numbers]
         if not self._evidence.by_errors or not self.numbers or not free:
             return
-        part = replace(self._problem, program=_Partial(self._problem.program, self.values, free))
+        part = held_at(self._problem, self.values, free)
         covariance = covariance_of(part, self.values[free], self._evidence.misfit)
         self._deviations = self._evidence.deviations.copy()
         self._deviations[free] = ERROR_BARS * np.sqrt(np.diag(covariance))
@@ -249,39 +249,6 @@ class _Snapper:
     def result(self) -> Expr:
         numbers = [self.numbers.get(index, Float(float(v))) for index, v in enumerate(self.values)]
         return self._form.substitute(numbers)
-
-
-def minimise_free(problem: Problem, values: Array, held: set[int]) -> tuple[Array, float]:
-    """Refit the constants that are not held."""
-    free = [index for index in range(len(values)) if index not in held]
-    if not free:
-        return values, problem.misfit(values)
-    part = replace(problem, program=_Partial(problem.program, values, free))
-    fitted, misfit = minimise(part, values[free], REFIT_STEPS)
-    complete = values.copy()
-    complete[free] = fitted
-    return complete, misfit
-
-
-class _Partial:
-    """A compiled formula some of whose constants are held."""
-
-    def __init__(self, program, values: Array, free: list[int]) -> None:
-        self._program = program
-        self._values = values
-        self._free = free
-
-    def _complete(self, part: Array) -> Array:
-        complete = self._values.copy()
-        complete[self._free] = part
-        return complete
-
-    def value(self, x: Array, part: Array) -> Array:
-        return self._program.value(x, self._complete(part))
-
-    def __call__(self, x: Array, part: Array) -> tuple[Array, Array]:
-        values, jacobian = self._program(x, self._complete(part))
-        return values, jacobian[:, self._free]
 
 
 @np.errstate(all="ignore")
