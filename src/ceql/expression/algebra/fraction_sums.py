@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from sympy import Rational
 
 from ceql.expression.algebra import polynomial as P
@@ -109,10 +111,7 @@ class Region:
         return read[()] if set(read) == {()} else None
 
     def _product(self, parts: list[FractionSum]) -> FractionSum:
-        result = self._polynomial(P.constant(1.0, self.width))
-        for part in parts:
-            result = self._times(result, part)
-        return result
+        return reduce(self._times, parts, self._polynomial(P.constant(1.0, self.width)))
 
     def _times(self, left: FractionSum, right: FractionSum) -> FractionSum:
         products: list[FractionSum] = []
@@ -136,10 +135,7 @@ class Region:
             raise TooLarge
         if exponent < 0:
             return self._power(self._reciprocal(base), -exponent)
-        result = self._polynomial(P.constant(1.0, self.width))
-        for _ in range(exponent):
-            result = self._times(result, base)
-        return result
+        return self._product([base] * exponent)
 
     def _reciprocal(self, fraction_sum: FractionSum) -> FractionSum:
         numerator, key = self.together(fraction_sum)

@@ -91,7 +91,7 @@ class PolynomialWriter:
         return forms
 
     def _square(self, parts: dict[int, Poly], index: int) -> Draft:
-        a = P.constant_term(parts[2])
+        (a,) = parts[2].values()
         half = P.scale(parts[1], 0.5 / a)
         width = len(self._blocks)
         inner = P.add(P.variable(index, width), half)

@@ -213,21 +213,18 @@ class RationalWriter:
         columns = []
         for place, exponent in key:
             for power in range(1, exponent + 1):
-                cofactor = P.divide(denominator, self._power(place, power), P.first_in(index))[0]
+                divisor = P.power(self._region.factors[place], power, width)
+                cofactor = P.divide(denominator, divisor, P.first_in(index))[0]
                 for shift in range(P.degree_in(self._region.factors[place], index)):
                     shifted = P.multiply(cofactor, P.variable(index, width, shift))
-                    columns.append(padded(dense_coefficients(shifted, index), size))
+                    columns.append(dense_coefficients(shifted, index, size))
                     unknowns.append((place, power, shift))
-        target = padded(dense_coefficients(remainder, index), size)
-        solution = np.linalg.solve(np.array(columns).T, target)
+        solution = np.linalg.solve(np.array(columns).T, dense_coefficients(remainder, index, size))
         pieces: dict[tuple[int, int], Poly] = {}
         for (place, power, shift), value in zip(unknowns, solution, strict=True):
             if abs(value) > 1e-12 * np.max(np.abs(solution)):
                 pieces.setdefault((place, power), {}).update(P.scale(P.variable(index, width, shift), float(value)))
         return [(piece, ((place, power),)) for (place, power), piece in pieces.items()]
-
-    def _power(self, place: int, exponent: int) -> Poly:
-        return P.power(self._region.factors[place], exponent, self._region.width)
 
     def _peeled(self, numerator: Poly, key: Denominator, depth: int) -> list[Draft]:
         """N/(f g) = q/g + (r/g)/f when a linear f holds a variable that g does not."""
@@ -263,8 +260,3 @@ class RationalWriter:
         if len(groups) < 2:
             return []
         return [total(*[self.best(poly, below, depth + 1) for below, poly in groups.items()])]
-
-
-def padded(dense: np.ndarray, size: int) -> np.ndarray:
-    """Coefficients, highest first, as a column of fixed length."""
-    return np.concatenate([np.zeros(size - len(dense)), dense])

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 
 import numpy as np
 from sympy import Float, Symbol, preorder_traversal
 
 from ceql.expression.algebra import polynomial as P
-from ceql.expression.algebra.decimals import number_lengths, rounded
+from ceql.expression.algebra.decimals import number_lengths, rounded, short_scales, writing_cost
 from ceql.expression.algebra.drafts import Draft, literal, product_of, raised, total, written
 from ceql.expression.algebra.effort import THOROUGH, Effort, OutOfSteps, allowing, charge
 from ceql.expression.algebra.factoring import factor
@@ -23,8 +24,7 @@ from ceql.expression.algebra.fraction_sums import Denominator, FractionSum, Regi
 from ceql.expression.algebra.generators import is_rational_step
 from ceql.expression.algebra.polynomial import Poly
 from ceql.expression.algebra.polynomial_forms import PolynomialWriter
-from ceql.expression.algebra.scales import short_scales, writing_cost
-from ceql.expression.algebra.simplify import ARITHMETIC_FAILURES, READ, Simplifier, is_real_formula
+from ceql.expression.algebra.simplify import ARITHMETIC_FAILURES, READ, Simplifier, as_fraction, is_real_formula
 from ceql.expression.algebra.workspace import Array, Workspace, agrees, number, values_at
 from ceql.expression.complexity import node_count
 from ceql.expression.symbolic import Expr
@@ -43,7 +43,7 @@ class Reader:
         self.accuracy = accuracy
         self._simplifier = simplifier
         self._known: dict[Expr, Expr] = {}
-        self._readings: dict[Expr, tuple[ScaledWriter, Poly, Denominator] | None] = {}
+        self._reading = cache(lambda argument: as_fraction(argument, workspace, self._writer))
 
     def shortest_form(self, expr: Expr) -> Expr:
         """The form with the shortest constants that keeps the value at the sample points."""
@@ -93,24 +93,14 @@ class Reader:
     def _fractions(self, expr: Expr) -> list[Expr]:
         try:
             region = Region(self.workspace, [expr])
-            groups = region.read(expr)
-            scaled = ScaledWriter(self.workspace, region, self.accuracy)
-            drafts = scaled.forms(groups)
+            drafts = self._writer(self.workspace, region).forms(region.read(expr))
         except ARITHMETIC_FAILURES:
             return []
         forms = [written(draft) for draft in drafts]
         return forms + self._simplifier.ranked(expr)
 
-    def _reading(self, argument: Expr) -> tuple[ScaledWriter, Poly, Denominator] | None:
-        if argument not in self._readings:
-            try:
-                region = Region(self.workspace, [argument])
-                numerator, key = region.together(region.read(argument))
-                writer = ScaledWriter(self.workspace, region, self.accuracy)
-                self._readings[argument] = (writer, numerator, key)
-            except ARITHMETIC_FAILURES:
-                self._readings[argument] = None
-        return self._readings[argument]
+    def _writer(self, workspace: Workspace, region: Region) -> ScaledWriter:
+        return ScaledWriter(workspace, region, self.accuracy)
 
     def scales(self, argument: Expr) -> list[float]:
         reading = self._reading(argument)
@@ -161,10 +151,9 @@ class ScaledWriter:
     def factored(self, numerator: Poly, key: Denominator) -> list[Draft]:
         """A number times factors which have a scale each."""
         value, above = factor(numerator)
-        parts = [(poly, exponent) for poly, exponent in above]
-        parts += [(self._region.factors[index], -exponent) for index, exponent in key]
+        below = [(self._region.factors[index], -exponent) for index, exponent in key]
         factors = []
-        for poly, exponent in parts:
+        for poly, exponent in above + below:
             scale = (short_scales(list(poly.values()), self._accuracy) or [1.0])[0]
             value /= scale**exponent
             factors.append(raised(self._polynomials.expanded(P.scale(poly, scale)), exponent))

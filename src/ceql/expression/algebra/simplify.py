@@ -8,8 +8,10 @@ is compared with the original at sample points, so a faulty rewrite costs time b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
+from typing import TypeVar
 
 import numpy as np
 from sympy import Float, I, Symbol, nan, oo, zoo
@@ -29,6 +31,7 @@ from ceql.expression.complexity import node_count
 from ceql.expression.symbolic import Expr, factors_of
 
 Array = np.ndarray
+Writer = TypeVar("Writer")
 ARITHMETIC_FAILURES = (TooLarge, Undefined, OverflowError, ZeroDivisionError, ValueError, TypeError)
 FORMS_WRITTEN = 8
 FOLDED_FORMS = 3
@@ -44,7 +47,7 @@ class Simplifier:
         self._workspace = workspace
         self._settled: dict[Expr, Expr] = {}
         self._ranked: dict[Expr, list[Expr]] = {}
-        self._readings: dict[Expr, tuple[RationalWriter, Poly, Denominator] | None] = {}
+        self._reading = cache(lambda argument: as_fraction(argument, workspace, RationalWriter))
         self.found: list[Expr] = []
 
     def shortest_form(self, expr: Expr) -> Expr:
@@ -143,16 +146,6 @@ class Simplifier:
         charge(VARIANT * len(found))
         return found
 
-    def _reading(self, expr: Expr) -> tuple[RationalWriter, Poly, Denominator] | None:
-        if expr not in self._readings:
-            try:
-                region = Region(self._workspace, [expr])
-                numerator, key = region.together(region.read(expr))
-                self._readings[expr] = (RationalWriter(self._workspace, region), numerator, key)
-            except ARITHMETIC_FAILURES:
-                self._readings[expr] = None
-        return self._readings[expr]
-
     def scales(self, argument: Expr) -> list[float]:
         reading = self._reading(argument)
         if reading is None:
@@ -168,6 +161,17 @@ class Simplifier:
         draft = writer.best(P.scale(numerator, factor), key)
         charge(WRITTEN * draft.count)
         return written(draft)
+
+
+def as_fraction(
+    expr: Expr, workspace: Workspace, writer: Callable[[Workspace, Region], Writer]
+) -> tuple[Writer, Poly, Denominator] | None:
+    """Numerator and denominator over building blocks, with what writes them; None where the arithmetic fails."""
+    try:
+        region = Region(workspace, [expr])
+        return writer(workspace, region), *region.together(region.read(expr))
+    except ARITHMETIC_FAILURES:
+        return None
 
 
 def is_monomial(expr: Expr) -> bool:
