@@ -7,14 +7,11 @@ import math
 import numpy as np
 from sympy import Float, Rational
 
+from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.symbolic import Expr
 
 FULL_LENGTH = 17  # digits that any number needs at most
-LARGEST_REFERENCE = 999
-LARGEST_COEFFICIENT = 9999
 DECIMALS = 100.0
-LIKELY_CHANCE = 0.01
-MOST_SCALES = 24
 
 
 def significant_digits(value: float) -> int:
@@ -51,7 +48,7 @@ def constants_length(expr: Expr) -> int:
     return sum(number_lengths(expr))
 
 
-def short_scales(coefficients: list[float], accuracy: float) -> list[float]:
+def short_scales(coefficients: list[float], accuracy: float, policy: SimplifyPolicy = SIMPLIFY) -> list[float]:
     """Positive factors s such that all s*coefficients are multiples of 0.01, fewest digits first.
 
     With few coefficients or a loose accuracy some factor always fits; those are left out, because
@@ -61,21 +58,21 @@ def short_scales(coefficients: list[float], accuracy: float) -> list[float]:
     if len(values) < 2 or not np.all(np.isfinite(values)):
         return []
     sizes = np.abs(values)
-    steps = np.arange(1, LARGEST_REFERENCE + 1, dtype=np.float64)
+    steps = np.arange(1, policy.largest_reference + 1, dtype=np.float64)
     factors = steps / (DECIMALS * sizes.min())
     hundredths = factors[:, None] * sizes[None, :] * DECIMALS
     nearest = np.round(hundredths)
     fits = np.abs(hundredths - nearest) <= accuracy * nearest
-    fits &= (nearest >= 1.0) & (nearest <= LARGEST_COEFFICIENT)
+    fits &= (nearest >= 1.0) & (nearest <= policy.largest_coefficient)
     # Expected number of smaller factors that would fit by luck, the reference always fitting.
     luck = np.sort(np.minimum(1.0, 2.0 * accuracy * nearest), axis=1)[:, 1:].prod(axis=1) * steps
-    good = np.flatnonzero(np.all(fits, axis=1) & (luck <= LIKELY_CHANCE))
+    good = np.flatnonzero(np.all(fits, axis=1) & (luck <= policy.likely_chance))
 
     def digits(row: np.intp) -> int:
         return writing_cost([len(str(int(value)).rstrip("0")) for value in nearest[row]])
 
     ranked = sorted(good, key=lambda row: (digits(row), row))
-    return [float(factors[row]) for row in ranked[:MOST_SCALES]]
+    return [float(factors[row]) for row in ranked[: policy.most_scales]]
 
 
 def writing_cost(lengths: list[int]) -> int:

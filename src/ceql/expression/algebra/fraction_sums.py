@@ -19,8 +19,6 @@ Denominator = tuple[tuple[int, int], ...]
 # A formula: numerators by denominator.
 FractionSum = dict[Denominator, Poly]
 
-LARGEST_POWER = 24
-
 
 class Undefined(ArithmeticError):
     """The formula divides by zero everywhere."""
@@ -31,6 +29,7 @@ class Region:
 
     def __init__(self, workspace: Workspace, roots: list[Expr], tolerance: float | None = None) -> None:
         self._tolerance = accuracy(10.0) if tolerance is None else tolerance
+        self._largest_power = workspace.policy.largest_power
         self._generators = Generators(workspace, self._tolerance)
         for root in roots:
             self._collect(root)
@@ -131,7 +130,7 @@ class Region:
         return key, numerator
 
     def _power(self, base: FractionSum, exponent: int) -> FractionSum:
-        if abs(exponent) > LARGEST_POWER:
+        if abs(exponent) > self._largest_power:
             raise TooLarge
         if exponent < 0:
             return self._power(self._reciprocal(base), -exponent)

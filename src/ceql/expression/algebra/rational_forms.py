@@ -13,9 +13,6 @@ from ceql.expression.algebra.polynomial import Poly, TooLarge
 from ceql.expression.algebra.polynomial_forms import PolynomialWriter, useful_scales
 from ceql.expression.algebra.workspace import Workspace
 
-DEEPEST_FRACTION = 3
-HIGHEST_PARTIAL_DEGREE = 8
-MOST_TERMS_TURNED_OVER = 5
 FORMS = 50  # steps for the forms of a fraction, beside the arithmetic
 
 # A product under construction: written factors with exponents, and the number before them.
@@ -26,7 +23,7 @@ class RationalWriter:
     """Writes fractions of one region; remembers what it has solved."""
 
     def __init__(self, workspace: Workspace, region: Region) -> None:
-        self._workspace = workspace
+        self._policy = workspace.policy
         self._region = region
         self.polynomials = PolynomialWriter(workspace, region.blocks)
         self._best: dict[tuple, Draft] = {}
@@ -50,7 +47,7 @@ class RationalWriter:
         methods = [self._continued, self._partial, self._peeled, self._termwise]
         if depth == 0:  # what is left after one division gains nothing from another
             methods.append(self._divided)
-        for method in methods if depth < DEEPEST_FRACTION else []:
+        for method in methods if depth < self._policy.deepest_fraction else []:
             try:
                 forms += method(numerator, key, depth)
             except (TooLarge, np.linalg.LinAlgError, OverflowError, ZeroDivisionError):
@@ -168,7 +165,7 @@ class RationalWriter:
         if P.is_constant(numerator) or len(numerator) < 2:
             return []
         denominator = self._region.expanded(key)
-        if len(P.variables_of(denominator)) > 1 and len(denominator) > MOST_TERMS_TURNED_OVER:
+        if len(P.variables_of(denominator)) > 1 and len(denominator) > self._policy.most_terms_turned_over:
             return []
         value, inner = P.monic(numerator)
         forms = []
@@ -182,7 +179,7 @@ class RationalWriter:
     def _turned_over(self, value: float, inner: Poly, quotient: Poly, rest: Poly, depth: int) -> list[Draft]:
         forms = []
         below = self._region.denominator(inner)
-        for scale in dict.fromkeys([1.0 / value, *[1.0 / s for s in useful_scales(quotient)]]):
+        for scale in dict.fromkeys([1.0 / value, *[1.0 / s for s in useful_scales(quotient, self._policy)]]):
             whole = self.polynomials.best(P.scale(quotient, scale))
             fraction = self.best(P.scale(rest, scale), below, depth + 1)
             forms.append(product_of(literal(value * scale), raised(total(whole, fraction), -1)))
@@ -193,7 +190,7 @@ class RationalWriter:
         denominator = self._region.expanded(key)
         present = sorted(set(P.variables_of(numerator)) | set(P.variables_of(denominator)))
         parts = sum(exponent for _, exponent in key)
-        if len(present) != 1 or parts < 2 or P.degree(denominator) > HIGHEST_PARTIAL_DEGREE:
+        if len(present) != 1 or parts < 2 or P.degree(denominator) > self._policy.highest_partial_degree:
             return []
         index = present[0]
         quotient, remainder = P.divide(numerator, denominator, P.first_in(index))
@@ -201,7 +198,7 @@ class RationalWriter:
             return []
         pieces = self._residues(remainder, denominator, key, index)
         whole = self.polynomials.best(quotient) if quotient else ZERO
-        written = [self.best(piece, below, DEEPEST_FRACTION) for piece, below in pieces if piece]
+        written = [self.best(piece, below, self._policy.deepest_fraction) for piece, below in pieces if piece]
         return [total(whole, *written)]
 
     def _residues(

@@ -26,6 +26,7 @@ from ceql.expression.algebra.generators import is_rational_step
 from ceql.expression.algebra.polynomial import Poly, TooLarge
 from ceql.expression.algebra.precision import REFINED, constants_known_to
 from ceql.expression.algebra.rational_forms import RationalWriter
+from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.algebra.workspace import Workspace, agrees, number, values_at
 from ceql.expression.complexity import node_count
 from ceql.expression.symbolic import Expr, factors_of
@@ -33,9 +34,6 @@ from ceql.expression.symbolic import Expr, factors_of
 Array = np.ndarray
 Writer = TypeVar("Writer")
 ARITHMETIC_FAILURES = (TooLarge, Undefined, OverflowError, ZeroDivisionError, ValueError, TypeError)
-FORMS_WRITTEN = 8
-FOLDED_FORMS = 3
-SCALES_TRIED = 6
 READ, WRITTEN = 20, 80  # steps to look at a formula of SymPy's, and to make one, for each of its nodes
 VARIANT = 300  # steps to make a variant of a formula, most of which is there already
 
@@ -45,6 +43,7 @@ class Simplifier:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self.policy = workspace.policy
         self._settled: dict[Expr, Expr] = {}
         self._ranked: dict[Expr, list[Expr]] = {}
         self._reading = cache(lambda argument: as_fraction(argument, workspace, RationalWriter))
@@ -68,7 +67,7 @@ class Simplifier:
     def _first_valid(self, expr: Expr) -> Expr:
         reference = self._workspace.values(expr)
         for candidate in self.ranked(expr):
-            if candidate == expr or agrees(self._workspace.values(candidate), reference):
+            if candidate == expr or agrees(self._workspace.values(candidate), reference, policy=self.policy):
                 return candidate
         return expr
 
@@ -87,7 +86,7 @@ class Simplifier:
         forms.append(expr.func(*[self.shortest_form(argument) for argument in expr.args]))
         if worth_folding(expr):
             ranked = sorted(dict.fromkeys(forms), key=self._rank)
-            for form in ranked[:FOLDED_FORMS]:
+            for form in ranked[: self.policy.folded_forms]:
                 forms += self._folded(form)
         return forms
 
@@ -112,9 +111,9 @@ class Simplifier:
                 drafts += writer.sums(groups)
         except ARITHMETIC_FAILURES:
             return []
-        drafts.sort(key=lambda draft: draft.count)
-        charge(WRITTEN * sum(draft.count for draft in drafts[:FORMS_WRITTEN]))
-        forms = [written(draft) for draft in drafts[:FORMS_WRITTEN]]
+        drafts = sorted(drafts, key=lambda draft: draft.count)[: self.policy.forms_written]
+        charge(WRITTEN * sum(draft.count for draft in drafts))
+        forms = [written(draft) for draft in drafts]
         self.found += forms
         return forms
 
@@ -150,7 +149,7 @@ class Simplifier:
         reading = self._reading(argument)
         if reading is None:
             return []
-        sizes = [1.0 / abs(value) for value in list(reading[1].values())[:SCALES_TRIED]]
+        sizes = [1.0 / abs(value) for value in list(reading[1].values())[: self.policy.scales_tried]]
         return list(dict.fromkeys(sizes))
 
     def scaled(self, argument: Expr, factor: float) -> Expr:
@@ -200,6 +199,7 @@ def forms(
     effort: Effort = THOROUGH,
     x: Array | None = None,
     accuracy: float = REFINED,
+    policy: SimplifyPolicy = SIMPLIFY,
 ) -> list[Expr]:
     """Distinct forms equal to ``expr``, the shortest first; ``expr`` itself is always among them.
 
@@ -207,19 +207,21 @@ def forms(
     known less well than 1e-11, to a hundred times their accuracy, and should be refitted afterwards.
     """
     with constants_known_to(accuracy):
-        return list(_verified(expr, symbols, effort, x))
+        return list(_verified(expr, symbols, effort, x, policy))
 
 
-def _verified(expr: Expr, symbols: Sequence[Symbol], effort: Effort, x: Array | None) -> Iterator[Expr]:
+def _verified(
+    expr: Expr, symbols: Sequence[Symbol], effort: Effort, x: Array | None, policy: SimplifyPolicy
+) -> Iterator[Expr]:
     """The forms that keep the value, the shortest first; each is checked only when it is asked for."""
     if not is_real_formula(expr) or node_count(expr) > effort.most_nodes:
         yield expr
         return
-    workspace = Workspace(symbols, x)
+    workspace = Workspace(symbols, x, policy)
     candidates = dict.fromkeys(_searched(expr, workspace, effort))
     reference = values_at(expr, workspace.symbols, workspace.checks)
     for form in sorted(candidates, key=lambda form: (workspace.count(form), constants_length(form))):
-        if form == expr or agrees(values_at(form, workspace.symbols, workspace.checks), reference):
+        if form == expr or agrees(values_at(form, workspace.symbols, workspace.checks), reference, policy=policy):
             yield form
 
 
@@ -242,7 +244,8 @@ def smallest(
     x: Array | None = None,
     effort: Effort = THOROUGH,
     accuracy: float = REFINED,
+    policy: SimplifyPolicy = SIMPLIFY,
 ) -> Expr:
     """The equal form with the fewest nodes; of those, the one with the shortest constants."""
     with constants_known_to(accuracy):
-        return next(_verified(expr, symbols, effort, x))
+        return next(_verified(expr, symbols, effort, x, policy))

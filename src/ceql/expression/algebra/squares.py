@@ -8,24 +8,23 @@ from sympy import Poly, PolynomialError, Symbol, sqrt
 
 from ceql.expression.algebra.polynomial import Poly as Terms
 from ceql.expression.algebra.polynomial import times
+from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.symbolic import Expr
 
-_SAME = 1e-6  # relative difference of coefficients that are the same
 
-
-def signed_root(expr: Expr) -> Expr:
+def signed_root(expr: Expr, policy: SimplifyPolicy = SIMPLIFY) -> Expr:
     """A root of a fraction whose numerator or denominator may be the square of a polynomial, which keeps its sign."""
     above, below = expr.as_numer_denom()
     symbols = sorted(expr.free_symbols, key=lambda symbol: symbol.name)
     for sign in (1, -1):  # both parts may be negative
-        roots = [root_of_square(sign * part, symbols) for part in (above, below)]
+        roots = [root_of_square(sign * part, symbols, policy) for part in (above, below)]
         if any(root is not None for root in roots):
             over, under = (sqrt(sign * part) if r is None else r for part, r in zip((above, below), roots, strict=True))
             return over / under
     return sqrt(expr)
 
 
-def root_of_square(expr: Expr, symbols: list[Symbol]) -> Expr | None:
+def root_of_square(expr: Expr, symbols: list[Symbol], policy: SimplifyPolicy = SIMPLIFY) -> Expr | None:
     """The polynomial whose square this is, with a positive leading coefficient; None where there is none."""
     if not symbols or not expr.free_symbols:
         return None
@@ -49,12 +48,12 @@ def root_of_square(expr: Expr, symbols: list[Symbol]) -> Expr | None:
             a * b for p, a in root.items() for q, b in root.items() if lead not in (p, q) and times(p, q) == powers
         )
         value = (terms[powers] - crossed) / (2.0 * size)
-        if abs(value) > _SAME * abs(terms[powers]) / (2.0 * size):
+        if abs(value) > policy.same_coefficients * abs(terms[powers]) / (2.0 * size):
             root[other] = value
-    return Poly.from_dict(root, *symbols).as_expr() if _is_square(root, terms) else None
+    return Poly.from_dict(root, *symbols).as_expr() if _is_square(root, terms, policy.same_coefficients) else None
 
 
-def _is_square(root: Terms, terms: Terms) -> bool:
+def _is_square(root: Terms, terms: Terms, same: float) -> bool:
     square: Terms = {}
     sizes: Terms = {}
     for (p, a), (q, b) in itertools.product(root.items(), repeat=2):
@@ -63,5 +62,5 @@ def _is_square(root: Terms, terms: Terms) -> bool:
         sizes[powers] = sizes.get(powers, 0.0) + abs(a * b)
     everywhere = square.keys() | terms.keys()
     return all(
-        abs(square.get(powers, 0.0) - terms.get(powers, 0.0)) <= _SAME * sizes.get(powers, 0.0) for powers in everywhere
+        abs(square.get(powers, 0.0) - terms.get(powers, 0.0)) <= same * sizes.get(powers, 0.0) for powers in everywhere
     )

@@ -9,9 +9,9 @@ from fractions import Fraction
 from sympy import Add, Float, Mul, Pow, Rational, cos, sin
 
 from ceql.expression.complexity import node_count
+from ceql.expression.constants.rounding_policy import ROUNDING, RoundingPolicy
 from ceql.expression.symbolic import Expr
 
-_LARGEST_DENOMINATOR = 6
 TURN = 2.0 * math.pi
 
 
@@ -45,14 +45,14 @@ def _scaled(total: Expr, factor: Expr) -> Expr:
     return Add(*(factor * term for term in total.args))
 
 
-def with_simple_exponents(expr: Expr, accuracy: float) -> Expr:
+def with_simple_exponents(expr: Expr, accuracy: float, policy: RoundingPolicy = ROUNDING) -> Expr:
     """The same with x**0.5 as a square root, and so on, where the exponent is that fraction to the given accuracy.
 
     A power of a fitted logarithm comes with a decimal exponent.
     """
 
     def simple(value: float) -> Fraction | None:
-        near = Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
+        near = Fraction(value).limit_denominator(policy.exponent_denominator)
         return near if abs(value - float(near)) <= 100.0 * accuracy * abs(value) else None
 
     return with_exponents(expr, simple)
