@@ -72,9 +72,10 @@ class RationalWriter:
             for below, second in self._written_denominators(key):
                 inverse = [raised(part, -1) for part in below]
                 forms.append(product_of(literal(first / second), *above, *inverse))
-        forms += self._number_above(numerator, key)
-        forms += self._number_below(numerator, key)
-        return forms
+        for below, second in self._written_denominators(key):  # the free number joins the numerator
+            above = self.polynomials.best(P.scale(numerator, 1.0 / second))
+            forms.append(product_of(above, *[raised(part, -1) for part in below]))
+        return forms + self._number_below(numerator, key)
 
     def _written_numerators(self, numerator: Poly) -> list[Written]:
         whole, scale = self.polynomials.best_scaled(numerator)
@@ -100,14 +101,6 @@ class RationalWriter:
             factors.append(raised(written, exponent))
             value *= scale**exponent
         return factors, value
-
-    def _number_above(self, numerator: Poly, key: Denominator) -> list[Draft]:
-        """The free number joins the numerator."""
-        forms = []
-        for below, second in self._written_denominators(key):
-            above = self.polynomials.best(P.scale(numerator, 1.0 / second))
-            forms.append(product_of(above, *[raised(part, -1) for part in below]))
-        return forms
 
     def _number_below(self, numerator: Poly, key: Denominator) -> list[Draft]:
         """The free number joins the whole denominator, or one factor of it."""

@@ -165,40 +165,34 @@ def influence(problem: Problem, values: Array) -> Array:
     return np.linalg.norm(np.nan_to_num(jacobian), axis=0)
 
 
+@dataclass
 class _Snapper:
     """Fixes constants one after another and refits those that are still free."""
 
-    def __init__(
-        self,
-        form: Parametrised,
-        problem: Problem,
-        values: Array,
-        evidence: Evidence,
-        known: Sequence[float] = (),
-        policy: RoundingPolicy = ROUNDING,
-    ) -> None:
-        self._policy = policy
-        self._known = known
-        self._form = form
-        self._problem = problem
-        self._evidence = evidence
-        self._deviations = evidence.deviations
-        self.values = values
+    form: Parametrised
+    problem: Problem
+    values: Array
+    evidence: Evidence
+    known: Sequence[float]
+    policy: RoundingPolicy
+
+    def __post_init__(self) -> None:
+        self.deviations = self.evidence.deviations
         self.numbers: dict[int, Expr] = {}
 
     def proposals(self) -> dict[int, Candidate]:
-        power = float(np.linalg.norm(self._problem.y * self._problem.root_weights))
-        reach = influence(self._problem, self.values)
+        power = float(np.linalg.norm(self.problem.y * self.problem.root_weights))
+        reach = influence(self.problem, self.values)
         self._sharpen()
         found: dict[int, Candidate] = {}
         for index, value in enumerate(self.values):
             if index in self.numbers:
                 continue
-            deviation = float(self._deviations[index])
-            zero = abs(value) * reach[index] <= self._policy.exact_deviation * power
-            if not self._evidence.exact:
+            deviation = float(self.deviations[index])
+            zero = abs(value) * reach[index] <= self.policy.exact_deviation * power
+            if not self.evidence.exact:
                 zero = zero or abs(value) <= 0.5 * deviation
-            candidate = best_candidate(float(value), deviation, zero, self._evidence.chance, self._known, self._policy)
+            candidate = best_candidate(float(value), deviation, zero, self.evidence.chance, self.known, self.policy)
             if candidate is not None:
                 found[index] = candidate
         return found
@@ -206,12 +200,12 @@ class _Snapper:
     def _sharpen(self) -> None:
         """Once some constants are fixed, noise leaves less room to the others."""
         free = [index for index in range(len(self.values)) if index not in self.numbers]
-        if not self._evidence.by_errors or not self.numbers or not free:
+        if not self.evidence.by_errors or not self.numbers or not free:
             return
-        part = held_at(self._problem, self.values, free)
-        covariance = covariance_of(part, self.values[free], self._evidence.misfit)
-        self._deviations = self._evidence.deviations.copy()
-        self._deviations[free] = self._policy.error_bars * np.sqrt(np.diag(covariance))
+        part = held_at(self.problem, self.values, free)
+        covariance = covariance_of(part, self.values[free], self.evidence.misfit)
+        self.deviations = self.evidence.deviations.copy()
+        self.deviations[free] = self.policy.error_bars * np.sqrt(np.diag(covariance))
 
     def try_fixing(self, fixed: dict[int, Candidate]) -> bool:
         """Accept these numbers if the rest can be refitted within the limit."""
@@ -219,8 +213,8 @@ class _Snapper:
         for index, candidate in fixed.items():
             values[index] = candidate.value
         held = set(self.numbers) | set(fixed)
-        refitted, misfit = minimise_free(self._problem, values, held)
-        if not misfit <= self._evidence.limit(len(held)):
+        refitted, misfit = minimise_free(self.problem, values, held)
+        if not misfit <= self.evidence.limit(len(held)):
             return False
         self.values = refitted
         self.numbers.update({index: candidate.number for index, candidate in fixed.items()})
@@ -229,11 +223,11 @@ class _Snapper:
     def holds_on(self, problem: Problem) -> bool:
         """Fits what is free to the whole of a long table; whether that keeps the limit there."""
         self.values, misfit = minimise_free(problem, self.values, set(self.numbers))
-        return misfit <= self._evidence.limit(len(self.numbers))
+        return misfit <= self.evidence.limit(len(self.numbers))
 
     def run(self) -> None:
         together = self.proposals()
-        if together and self.try_fixing(together) and not self._evidence.by_errors:
+        if together and self.try_fixing(together) and not self.evidence.by_errors:
             return
         refused: set[int] = set()
         while True:
@@ -245,12 +239,12 @@ class _Snapper:
                 refused.add(index)
 
     def _support(self, index: int, candidate: Candidate) -> tuple[float, float]:
-        deviation = float(self._deviations[index]) or 1.0
+        deviation = float(self.deviations[index]) or 1.0
         return candidate.cost, abs(candidate.value - float(self.values[index])) / deviation
 
     def result(self) -> Expr:
         numbers = [self.numbers.get(index, Float(float(v))) for index, v in enumerate(self.values)]
-        return self._form.substitute(numbers)
+        return self.form.substitute(numbers)
 
 
 @np.errstate(all="ignore")
