@@ -26,18 +26,23 @@ from ceql.expression import (
     round_to_errors,
     snap,
 )
-from ceql.expression.constants.absorbing import with_factors_absorbed
-from ceql.expression.constants.bounded import refit_within
-from ceql.expression.constants.exponents import with_simple_exponents
 from ceql.expression.constants.held import held_numbers, smallest_holding
-from ceql.expression.constants.phases import with_small_phases
-from ceql.expression.constants.refit import refit_reweighted
+from ceql.expression.constants.refit import refit_reweighted, refit_within
+from ceql.expression.constants.rewrites import with_factors_absorbed, with_simple_exponents, with_small_phases
+from ceql.expression.constants.rounding_policy import ROUNDING
 
-_FITTED = 1e-9  # how well the engine's constants are known before they are refitted
-_CHECKED_ROWS = 2000  # on which a rewritten form is compared with the original
-_LAST_STEPS = 8  # of a fit to all rows of a long table, after one to some of them
-_CERTAIN = 1e-8  # relative standard error below which a constant is known exactly
-_LARGEST_DENOMINATOR = 12  # of the fractions that constants are rounded to
+
+@dataclass(frozen=True)
+class PolishPolicy:
+    """The numbers that decide what becomes of a raw formula."""
+
+    fitted: float = 1e-9  # how well the engine's constants are known before they are refitted
+    checked_rows: int = 2000  # on which a rewritten form is compared with the original
+    last_steps: int = 8  # of a fit to all rows of a long table, after one to some of them
+    certain: float = 1e-8  # relative standard error below which a constant is known exactly
+
+
+POLISH = PolishPolicy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +73,7 @@ class Formula:
     @property
     def uncertain_constants(self) -> tuple[tuple[float, float], ...]:
         """The constants with their standard errors where noise blurs them; none where the fit is exact."""
-        return tuple((value, error) for value, error in self.constants if error > _CERTAIN * abs(value))
+        return tuple((value, error) for value, error in self.constants if error > POLISH.certain * abs(value))
 
     def latex(self) -> str:
         """The formula in LaTeX."""
@@ -88,7 +93,7 @@ class Formula:
 
 def _with_decimals(expression: sympy.Expr) -> Any:
     """Known constants are kept as fractions so that nothing moves them; 9.81 is still read as 9.81, not as 981/100."""
-    long = [r for r in expression.atoms(sympy.Rational) if min(abs(r.p), r.q) > _LARGEST_DENOMINATOR]
+    long = [r for r in expression.atoms(sympy.Rational) if min(abs(r.p), r.q) > ROUNDING.largest_denominator]
     return expression.xreplace({number: sympy.Float(float(number)) for number in long}) if long else expression
 
 
@@ -112,42 +117,56 @@ def values_of(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...], x: np.n
 
 @one_thread
 def polish(
-    raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
+    raw: sympy.Expr,
+    data: Dataset,
+    symbols: tuple[sympy.Symbol, ...],
+    constraints: Constraints = NONE,
+    policy: PolishPolicy = POLISH,
 ) -> Formula | None:
     """The smallest equal form with refined and rounded constants; None where it is undefined on a training point.
 
     Constraints may rule that form out: then another form, or the one with its constants bounded, or none.
     """
-    rough = _shortened(raw, data, symbols, THOROUGH)
+    rough = _shortened(raw, data, symbols, THOROUGH, policy)
     if rough is None:
         return None
     known = tuple(map(float, constraints.known.values()))
-    refined = _refined(rough, symbols, data)
+    refined = _refined(rough, symbols, data, policy)
     snapped = snap(refined, symbols, data.x, data.y, data.weight, known=known)
     if len(parametrise(snapped).symbols) < len(parametrise(refined).symbols):
         # A constant that turned out to be 0, 1 or a fraction may allow a shorter form.
         held = held_numbers(raw) | (held_numbers(snapped) if known else frozenset())
-        shorter = smallest_holding(snapped, symbols, data.thinned(_CHECKED_ROWS).x, held, THOROUGH)
+        shorter = smallest_holding(snapped, symbols, data.thinned(policy.checked_rows).x, held, THOROUGH)
         snapped = min(snapped, shorter, key=node_count)
     rounded = round_to_errors(snapped, symbols, data.x, data.y, data.weight)
-    return _judged(_first_allowed(rounded, refined, raw, data, symbols, constraints), data, symbols, constraints)
+    return _judged(
+        _first_allowed(rounded, refined, raw, data, symbols, constraints, policy), data, symbols, constraints
+    )
 
 
 @one_thread
 def sketch(
-    raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
+    raw: sympy.Expr,
+    data: Dataset,
+    symbols: tuple[sympy.Symbol, ...],
+    constraints: Constraints = NONE,
+    policy: PolishPolicy = POLISH,
 ) -> Formula | None:
     """As `polish` in a fraction of the time, for the rows of a front that nobody chose: no constant is snapped."""
-    rough = _shortened(raw, data, symbols, BRIEF)
-    return None if rough is None else _fitted_to_some(rough, raw, data, symbols, constraints)
+    rough = _shortened(raw, data, symbols, BRIEF, policy)
+    return None if rough is None else _fitted_to_some(rough, raw, data, symbols, constraints, policy)
 
 
 @one_thread
 def refitted(
-    raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
+    raw: sympy.Expr,
+    data: Dataset,
+    symbols: tuple[sympy.Symbol, ...],
+    constraints: Constraints = NONE,
+    policy: PolishPolicy = POLISH,
 ) -> Formula | None:
     """As `sketch`, but in the form that it has."""
-    return _fitted_to_some(raw, raw, data, symbols, constraints) if _is_usable(raw, symbols, data) else None
+    return _fitted_to_some(raw, raw, data, symbols, constraints, policy) if _is_usable(raw, symbols, data) else None
 
 
 @one_thread
@@ -159,23 +178,28 @@ def as_it_stands(
 
 
 def _fitted_to_some(
-    rough: sympy.Expr, raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints
+    rough: sympy.Expr,
+    raw: sympy.Expr,
+    data: Dataset,
+    symbols: tuple[sympy.Symbol, ...],
+    constraints: Constraints,
+    policy: PolishPolicy,
 ) -> Formula | None:
     """With its constants fitted to and rounded by some rows of a long table, but judged on all."""
-    few = data.thinned(_CHECKED_ROWS)
+    few = data.thinned(policy.checked_rows)
     refined = refit(rough, symbols, few.x, few.y, few.weight).expr
     rounded = round_to_errors(refined, symbols, few.x, few.y, few.weight)
-    allowed = _first_allowed(rounded, refined, raw, few, symbols, constraints)
+    allowed = _first_allowed(rounded, refined, raw, few, symbols, constraints, policy)
     return _judged(allowed, data, symbols, constraints, fitted_to=few)
 
 
-def _refined(rough: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> Any:
+def _refined(rough: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset, policy: PolishPolicy) -> Any:
     """With its constants fitted to all rows; those of a long table come last, when there is little left to do."""
-    few = data.thinned(_CHECKED_ROWS)
+    few = data.thinned(policy.checked_rows)
     if few is not data:
         ahead = refit(rough, symbols, few.x, few.y, few.weight).expr
         start = min(ahead, rough, key=lambda form: _loss(form, symbols, data))
-        return refit(start, symbols, data.x, data.y, data.weight, max_iterations=_LAST_STEPS).expr
+        return refit(start, symbols, data.x, data.y, data.weight, max_iterations=policy.last_steps).expr
     return refit(rough, symbols, data.x, data.y, data.weight).expr
 
 
@@ -185,20 +209,27 @@ def _loss(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Datas
     return mean_square(value - data.y, data.weight) if np.isfinite(value).all() else np.inf
 
 
-def _first_allowed(rounded: Any, refined: Any, raw: Any, data: Dataset, symbols: Any, constraints: Constraints) -> Any:
+def _first_allowed(
+    rounded: Any, refined: Any, raw: Any, data: Dataset, symbols: Any, constraints: Constraints, policy: PolishPolicy
+) -> Any:
     """The form that is to be shown if it is allowed, else the first of the others that is; None where none is."""
     if not constraints or constraints.allows(rounded):
         return rounded
-    others = _other_forms(refined, raw, data, symbols, constraints)
+    others = _other_forms(refined, raw, data, symbols, constraints, policy)
     return next((form for form in others if form is not None and constraints.allows(form)), None)
 
 
 def _other_forms(
-    refined: Any, raw: Any, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints
+    refined: Any,
+    raw: Any,
+    data: Dataset,
+    symbols: tuple[sympy.Symbol, ...],
+    constraints: Constraints,
+    policy: PolishPolicy,
 ) -> Iterator[Any]:
     """Other ways to write the formula, the best first. Unrounded constants may be within bounds, or a column be in."""
     table = data.x, data.y, data.weight
-    few = data.thinned(_CHECKED_ROWS).x
+    few = data.thinned(policy.checked_rows).x
     written = [refined, *forms(refined, symbols, BRIEF, few), refit(raw, symbols, *table).expr]
     for form in written:
         yield round_to_errors(form, symbols, *table)
@@ -208,13 +239,15 @@ def _other_forms(
             yield refit_within(form, symbols, *table, *constraints.constants_within)
 
 
-def _shortened(raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], effort: Effort) -> Any:
+def _shortened(
+    raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], effort: Effort, policy: PolishPolicy
+) -> Any:
     """The shortest form found with that effort, its constants as the engine left them; None where it is of no use."""
     if not _is_usable(raw, symbols, data):
         return None
-    raw = with_simple_exponents(raw, _FITTED)
-    few = data.thinned(_CHECKED_ROWS).x
-    short = smallest_holding(raw, symbols, few, held_numbers(raw), effort, _FITTED)
+    raw = with_simple_exponents(raw, policy.fitted)
+    few = data.thinned(policy.checked_rows).x
+    short = smallest_holding(raw, symbols, few, held_numbers(raw), effort, policy.fitted)
     return with_factors_absorbed(with_small_phases(_without_idle_abs(short, symbols, data)))
 
 
@@ -276,9 +309,11 @@ def plain_constant(value: float, data: Dataset) -> Formula:
     return Formula(number, make_symbols(data.names), mean_square(data.y - value, data.weight))
 
 
-def in_readable_form(formula: Formula, data: Dataset, constraints: Constraints = NONE) -> Formula:
+def in_readable_form(
+    formula: Formula, data: Dataset, constraints: Constraints = NONE, policy: PolishPolicy = POLISH
+) -> Formula:
     """The form with the shortest constants; the formula as it is where no allowed form has shorter ones."""
-    few = data.thinned(_CHECKED_ROWS)
+    few = data.thinned(policy.checked_rows)
     other = readable(formula.expression, formula.symbols, few.x, few.y)
     if not constraints.allows(other):
         return formula

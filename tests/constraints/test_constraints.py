@@ -15,7 +15,7 @@ from ceql import CeqlError, CEQLRegressor, Constraints, InputError, Parameter, T
 from ceql.constraints import NONE
 from ceql.discovery import Outcome
 from ceql.expression import node_count, parse_formula
-from ceql.expression.constants.bounded import refit_within
+from ceql.expression.constants.refit import refit_within
 from ceql.expression.operations import contained, nests, numbers_in, operations
 from ceql.network.extract import extract
 from ceql.network.libraries import search_network

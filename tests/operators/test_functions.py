@@ -15,8 +15,8 @@ import sympy
 from ceql import CEQLRegressor, load
 from ceql.engine import fit
 from ceql.expression import compile_numpy, parse_formula, smallest, value_and_jacobian
-from ceql.expression.evaluate.domain import find_borders
-from ceql.expression.text.syntax_errors import FormulaError
+from ceql.expression.evaluate.poles import find_borders
+from ceql.expression.text.tokens import FormulaError
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula
 from ceql.operators import functions, get, register

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ceql import CEQLRegressor, CeqlWarning, Dataset, InputError, Settings, discover
 from ceql.discovery import Outcome
 from ceql.expression import compile_numpy, parse_formula
-from ceql.expression.constants.loosen import loosened
+from ceql.expression.constants.rewrites import loosened
 from ceql.formula import make_symbols
 from ceql.network import clean_up
 from ceql.network.embedding import embed

@@ -15,9 +15,14 @@ from ceql.expression.algebra.simplify import forms, smallest
 from ceql.expression.complexity import node_count
 from ceql.expression.constants import Parametrised, Refit, parametrise, refit, round_to_errors, snap
 from ceql.expression.equivalence import Equivalence, equivalence, is_exact
-from ceql.expression.evaluate.compile import CompiledFormula, UnsupportedExpression, compile_numpy
-from ceql.expression.evaluate.jacobian import CompiledJacobian, value_and_jacobian
 from ceql.expression.text.parse import FormulaError, parse_formula
+from ceql.operators.program import (
+    CompiledFormula,
+    CompiledJacobian,
+    UnsupportedExpression,
+    compile_numpy,
+    value_and_jacobian,
+)
 
 __all__ = [
     "BRIEF",

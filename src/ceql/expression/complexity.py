@@ -9,7 +9,7 @@ from sympy import Float, Pow, preorder_traversal
 from ceql.expression.operations import extra_cost
 from ceql.expression.symbolic import Expr
 
-HIDDEN_IN_A_POWER = 3  # x**1.7 is exp(1.7*log(x)), which has so many nodes more
+HIDDEN_IN_A_POWER = 3  # x**1.7 is exp(1.7*log(x)), which has this many nodes more
 
 
 def node_count(expr: Expr, costs: Mapping[str, int] = {}) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sympy import Abs, Mul, Pow, Symbol, exp
 
-from ceql.expression.symbolic import Expr, factors_of, terms_of
+from ceql.expression.symbolic import Expr, above_and_below, terms_of
 
 INPUT, UNIT, OUTPUT = "input", "unit", "output"
 _NUMERALS = {2: "²", 3: "³", 4: "⁴", 5: "⁵"}
@@ -97,7 +97,7 @@ def _weighted_sum(expression: Expr) -> tuple[float, list[tuple[float, Expr]]]:
 def _unit(part: Expr) -> tuple[str, list[Expr]]:
     """What a part does, and to which sums."""
     if isinstance(part, Mul):
-        above, below = _fraction(part)
+        above, below = above_and_below(part)
         if below:
             return "a / b", [Mul(*above), Mul(*below)]
         return " · ".join("abcdefghij"[: len(above)]) if len(above) <= 10 else "product", list(above)
@@ -108,14 +108,6 @@ def _unit(part: Expr) -> tuple[str, list[Expr]]:
     if isinstance(part, exp):
         return "exp a", [part.args[0]]
     return f"{part.func.__name__} a", list(part.args)
-
-
-def _fraction(part: Expr) -> tuple[list[Expr], list[Expr]]:
-    above, below = [], []
-    for factor in factors_of(part):
-        inverted = isinstance(factor, Pow) and factor.exp.is_number and factor.exp.is_negative
-        (below if inverted else above).append(Pow(factor.base, -factor.exp) if inverted else factor)
-    return above, below
 
 
 def _power(part: Pow) -> tuple[str, list[Expr]]:

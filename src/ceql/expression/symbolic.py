@@ -12,19 +12,29 @@ from typing import TYPE_CHECKING, Any
 # behind in a process that another thread forks meanwhile.
 import sympy.sets.setexpr
 import sympy.tensor.tensor  # noqa: F401
-from sympy import Add, Mul
+from sympy import Add, E, Mul, Pow
 
 if TYPE_CHECKING:
     Expr = Any
 else:
     from sympy import Expr
 
-__all__ = ["Expr", "factors_of", "terms_of"]
+__all__ = ["Expr", "above_and_below", "factors_of", "terms_of"]
 
 
 def terms_of(expr: Expr) -> tuple[Expr, ...]:
     """The terms of a sum; anything else is its own only term."""
     return Add.make_args(expr)
+
+
+def above_and_below(product: Expr) -> tuple[list[Expr], list[Expr]]:
+    """The factors above the line of a quotient and those below it, which have positive exponents here."""
+    above, below = [], []
+    for factor in Mul.make_args(product):
+        base, exponent = factor.as_base_exp()
+        divides = base is not E and exponent.is_number and exponent.is_negative
+        (below if divides else above).append(Pow(base, -exponent) if divides else factor)
+    return above, below
 
 
 def factors_of(expr: Expr) -> tuple[Expr, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sympy import E, Mul, Rational
 
-from ceql.expression.symbolic import Expr
+from ceql.expression.symbolic import Expr, above_and_below
 from ceql.network.wiring import OUTPUT, Wiring
 from ceql.operators import functions
 
@@ -53,10 +53,8 @@ class _Builder:
         self.weights: dict[int, float] = {}  # per edge
 
     def build(self, expression: Expr, y_scale: float) -> tuple[np.ndarray, np.ndarray]:
-        readout = {
-            node: weight / y_scale for node, weight in self.linear(expression, len(self.network.layers) - 1).items()
-        }
-        self._connect(OUTPUT, 0, readout)
+        readout = self.linear(expression, len(self.network.layers) - 1)
+        self._connect(OUTPUT, 0, {node: weight / y_scale for node, weight in readout.items()})
         edges, params = np.zeros(self.network.n_edges, bool), np.zeros(self.network.n_params)
         for edge, weight in self.weights.items():
             edges[edge], params[edge] = True, weight
@@ -100,11 +98,7 @@ class _Builder:
         return self._place(last, function.name, rest.args[0])
 
     def _product(self, rest: Expr, last: int) -> Weights:
-        above, below = [], []
-        for factor in rest.args:
-            base, exponent = factor.as_base_exp()
-            divides = base is not E and exponent.is_number and exponent.is_negative
-            (below if divides else above).append(base ** (-exponent) if divides else factor)
+        above, below = above_and_below(rest)
         if below:
             return self._place(last, "div", Mul(*above), Mul(*below))
         half = len(above) // 2
@@ -112,19 +106,17 @@ class _Builder:
 
     def _power(self, base: Expr, exponent: Expr, last: int) -> Weights:
         if not exponent.is_number:
-            return self._place(last, "exp", exponent * _log(base))
+            return self._place(last, "exp", exponent * functions.get("log").symbolic(base))
         if exponent.is_negative:
             return self._place(last, "div", Rational(1), base ** (-exponent))
+        left = {self.network.units[unit].name for unit in self.free}
         for name, power in (("square", Rational(2)), ("cube", Rational(3)), ("sqrt", Rational(1, 2))):
-            if exponent == power and self._is_left(name):
+            if exponent == power and name in left:
                 return self._place(last, name, base)
         if exponent.is_Integer:
             half = int(exponent) // 2
             return self._place(last, "mul", base**half, base ** (int(exponent) - half))
         return self._place(last, "pow", base, exponent)
-
-    def _is_left(self, name: str) -> bool:
-        return any(self.network.units[unit].name == name for unit in self.free)
 
     def _place(self, last: int, name: str, *arguments: Expr) -> Weights:
         sums = [self.linear(argument, last - 1) for argument in arguments]
@@ -158,7 +150,3 @@ def _real(number: Expr) -> float:
         return float(number)
     except TypeError:
         raise _Misfit from None
-
-
-def _log(base: Expr) -> Expr:
-    return functions.get("log").symbolic(base)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import keyword
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import sympy
 
 from ceql.errors import InputError
-from ceql.operators import functions, library
+from ceql.operators import library
 from ceql.operators.base import Argument, ArgumentSlots, Operator
-from ceql.operators.onto_tape import unsupported, write_formula
+from ceql.operators.onto_tape import write_formula
+from ceql.operators.program import Instruction, ProgramBuilder, Tangent, run
 from ceql.operators.tape import TapeBuilder
 
 _PROBES = np.array([-2.3, -1.1, -0.4, 0.3, 0.9, 1.7, 2.6])
+_NO_COLUMNS = np.empty((0, 0))
 
 
 def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, formula: sympy.Expr) -> Operator:
@@ -38,9 +41,12 @@ def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, form
     def record(tape: TapeBuilder, *slots: ArgumentSlots, kinds: tuple[Argument, ...]) -> int:
         return write_formula(tape, formula, {s: slot[0] for s, slot in zip(symbols, slots, strict=True)})
 
+    tape = TapeBuilder(len(symbols))  # thrown away: what cannot be compiled is refused here, not in a fit
+    _ = tape.finish(record(tape, *((k, None) for k in range(len(symbols))), kinds=kinds)).core
+    program = ProgramBuilder((), symbols).instructions(formula)
+
     def real(*values: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return np.asarray(_evaluate(formula, dict(zip(symbols, map(np.asarray, values), strict=True))), float)
+        return run(program, _NO_COLUMNS, values)
 
     def symbolic(*expressions: sympy.Expr) -> Any:
         return formula.subs(dict(zip(symbols, expressions, strict=True)), simultaneous=True)
@@ -57,8 +63,7 @@ def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, form
         zero_at_zero=bool(at_zero == 0),
         definition=definition,
     )
-    _probe(operator, formula, symbols)
-    _compile_once(operator)
+    _probe(name, program, len(symbols))
     if name in library.names() and str(library.get(name)) != str(operator):
         raise InputError(f"{name!r} is registered already, as {library.get(name)}; choose another name.")
     library.add(operator)
@@ -83,44 +88,11 @@ def _check(name: str, symbols: tuple[sympy.Symbol, ...], formula: sympy.Expr) ->
         raise InputError("Every argument must appear in the formula.")
 
 
-def _probe(operator: Operator, formula: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> None:
+def _probe(name: str, program: Sequence[Instruction], arity: int) -> None:
     """Finite somewhere, and with a finite derivative there: otherwise no fit can use it."""
-    arguments = [_PROBES, _PROBES[::-1].copy()][: len(symbols)]
-    values = operator.real(*arguments)
-    if values.shape != _PROBES.shape:
-        raise InputError(f"Operator {operator.name!r} does not give one number per sample.")
-    finite = np.isfinite(values)
+    tangents: list[Tangent] = []
+    finite = np.isfinite(run(program, _NO_COLUMNS, [_PROBES, _PROBES[::-1]][:arity], tangents))
     if not finite.any():
-        raise InputError(f"Operator {operator.name!r} is not finite at any of the points it was tried at.")
-    for symbol in symbols:
-        slope = np.asarray(_evaluate(sympy.diff(formula, symbol), dict(zip(symbols, arguments, strict=True))), float)
-        if not np.isfinite(np.broadcast_to(slope, _PROBES.shape)[finite]).any():
-            raise InputError(f"Operator {operator.name!r} has no finite derivative where it is defined.")
-
-
-def _compile_once(operator: Operator) -> None:
-    """Writes the operator onto a tape that is thrown away: what cannot be compiled is refused here, not in a fit."""
-    tape = TapeBuilder(operator.arity)
-    slot = operator.record(tape, *((k, None) for k in range(operator.arity)), kinds=operator.arguments)
-    _ = tape.finish(slot).core
-
-
-def _evaluate(formula: Any, values: dict[Any, np.ndarray]) -> Any:
-    with np.errstate(all="ignore"):
-        if formula in values:
-            return values[formula]
-        if formula.is_number:
-            return np.float64(float(formula))
-        parts = [_evaluate(part, values) for part in formula.args]
-        if formula.is_Add:
-            return np.sum(np.broadcast_arrays(*parts), axis=0)
-        if formula.is_Mul:
-            return np.prod(np.broadcast_arrays(*parts), axis=0)
-        if formula.is_Pow:
-            return np.power(parts[0], parts[1])
-        if formula.func is sympy.sign:  # the derivative of a size
-            return np.sign(parts[0])
-        function = functions.of_kind(formula.func)
-        if function is not None:
-            return function.value(parts[0])
-    raise unsupported(formula)
+        raise InputError(f"Operator {name!r} is not finite at any of the points it was tried at.")
+    if not all(np.isfinite(np.broadcast_to(slope, finite.shape)[finite]).any() for slope in tangents[-1].values()):
+        raise InputError(f"Operator {name!r} has no finite derivative where it is defined.")

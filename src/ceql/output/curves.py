@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ceql.data.dataset import Dataset
-from ceql.expression.evaluate.domain import find_borders, restricted
-from ceql.expression.evaluate.poles import Pole
+from ceql.expression.evaluate.poles import Pole, find_borders, restricted
 from ceql.formula import Formula, mean_square
 
 WIDEN = 0.5  # how far beyond the data a picture reaches on either side, as a share of their range

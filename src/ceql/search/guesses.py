@@ -23,8 +23,8 @@ from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset
 from ceql.errors import CeqlWarning, InputError
 from ceql.expression import FormulaError, node_count, parametrise, parse_formula
-from ceql.expression.constants.loosen import loosened
 from ceql.expression.constants.refit import best_of_starts
+from ceql.expression.constants.rewrites import loosened
 from ceql.expression.text.formula_values import NAMED_CONSTANTS
 from ceql.expression.text.tokens import tokenise
 from ceql.formula import Formula, as_it_stands, make_symbols, mean_square, polish, refitted, sketch

@@ -23,7 +23,7 @@ from ceql.engine import fit
 from ceql.engine.deadline import Deadline
 from ceql.engine.dispatch import Work, Workers
 from ceql.engine.stages import Chunk
-from ceql.expression.text.glance import short_text
+from ceql.expression.text.write import short_text
 from ceql.formula import Formula, make_symbols, mean_square, polish, values_of
 from ceql.network import Structure
 from ceql.search.archive import Archive, empty_archive, judged_anew, merge, with_fits

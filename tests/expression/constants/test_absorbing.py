@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql.expression import compile_numpy, node_count, parametrise
-from ceql.expression.constants.absorbing import with_factors_absorbed
+from ceql.expression.constants.rewrites import with_factors_absorbed
 
 X, Y = sympy.symbols("x y", real=True)
 numbers = st.floats(0.3, 9.0).filter(lambda c: abs(c - round(c)) > 1e-3)

@@ -3,7 +3,7 @@
 import pytest
 from sympy import Float, Rational, Symbol, exp, log, sqrt
 
-from ceql.expression.constants.exponents import with_simple_exponents
+from ceql.expression.constants.rewrites import with_simple_exponents
 
 x, y = Symbol("x", real=True), Symbol("y", real=True)
 

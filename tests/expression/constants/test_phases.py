@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ceql.expression import compile_numpy, parametrise, parse_formula
-from ceql.expression.constants.phases import with_small_phases
+from ceql.expression.constants.rewrites import with_small_phases
 
 NAMES = ("x1", "x2")
 SYMBOLS = [parse_formula(name, NAMES) for name in NAMES]

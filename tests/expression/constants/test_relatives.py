@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql.expression import parametrise
-from ceql.expression.constants.simpler import MOST_NUMBERS, relatives, with_halves
+from ceql.expression.constants.rounding_policy import ROUNDING
+from ceql.expression.constants.simpler import relatives, with_halves
 from ceql.formula import make_symbols
 
 X, Z = make_symbols(("x", "z"))
@@ -80,5 +81,5 @@ def test_a_term_that_may_be_one_stays():
 
 
 def test_a_long_formula_is_not_looked_at():
-    law = sum(sympy.Float(1 + k / 1000) * X**k for k in range(MOST_NUMBERS + 1))
+    law = sum(sympy.Float(1 + k / 1000) * X**k for k in range(ROUNDING.most_numbers + 1))
     assert relatives(law, with_errors(law, 0.01), has_too_many=True) == []

@@ -10,9 +10,9 @@ from sympy import Symbol
 
 from ceql.expression import compile_numpy, parametrise, parse_formula, refit, round_to_errors, snap
 from ceql.expression.constants.snapping import influence
-from ceql.expression.evaluate import compile
 from ceql.expression.evaluate import residual_problem as problem
 from ceql.expression.evaluate.residual_problem import make_problem
+from ceql.operators import program
 
 NAMES = ["x1", "x2"]
 SYMBOLS = [Symbol(name, real=True) for name in NAMES]
@@ -27,7 +27,7 @@ ROWS = 500
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    for module in (compile, problem):
+    for module in (program, problem):
         monkeypatch.setattr(module, "BLOCK", 64)
 
 
@@ -90,7 +90,7 @@ def test_same_constants_errors_and_round_numbers(text, noise, monkeypatch):
         return fitted, shown
 
     whole, shown_whole = results()
-    for module in (compile, problem):
+    for module in (program, problem):
         monkeypatch.setattr(module, "BLOCK", 64)
     blocks, shown_blocks = results()
     np.testing.assert_allclose(blocks.values, whole.values, rtol=1e-5 if noise else 1e-9)

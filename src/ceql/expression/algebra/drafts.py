@@ -8,6 +8,7 @@ and a lone number before a sum is distributed into it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sympy import Add, Mul, Pow
@@ -17,16 +18,14 @@ from ceql.expression.algebra.workspace import number
 from ceql.expression.symbolic import Expr
 
 
+@dataclass(slots=True, eq=False)  # not frozen: that would take three times as long to make
 class Draft:
     """One node; ``kind`` is "number", "leaf", "sum", "product" or "power"."""
 
-    __slots__ = ("count", "kind", "parts", "value")
-
-    def __init__(self, kind: str, parts: tuple[Draft, ...], value: Any, count: int) -> None:
-        self.kind = kind
-        self.parts = parts
-        self.value = value
-        self.count = count
+    kind: str
+    parts: tuple[Draft, ...]
+    value: Any
+    count: int
 
 
 def literal(value: float) -> Draft:
@@ -92,13 +91,7 @@ def raised(base: Draft, exponent: int) -> Draft:
 
 
 def _flattened(kind: str, parts: Sequence[Draft]) -> list[Draft]:
-    flat: list[Draft] = []
-    for part in parts:
-        if part.kind == kind:
-            flat.extend(part.parts)
-        else:
-            flat.append(part)
-    return flat
+    return [inner for part in parts for inner in (part.parts if part.kind == kind else (part,))]
 
 
 def _node(kind: str, parts: list[Draft]) -> Draft:

@@ -45,7 +45,7 @@ _allowance: ContextVar[Allowance | None] = ContextVar("steps that are left", def
 
 
 def charge(steps: int) -> None:
-    """Takes so many steps off the allowance, where there is one; raises OutOfSteps if they are not left."""
+    """Takes this many steps off the allowance, where there is one; raises OutOfSteps if they are not left."""
     allowance = _allowance.get()
     if allowance is not None:
         allowance.left -= steps

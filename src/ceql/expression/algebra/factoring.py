@@ -8,24 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from ceql.expression.algebra import polynomial as P
 from ceql.expression.algebra.effort import OutOfSteps, allowing, charge
-from ceql.expression.algebra.polynomial import (
-    Monomial,
-    Poly,
-    TooLarge,
-    close,
-    coefficients_in,
-    degree,
-    degree_in,
-    derivative,
-    evaluate,
-    is_constant,
-    monic,
-    product,
-    scale,
-    variables_of,
-    without_content,
-)
+from ceql.expression.algebra.polynomial import Monomial, Poly, TooLarge
 from ceql.expression.algebra.precision import accuracy
 
 Factors = list[tuple[Poly, int]]
@@ -37,14 +22,10 @@ ROOT_STEPS, LINES_STEPS = 1000, 200  # of finding all roots, and of two linear f
 def factor(poly: Poly) -> tuple[float, Factors]:
     """A number and monic factors with multiplicities, whose product is ``poly``."""
     width = len(next(iter(poly)))
-    common, rest = without_content(poly)
-    factors: Factors = [
-        ({tuple(1 if i == index else 0 for i in range(width)): 1.0}, exponent)
-        for index, exponent in enumerate(common)
-        if exponent
-    ]
-    number, monic_rest = monic(rest)
-    if is_constant(monic_rest):
+    common, rest = P.without_content(poly)
+    factors: Factors = [(P.variable(index, width), exponent) for index, exponent in enumerate(common) if exponent]
+    number, monic_rest = P.monic(rest)
+    if P.is_constant(monic_rest):
         return number, factors
     parts = _split(monic_rest)
     return number, factors + parts
@@ -62,7 +43,7 @@ def _remembered_split(terms: tuple[tuple[Monomial, float], ...], known_to: float
     """The factors, and how many steps it takes to find them."""
     # The search meets the same polynomial many times; nobody changes a factor in place.
     poly = dict(terms)
-    if degree(poly) < 2:
+    if P.degree(poly) < 2:
         return [(poly, 1)], 0
     with allowing(SPLIT_STEPS) as allowance:
         # A polynomial too large or too extreme to factor stays as it is.
@@ -76,13 +57,13 @@ def _remembered_split(terms: tuple[tuple[Monomial, float], ...], known_to: float
 
 def _multiplies_back(parts: Factors, poly: Poly) -> bool:
     width = len(next(iter(poly)))
-    whole = product([part for part, exponent in parts for _ in range(exponent)], width)
-    return close(whole, poly, accuracy(100.0))
+    whole = P.product([part for part, exponent in parts for _ in range(exponent)], width)
+    return P.close(whole, poly, accuracy(100.0))
 
 
 def _by_independent_variables(poly: Poly) -> Factors | None:
     """p(x) q(y): then p p_xy = p_x p_y everywhere, which one random point reveals."""
-    present = variables_of(poly)
+    present = P.variables_of(poly)
     if len(present) < 2:
         return None
     generator = random.Random(20240229)
@@ -95,19 +76,19 @@ def _by_independent_variables(poly: Poly) -> Factors | None:
         restricted = _restrict(poly, group, point)
         if not restricted:
             return None
-        parts.extend(_split(monic(restricted)[1]))
+        parts.extend(_split(P.monic(restricted)[1]))
     return parts
 
 
 def _dependent_groups(poly: Poly, present: list[int], point: list[float]) -> list[set[int]]:
     charge(len(poly) * len(present) ** 2)
-    value = evaluate(poly, point)
-    slopes = {index: derivative(poly, index) for index in present}
+    value = P.evaluate(poly, point)
+    slopes = {index: P.derivative(poly, index) for index in present}
     groups = [{index} for index in present]
     for position, first in enumerate(present):
         for second in present[position + 1 :]:
-            mixed = evaluate(derivative(slopes[first], second), point) * value
-            separate = evaluate(slopes[first], point) * evaluate(slopes[second], point)
+            mixed = P.evaluate(P.derivative(slopes[first], second), point) * value
+            separate = P.evaluate(slopes[first], point) * P.evaluate(slopes[second], point)
             if abs(mixed - separate) > max(1e-8, accuracy(1000.0)) * max(abs(mixed), abs(separate)):
                 groups = _joined(groups, first, second)
     return groups
@@ -133,8 +114,8 @@ def _restrict(poly: Poly, group: set[int], point: list[float]) -> Poly:
 
 def _by_roots(poly: Poly) -> Factors | None:
     """One variable: real linear and quadratic factors from the roots."""
-    present = variables_of(poly)
-    if len(present) != 1 or degree(poly) < 2 or degree(poly) > 12:
+    present = P.variables_of(poly)
+    if len(present) != 1 or P.degree(poly) < 2 or P.degree(poly) > 12:
         return None
     charge(ROOT_STEPS)
     index, width = present[0], len(next(iter(poly)))
@@ -149,26 +130,18 @@ def _by_roots(poly: Poly) -> Factors | None:
             coefficients = [1.0, -2.0 * root.real, abs(root) ** 2]
         else:
             continue
-        parts.append((from_dense(coefficients, index, width), multiplicity))
+        powers = range(len(coefficients) - 1, -1, -1)
+        terms = zip(powers, coefficients, strict=True)
+        parts.append(({P.power_of(index, width, power): value for power, value in terms if value}, multiplicity))
     return parts
 
 
-def dense_coefficients(poly: Poly, index: int) -> np.ndarray:
-    """Coefficients of a one-variable polynomial, highest power first."""
-    top = degree_in(poly, index)
-    dense = np.zeros(top + 1)
+def dense_coefficients(poly: Poly, index: int, size: int | None = None) -> np.ndarray:
+    """Coefficients of a one-variable polynomial, highest power first; with leading zeros to the given size."""
+    dense = np.zeros(P.degree_in(poly, index) + 1 if size is None else size)
     for monomial, value in poly.items():
-        dense[top - monomial[index]] += value
+        dense[-1 - monomial[index]] += value
     return dense
-
-
-def from_dense(coefficients: list[float], index: int, width: int) -> Poly:
-    top = len(coefficients) - 1
-    return {
-        tuple(top - place if i == index else 0 for i in range(width)): float(value)
-        for place, value in enumerate(coefficients)
-        if value != 0.0
-    }
 
 
 def clustered_roots(dense: np.ndarray) -> list[tuple[complex, int]]:
@@ -202,8 +175,8 @@ def _polished(dense: np.ndarray, root: complex, multiplicity: int) -> complex:
 
 def _two_linear_forms(poly: Poly) -> Factors | None:
     """Quadratic in several variables: a symmetric matrix of rank 1 or 2 is a product of lines."""
-    present = variables_of(poly)
-    if degree(poly) != 2 or len(present) < 2:
+    present = P.variables_of(poly)
+    if P.degree(poly) != 2 or len(present) < 2:
         return None
     charge(LINES_STEPS)
     size, width = len(present) + 1, len(next(iter(poly)))
@@ -232,11 +205,11 @@ def _linear(vector: np.ndarray, present: list[int], width: int) -> Poly:
     poly: Poly = {}
     for place, value in enumerate(vector):
         if abs(value) > accuracy(10.0) * top:
-            poly[tuple(1 if place and i == present[place - 1] else 0 for i in range(width))] = float(value)
-    return monic(poly)[1] if not is_constant(poly) else scale(poly, 1.0)
+            poly[P.power_of(present[place - 1], width, 1 if place else 0)] = float(value)
+    return poly if P.is_constant(poly) else P.monic(poly)[1]
 
 
 def separates(poly: Poly, index: int) -> bool:
     """Whether one variable appears only linearly with a number as its coefficient."""
-    parts = coefficients_in(poly, index)
-    return set(parts) <= {0, 1} and 1 in parts and is_constant(parts[1])
+    parts = P.coefficients_in(poly, index)
+    return set(parts) <= {0, 1} and 1 in parts and P.is_constant(parts[1])

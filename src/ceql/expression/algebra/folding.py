@@ -13,15 +13,16 @@ from typing import Protocol
 from sympy import Add, Float, Mul, Pow, S, cos, exp, log, sin
 
 from ceql.expression.algebra.precision import accuracy
+from ceql.expression.algebra.simplify_policy import SimplifyPolicy
 from ceql.expression.algebra.workspace import number
 from ceql.expression.symbolic import Expr, factors_of, terms_of
 from ceql.operators import functions
 
-LARGEST_LOG_POWER = 4
-
 
 class Arguments(Protocol):
     """What the rules need to know about the argument of a function."""
+
+    policy: SimplifyPolicy
 
     def scales(self, argument: Expr) -> list[float]:
         """Positive factors which make some coefficient of the argument one."""
@@ -112,7 +113,7 @@ def _merged_log(k: float, u: Expr, m: float, v: Expr, arguments: Arguments) -> E
     if abs(m) < abs(k):
         k, u, m, v = m, v, k, u
     power = round(m / k)
-    if abs(power) > LARGEST_LOG_POWER or abs(m / k - power) > accuracy(10.0) * abs(power):
+    if abs(power) > arguments.policy.largest_log_power or abs(m / k - power) > accuracy(10.0) * abs(power):
         return None
     return Mul(number(k), log(arguments.shortest_form(Mul(u, Pow(v, power)))))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from sympy import Rational
 
 from ceql.expression.algebra import polynomial as P
@@ -17,8 +19,6 @@ Denominator = tuple[tuple[int, int], ...]
 # A formula: numerators by denominator.
 FractionSum = dict[Denominator, Poly]
 
-LARGEST_POWER = 24
-
 
 class Undefined(ArithmeticError):
     """The formula divides by zero everywhere."""
@@ -29,6 +29,7 @@ class Region:
 
     def __init__(self, workspace: Workspace, roots: list[Expr], tolerance: float | None = None) -> None:
         self._tolerance = accuracy(10.0) if tolerance is None else tolerance
+        self._largest_power = workspace.policy.largest_power
         self._generators = Generators(workspace, self._tolerance)
         for root in roots:
             self._collect(root)
@@ -109,10 +110,7 @@ class Region:
         return read[()] if set(read) == {()} else None
 
     def _product(self, parts: list[FractionSum]) -> FractionSum:
-        result = self._polynomial(P.constant(1.0, self.width))
-        for part in parts:
-            result = self._times(result, part)
-        return result
+        return reduce(self._times, parts, self._polynomial(P.constant(1.0, self.width)))
 
     def _times(self, left: FractionSum, right: FractionSum) -> FractionSum:
         products: list[FractionSum] = []
@@ -132,14 +130,11 @@ class Region:
         return key, numerator
 
     def _power(self, base: FractionSum, exponent: int) -> FractionSum:
-        if abs(exponent) > LARGEST_POWER:
+        if abs(exponent) > self._largest_power:
             raise TooLarge
         if exponent < 0:
             return self._power(self._reciprocal(base), -exponent)
-        result = self._polynomial(P.constant(1.0, self.width))
-        for _ in range(exponent):
-            result = self._times(result, base)
-        return result
+        return self._product([base] * exponent)
 
     def _reciprocal(self, fraction_sum: FractionSum) -> FractionSum:
         numerator, key = self.together(fraction_sum)

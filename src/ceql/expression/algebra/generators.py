@@ -26,14 +26,19 @@ class Term:
 
 
 Combination = tuple[Term, ...]
+LEAST_POINTS = 4  # that say whether two blocks differ by a constant alone
+
+
+def _both_finite(u: Array, v: Array) -> tuple[Array, Array]:
+    usable = np.isfinite(u) & np.isfinite(v)
+    return u[usable], v[usable]
 
 
 def constant_ratio(u: Array, v: Array, tolerance: float) -> float | None:
     """s with u = s*v at all sample points, or None."""
-    usable = np.isfinite(u) & np.isfinite(v)
-    if np.count_nonzero(usable) < 4:
+    a, b = _both_finite(u, v)
+    if len(a) < LEAST_POINTS:
         return None
-    a, b = u[usable], v[usable]
     pivot = int(np.argmax(np.abs(b)))
     if b[pivot] == 0.0:
         return None
@@ -45,10 +50,9 @@ def constant_ratio(u: Array, v: Array, tolerance: float) -> float | None:
 
 def constant_shift(u: Array, v: Array, tolerance: float) -> float | None:
     """c with u = v + c at all sample points, or None."""
-    usable = np.isfinite(u) & np.isfinite(v)
-    if np.count_nonzero(usable) < 4:
+    a, b = _both_finite(u, v)
+    if len(a) < LEAST_POINTS:
         return None
-    a, b = u[usable], v[usable]
     shift = float(np.mean(a - b))
     scale = np.abs(a) + np.abs(b) + typical_size(a)
     return shift if bool(np.all(np.abs(a - b - shift) <= tolerance * scale)) else None

@@ -7,6 +7,7 @@ that what is left of a cancellation by rounding is dropped instead of becoming a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 
 from ceql.expression.algebra.effort import charge
 from ceql.expression.algebra.precision import accuracy
@@ -59,7 +60,11 @@ def constant(value: float, width: int) -> Poly:
 
 
 def variable(index: int, width: int, exponent: int = 1) -> Poly:
-    return {tuple(exponent if position == index else 0 for position in range(width)): 1.0}
+    return {power_of(index, width, exponent): 1.0}
+
+
+def power_of(index: int, width: int, exponent: int) -> Monomial:
+    return tuple(exponent if position == index else 0 for position in range(width))
 
 
 def add(*polys: Poly) -> Poly:
@@ -87,10 +92,7 @@ def multiply(left: Poly, right: Poly) -> Poly:
 
 
 def product(polys: Iterable[Poly], width: int) -> Poly:
-    result = constant(1.0, width)
-    for poly in polys:
-        result = multiply(result, poly)
-    return result
+    return reduce(multiply, polys, constant(1.0, width))
 
 
 def power(poly: Poly, exponent: int, width: int) -> Poly:
@@ -122,25 +124,14 @@ def variables_of(poly: Poly) -> list[int]:
     return [index for index in range(width) if any(monomial[index] for monomial in poly)]
 
 
-def constant_term(poly: Poly) -> float:
-    return next((value for monomial, value in poly.items() if not any(monomial)), 0.0)
-
-
 def is_constant(poly: Poly) -> bool:
     return not any(any(monomial) for monomial in poly)
 
 
-def content(poly: Poly) -> Monomial:
-    """The largest monomial that divides every term."""
-    return tuple(min(column) for column in zip(*poly, strict=True))
-
-
 def without_content(poly: Poly) -> tuple[Monomial, Poly]:
-    common = content(poly)
-    if not any(common):
-        return common, poly
-    reduced = {tuple(a - b for a, b in zip(m, common, strict=True)): v for m, v in poly.items()}
-    return common, reduced
+    """The largest monomial that divides every term, and what is left without it."""
+    common = tuple(min(column) for column in zip(*poly, strict=True))
+    return common, {tuple(a - b for a, b in zip(m, common, strict=True)): v for m, v in poly.items()}
 
 
 def graded(monomial: Monomial) -> tuple:

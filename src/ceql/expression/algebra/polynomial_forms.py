@@ -9,11 +9,10 @@ from ceql.expression.algebra.drafts import ZERO, Draft, fewest, leaf, literal, p
 from ceql.expression.algebra.effort import charge
 from ceql.expression.algebra.factoring import factor
 from ceql.expression.algebra.polynomial import Monomial, Poly, TooLarge
+from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.algebra.workspace import Workspace
 from ceql.expression.symbolic import Expr
 
-MOST_TERMS_FOR_SEARCH = 14
-MOST_TERMS_FOR_SCALES = 5
 FORMS, WRITTEN = 50, 20  # steps for the forms of a polynomial, and more for each of its terms
 
 
@@ -69,7 +68,7 @@ class PolynomialWriter:
         """Variables worth taking out of the terms that hold them, the most frequent first."""
         uses = {i: sum(1 for m in poly if m[i]) for i in P.variables_of(poly)}
         useful = sorted((i for i in uses if uses[i] > 1), key=lambda i: -uses[i])
-        return useful if len(poly) <= MOST_TERMS_FOR_SEARCH else useful[:1]
+        return useful if len(poly) <= self._workspace.policy.most_terms_for_search else useful[:1]
 
     def _nested(self, poly: Poly, index: int) -> Draft:
         """v**k * (...) + rest, with the largest k that all terms holding v allow."""
@@ -81,7 +80,7 @@ class PolynomialWriter:
 
     def _completed_squares(self, poly: Poly) -> list[Draft]:
         """a*(v + b/(2a))**2 + rest for every variable v with a number a before its square."""
-        if len(poly) > MOST_TERMS_FOR_SEARCH:
+        if len(poly) > self._workspace.policy.most_terms_for_search:
             return []
         forms = []
         for index in P.variables_of(poly):
@@ -91,7 +90,7 @@ class PolynomialWriter:
         return forms
 
     def _square(self, parts: dict[int, Poly], index: int) -> Draft:
-        a = P.constant_term(parts[2])
+        (a,) = parts[2].values()
         half = P.scale(parts[1], 0.5 / a)
         width = len(self._blocks)
         inner = P.add(P.variable(index, width), half)
@@ -118,14 +117,14 @@ class PolynomialWriter:
         key = frozenset(poly.items())
         known = self._scaled.get(key)
         if known is None:
-            options = [(self.best(P.scale(poly, 1.0 / s)), s) for s in useful_scales(poly)]
+            options = [(self.best(P.scale(poly, 1.0 / s)), s) for s in useful_scales(poly, self._workspace.policy)]
             known = self._scaled[key] = min(options, key=lambda option: option[0].count)
         return known
 
 
-def useful_scales(poly: Poly) -> list[float]:
+def useful_scales(poly: Poly, policy: SimplifyPolicy = SIMPLIFY) -> list[float]:
     """Scales which turn some coefficient into one: its leading terms first."""
     ordered = sorted(poly, key=P.graded, reverse=True)
     # In a long polynomial one unit coefficient more or less hardly matters.
-    tried = ordered if len(ordered) <= MOST_TERMS_FOR_SCALES else ordered[:2]
+    tried = ordered if len(ordered) <= policy.most_terms_for_scales else ordered[:2]
     return list(dict.fromkeys(poly[monomial] for monomial in tried))

@@ -13,9 +13,6 @@ from ceql.expression.algebra.polynomial import Poly, TooLarge
 from ceql.expression.algebra.polynomial_forms import PolynomialWriter, useful_scales
 from ceql.expression.algebra.workspace import Workspace
 
-DEEPEST_FRACTION = 3
-HIGHEST_PARTIAL_DEGREE = 8
-MOST_TERMS_TURNED_OVER = 5
 FORMS = 50  # steps for the forms of a fraction, beside the arithmetic
 
 # A product under construction: written factors with exponents, and the number before them.
@@ -26,7 +23,7 @@ class RationalWriter:
     """Writes fractions of one region; remembers what it has solved."""
 
     def __init__(self, workspace: Workspace, region: Region) -> None:
-        self._workspace = workspace
+        self._policy = workspace.policy
         self._region = region
         self.polynomials = PolynomialWriter(workspace, region.blocks)
         self._best: dict[tuple, Draft] = {}
@@ -50,7 +47,7 @@ class RationalWriter:
         methods = [self._continued, self._partial, self._peeled, self._termwise]
         if depth == 0:  # what is left after one division gains nothing from another
             methods.append(self._divided)
-        for method in methods if depth < DEEPEST_FRACTION else []:
+        for method in methods if depth < self._policy.deepest_fraction else []:
             try:
                 forms += method(numerator, key, depth)
             except (TooLarge, np.linalg.LinAlgError, OverflowError, ZeroDivisionError):
@@ -75,9 +72,10 @@ class RationalWriter:
             for below, second in self._written_denominators(key):
                 inverse = [raised(part, -1) for part in below]
                 forms.append(product_of(literal(first / second), *above, *inverse))
-        forms += self._number_above(numerator, key)
-        forms += self._number_below(numerator, key)
-        return forms
+        for below, second in self._written_denominators(key):  # the free number joins the numerator
+            above = self.polynomials.best(P.scale(numerator, 1.0 / second))
+            forms.append(product_of(above, *[raised(part, -1) for part in below]))
+        return forms + self._number_below(numerator, key)
 
     def _written_numerators(self, numerator: Poly) -> list[Written]:
         whole, scale = self.polynomials.best_scaled(numerator)
@@ -103,14 +101,6 @@ class RationalWriter:
             factors.append(raised(written, exponent))
             value *= scale**exponent
         return factors, value
-
-    def _number_above(self, numerator: Poly, key: Denominator) -> list[Draft]:
-        """The free number joins the numerator."""
-        forms = []
-        for below, second in self._written_denominators(key):
-            above = self.polynomials.best(P.scale(numerator, 1.0 / second))
-            forms.append(product_of(above, *[raised(part, -1) for part in below]))
-        return forms
 
     def _number_below(self, numerator: Poly, key: Denominator) -> list[Draft]:
         """The free number joins the whole denominator, or one factor of it."""
@@ -168,7 +158,7 @@ class RationalWriter:
         if P.is_constant(numerator) or len(numerator) < 2:
             return []
         denominator = self._region.expanded(key)
-        if len(P.variables_of(denominator)) > 1 and len(denominator) > MOST_TERMS_TURNED_OVER:
+        if len(P.variables_of(denominator)) > 1 and len(denominator) > self._policy.most_terms_turned_over:
             return []
         value, inner = P.monic(numerator)
         forms = []
@@ -182,7 +172,7 @@ class RationalWriter:
     def _turned_over(self, value: float, inner: Poly, quotient: Poly, rest: Poly, depth: int) -> list[Draft]:
         forms = []
         below = self._region.denominator(inner)
-        for scale in dict.fromkeys([1.0 / value, *[1.0 / s for s in useful_scales(quotient)]]):
+        for scale in dict.fromkeys([1.0 / value, *[1.0 / s for s in useful_scales(quotient, self._policy)]]):
             whole = self.polynomials.best(P.scale(quotient, scale))
             fraction = self.best(P.scale(rest, scale), below, depth + 1)
             forms.append(product_of(literal(value * scale), raised(total(whole, fraction), -1)))
@@ -193,7 +183,7 @@ class RationalWriter:
         denominator = self._region.expanded(key)
         present = sorted(set(P.variables_of(numerator)) | set(P.variables_of(denominator)))
         parts = sum(exponent for _, exponent in key)
-        if len(present) != 1 or parts < 2 or P.degree(denominator) > HIGHEST_PARTIAL_DEGREE:
+        if len(present) != 1 or parts < 2 or P.degree(denominator) > self._policy.highest_partial_degree:
             return []
         index = present[0]
         quotient, remainder = P.divide(numerator, denominator, P.first_in(index))
@@ -201,7 +191,7 @@ class RationalWriter:
             return []
         pieces = self._residues(remainder, denominator, key, index)
         whole = self.polynomials.best(quotient) if quotient else ZERO
-        written = [self.best(piece, below, DEEPEST_FRACTION) for piece, below in pieces if piece]
+        written = [self.best(piece, below, self._policy.deepest_fraction) for piece, below in pieces if piece]
         return [total(whole, *written)]
 
     def _residues(
@@ -213,21 +203,18 @@ class RationalWriter:
         columns = []
         for place, exponent in key:
             for power in range(1, exponent + 1):
-                cofactor = P.divide(denominator, self._power(place, power), P.first_in(index))[0]
+                divisor = P.power(self._region.factors[place], power, width)
+                cofactor = P.divide(denominator, divisor, P.first_in(index))[0]
                 for shift in range(P.degree_in(self._region.factors[place], index)):
                     shifted = P.multiply(cofactor, P.variable(index, width, shift))
-                    columns.append(padded(dense_coefficients(shifted, index), size))
+                    columns.append(dense_coefficients(shifted, index, size))
                     unknowns.append((place, power, shift))
-        target = padded(dense_coefficients(remainder, index), size)
-        solution = np.linalg.solve(np.array(columns).T, target)
+        solution = np.linalg.solve(np.array(columns).T, dense_coefficients(remainder, index, size))
         pieces: dict[tuple[int, int], Poly] = {}
         for (place, power, shift), value in zip(unknowns, solution, strict=True):
             if abs(value) > 1e-12 * np.max(np.abs(solution)):
                 pieces.setdefault((place, power), {}).update(P.scale(P.variable(index, width, shift), float(value)))
         return [(piece, ((place, power),)) for (place, power), piece in pieces.items()]
-
-    def _power(self, place: int, exponent: int) -> Poly:
-        return P.power(self._region.factors[place], exponent, self._region.width)
 
     def _peeled(self, numerator: Poly, key: Denominator, depth: int) -> list[Draft]:
         """N/(f g) = q/g + (r/g)/f when a linear f holds a variable that g does not."""
@@ -263,8 +250,3 @@ class RationalWriter:
         if len(groups) < 2:
             return []
         return [total(*[self.best(poly, below, depth + 1) for below, poly in groups.items()])]
-
-
-def padded(dense: np.ndarray, size: int) -> np.ndarray:
-    """Coefficients, highest first, as a column of fixed length."""
-    return np.concatenate([np.zeros(size - len(dense)), dense])

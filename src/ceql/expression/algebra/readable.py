@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 
 import numpy as np
 from sympy import Float, Symbol, preorder_traversal
 
 from ceql.expression.algebra import polynomial as P
-from ceql.expression.algebra.decimals import number_lengths, rounded
+from ceql.expression.algebra.decimals import number_lengths, rounded, short_scales, writing_cost
 from ceql.expression.algebra.drafts import Draft, literal, product_of, raised, total, written
 from ceql.expression.algebra.effort import THOROUGH, Effort, OutOfSteps, allowing, charge
 from ceql.expression.algebra.factoring import factor
@@ -23,16 +24,11 @@ from ceql.expression.algebra.fraction_sums import Denominator, FractionSum, Regi
 from ceql.expression.algebra.generators import is_rational_step
 from ceql.expression.algebra.polynomial import Poly
 from ceql.expression.algebra.polynomial_forms import PolynomialWriter
-from ceql.expression.algebra.scales import short_scales, writing_cost
-from ceql.expression.algebra.simplify import ARITHMETIC_FAILURES, READ, Simplifier, is_real_formula
+from ceql.expression.algebra.simplify import ARITHMETIC_FAILURES, READ, Simplifier, as_fraction, is_real_formula
+from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.algebra.workspace import Array, Workspace, agrees, number, values_at
 from ceql.expression.complexity import node_count
 from ceql.expression.symbolic import Expr
-
-ACCURACIES = (1e-12, 1e-9)
-ACCURACIES_WITH_DATA = (1e-12, 1e-9, 1e-7)
-MOST_DIGITS = 5
-FORMS_TRIED = 8
 
 
 class Reader:
@@ -40,10 +36,11 @@ class Reader:
 
     def __init__(self, workspace: Workspace, simplifier: Simplifier, accuracy: float) -> None:
         self.workspace = workspace
+        self.policy = workspace.policy
         self.accuracy = accuracy
         self._simplifier = simplifier
         self._known: dict[Expr, Expr] = {}
-        self._readings: dict[Expr, tuple[ScaledWriter, Poly, Denominator] | None] = {}
+        self._reading = cache(lambda argument: as_fraction(argument, workspace, self._writer))
 
     def shortest_form(self, expr: Expr) -> Expr:
         """The form with the shortest constants that keeps the value at the sample points."""
@@ -72,7 +69,7 @@ class Reader:
         return expr.xreplace({c: self._rounded_number(float(c)) for c in expr.atoms(Float)})
 
     def _rounded_number(self, value: float) -> Expr:
-        for digits in range(1, MOST_DIGITS + 1):
+        for digits in range(1, self.policy.most_digits + 1):
             short = rounded(value, digits)
             if abs(short - value) <= self.accuracy * abs(value):
                 return number(short)
@@ -85,7 +82,7 @@ class Reader:
         if is_rational_step(expr):
             forms += self._fractions(expr)
         if worth_folding(expr):
-            for form in sorted(dict.fromkeys(forms), key=self.score)[:FORMS_TRIED]:
+            for form in sorted(dict.fromkeys(forms), key=self.score)[: self.policy.forms_tried]:
                 with suppress(OverflowError, ZeroDivisionError, ValueError):
                     forms += variants(form, self)
         return forms
@@ -93,28 +90,18 @@ class Reader:
     def _fractions(self, expr: Expr) -> list[Expr]:
         try:
             region = Region(self.workspace, [expr])
-            groups = region.read(expr)
-            scaled = ScaledWriter(self.workspace, region, self.accuracy)
-            drafts = scaled.forms(groups)
+            drafts = self._writer(self.workspace, region).forms(region.read(expr))
         except ARITHMETIC_FAILURES:
             return []
         forms = [written(draft) for draft in drafts]
         return forms + self._simplifier.ranked(expr)
 
-    def _reading(self, argument: Expr) -> tuple[ScaledWriter, Poly, Denominator] | None:
-        if argument not in self._readings:
-            try:
-                region = Region(self.workspace, [argument])
-                numerator, key = region.together(region.read(argument))
-                writer = ScaledWriter(self.workspace, region, self.accuracy)
-                self._readings[argument] = (writer, numerator, key)
-            except ARITHMETIC_FAILURES:
-                self._readings[argument] = None
-        return self._readings[argument]
+    def _writer(self, workspace: Workspace, region: Region) -> ScaledWriter:
+        return ScaledWriter(workspace, region, self.accuracy)
 
     def scales(self, argument: Expr) -> list[float]:
         reading = self._reading(argument)
-        return [] if reading is None else short_scales(list(reading[1].values()), self.accuracy)
+        return [] if reading is None else short_scales(list(reading[1].values()), self.accuracy, self.policy)
 
     def scaled(self, argument: Expr, factor: float) -> Expr:
         reading = self._reading(argument)
@@ -132,6 +119,7 @@ class ScaledWriter:
     """Writes fractions with expanded polynomials at scales that make the coefficients short."""
 
     def __init__(self, workspace: Workspace, region: Region, accuracy: float) -> None:
+        self._policy = workspace.policy
         self._region = region
         self._accuracy = accuracy
         self._polynomials = PolynomialWriter(workspace, region.blocks)
@@ -150,7 +138,7 @@ class ScaledWriter:
         if not key:
             return [self._polynomials.expanded(numerator)]
         denominator = self._region.expanded(key)
-        scales = short_scales([*numerator.values(), *denominator.values()], self._accuracy) or [1.0]
+        scales = short_scales([*numerator.values(), *denominator.values()], self._accuracy, self._policy) or [1.0]
         forms = []
         for scale in [sign * scale for scale in scales[:2] for sign in (1.0, -1.0)]:
             above = self._polynomials.expanded(P.scale(numerator, scale))
@@ -161,11 +149,10 @@ class ScaledWriter:
     def factored(self, numerator: Poly, key: Denominator) -> list[Draft]:
         """A number times factors which have a scale each."""
         value, above = factor(numerator)
-        parts = [(poly, exponent) for poly, exponent in above]
-        parts += [(self._region.factors[index], -exponent) for index, exponent in key]
+        below = [(self._region.factors[index], -exponent) for index, exponent in key]
         factors = []
-        for poly, exponent in parts:
-            scale = (short_scales(list(poly.values()), self._accuracy) or [1.0])[0]
+        for poly, exponent in above + below:
+            scale = (short_scales(list(poly.values()), self._accuracy, self._policy) or [1.0])[0]
             value /= scale**exponent
             factors.append(raised(self._polynomials.expanded(P.scale(poly, scale)), exponent))
         return [product_of(literal(value), *factors)]
@@ -178,6 +165,7 @@ def readable(
     x: Array | None = None,
     y: Array | None = None,
     effort: Effort = THOROUGH,
+    policy: SimplifyPolicy = SIMPLIFY,
 ) -> Expr:
     """The equal form with the shortest constants.
 
@@ -186,8 +174,8 @@ def readable(
     """
     if not is_real_formula(expr) or node_count(expr) > effort.most_nodes:
         return expr
-    accuracies = ACCURACIES if y is None or x is None else ACCURACIES_WITH_DATA
-    workspace = Workspace(symbols, x)
+    accuracies = policy.accuracies if y is None or x is None else policy.accuracies_with_data
+    workspace = Workspace(symbols, x, policy)
     simplifier = Simplifier(workspace)  # shared, because its forms do not depend on the accuracy
     best = expr
     with allowing(effort.steps):
@@ -196,7 +184,7 @@ def readable(
             is_shorter = writing_cost(number_lengths(found)) < writing_cost(number_lengths(best))
             if is_shorter and _fits_as_well(found, expr, symbols, x, y):
                 best = found
-            if max(number_lengths(best), default=0) < MOST_DIGITS:
+            if max(number_lengths(best), default=0) < policy.most_digits:
                 break
     return best
 

@@ -8,8 +8,10 @@ is compared with the original at sample points, so a faulty rewrite costs time b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
+from typing import TypeVar
 
 import numpy as np
 from sympy import Float, I, Symbol, nan, oo, zoo
@@ -24,15 +26,14 @@ from ceql.expression.algebra.generators import is_rational_step
 from ceql.expression.algebra.polynomial import Poly, TooLarge
 from ceql.expression.algebra.precision import REFINED, constants_known_to
 from ceql.expression.algebra.rational_forms import RationalWriter
+from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.algebra.workspace import Workspace, agrees, number, values_at
 from ceql.expression.complexity import node_count
 from ceql.expression.symbolic import Expr, factors_of
 
 Array = np.ndarray
+Writer = TypeVar("Writer")
 ARITHMETIC_FAILURES = (TooLarge, Undefined, OverflowError, ZeroDivisionError, ValueError, TypeError)
-FORMS_WRITTEN = 8
-FOLDED_FORMS = 3
-SCALES_TRIED = 6
 READ, WRITTEN = 20, 80  # steps to look at a formula of SymPy's, and to make one, for each of its nodes
 VARIANT = 300  # steps to make a variant of a formula, most of which is there already
 
@@ -42,9 +43,10 @@ class Simplifier:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self.policy = workspace.policy
         self._settled: dict[Expr, Expr] = {}
         self._ranked: dict[Expr, list[Expr]] = {}
-        self._readings: dict[Expr, tuple[RationalWriter, Poly, Denominator] | None] = {}
+        self._reading = cache(lambda argument: as_fraction(argument, workspace, RationalWriter))
         self.found: list[Expr] = []
 
     def shortest_form(self, expr: Expr) -> Expr:
@@ -65,7 +67,7 @@ class Simplifier:
     def _first_valid(self, expr: Expr) -> Expr:
         reference = self._workspace.values(expr)
         for candidate in self.ranked(expr):
-            if candidate == expr or agrees(self._workspace.values(candidate), reference):
+            if candidate == expr or agrees(self._workspace.values(candidate), reference, policy=self.policy):
                 return candidate
         return expr
 
@@ -84,7 +86,7 @@ class Simplifier:
         forms.append(expr.func(*[self.shortest_form(argument) for argument in expr.args]))
         if worth_folding(expr):
             ranked = sorted(dict.fromkeys(forms), key=self._rank)
-            for form in ranked[:FOLDED_FORMS]:
+            for form in ranked[: self.policy.folded_forms]:
                 forms += self._folded(form)
         return forms
 
@@ -109,9 +111,9 @@ class Simplifier:
                 drafts += writer.sums(groups)
         except ARITHMETIC_FAILURES:
             return []
-        drafts.sort(key=lambda draft: draft.count)
-        charge(WRITTEN * sum(draft.count for draft in drafts[:FORMS_WRITTEN]))
-        forms = [written(draft) for draft in drafts[:FORMS_WRITTEN]]
+        drafts = sorted(drafts, key=lambda draft: draft.count)[: self.policy.forms_written]
+        charge(WRITTEN * sum(draft.count for draft in drafts))
+        forms = [written(draft) for draft in drafts]
         self.found += forms
         return forms
 
@@ -143,21 +145,11 @@ class Simplifier:
         charge(VARIANT * len(found))
         return found
 
-    def _reading(self, expr: Expr) -> tuple[RationalWriter, Poly, Denominator] | None:
-        if expr not in self._readings:
-            try:
-                region = Region(self._workspace, [expr])
-                numerator, key = region.together(region.read(expr))
-                self._readings[expr] = (RationalWriter(self._workspace, region), numerator, key)
-            except ARITHMETIC_FAILURES:
-                self._readings[expr] = None
-        return self._readings[expr]
-
     def scales(self, argument: Expr) -> list[float]:
         reading = self._reading(argument)
         if reading is None:
             return []
-        sizes = [1.0 / abs(value) for value in list(reading[1].values())[:SCALES_TRIED]]
+        sizes = [1.0 / abs(value) for value in list(reading[1].values())[: self.policy.scales_tried]]
         return list(dict.fromkeys(sizes))
 
     def scaled(self, argument: Expr, factor: float) -> Expr:
@@ -168,6 +160,17 @@ class Simplifier:
         draft = writer.best(P.scale(numerator, factor), key)
         charge(WRITTEN * draft.count)
         return written(draft)
+
+
+def as_fraction(
+    expr: Expr, workspace: Workspace, writer: Callable[[Workspace, Region], Writer]
+) -> tuple[Writer, Poly, Denominator] | None:
+    """Numerator and denominator over building blocks, with what writes them; None where the arithmetic fails."""
+    try:
+        region = Region(workspace, [expr])
+        return writer(workspace, region), *region.together(region.read(expr))
+    except ARITHMETIC_FAILURES:
+        return None
 
 
 def is_monomial(expr: Expr) -> bool:
@@ -196,6 +199,7 @@ def forms(
     effort: Effort = THOROUGH,
     x: Array | None = None,
     accuracy: float = REFINED,
+    policy: SimplifyPolicy = SIMPLIFY,
 ) -> list[Expr]:
     """Distinct forms equal to ``expr``, the shortest first; ``expr`` itself is always among them.
 
@@ -203,19 +207,21 @@ def forms(
     known less well than 1e-11, to a hundred times their accuracy, and should be refitted afterwards.
     """
     with constants_known_to(accuracy):
-        return list(_verified(expr, symbols, effort, x))
+        return list(_verified(expr, symbols, effort, x, policy))
 
 
-def _verified(expr: Expr, symbols: Sequence[Symbol], effort: Effort, x: Array | None) -> Iterator[Expr]:
+def _verified(
+    expr: Expr, symbols: Sequence[Symbol], effort: Effort, x: Array | None, policy: SimplifyPolicy
+) -> Iterator[Expr]:
     """The forms that keep the value, the shortest first; each is checked only when it is asked for."""
     if not is_real_formula(expr) or node_count(expr) > effort.most_nodes:
         yield expr
         return
-    workspace = Workspace(symbols, x)
+    workspace = Workspace(symbols, x, policy)
     candidates = dict.fromkeys(_searched(expr, workspace, effort))
     reference = values_at(expr, workspace.symbols, workspace.checks)
     for form in sorted(candidates, key=lambda form: (workspace.count(form), constants_length(form))):
-        if form == expr or agrees(values_at(form, workspace.symbols, workspace.checks), reference):
+        if form == expr or agrees(values_at(form, workspace.symbols, workspace.checks), reference, policy=policy):
             yield form
 
 
@@ -238,7 +244,8 @@ def smallest(
     x: Array | None = None,
     effort: Effort = THOROUGH,
     accuracy: float = REFINED,
+    policy: SimplifyPolicy = SIMPLIFY,
 ) -> Expr:
     """The equal form with the fewest nodes; of those, the one with the shortest constants."""
     with constants_known_to(accuracy):
-        return next(_verified(expr, symbols, effort, x))
+        return next(_verified(expr, symbols, effort, x, policy))

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+
 from sympy import Poly, PolynomialError, Symbol, sqrt
 
+from ceql.expression.algebra.polynomial import Poly as Terms
+from ceql.expression.algebra.polynomial import times
+from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.symbolic import Expr
 
-_SAME = 1e-6  # relative difference of coefficients that are the same
 
-
-def signed_root(expr: Expr) -> Expr:
+def signed_root(expr: Expr, policy: SimplifyPolicy = SIMPLIFY) -> Expr:
     """A root of a fraction whose numerator or denominator may be the square of a polynomial, which keeps its sign."""
     above, below = expr.as_numer_denom()
     symbols = sorted(expr.free_symbols, key=lambda symbol: symbol.name)
     for sign in (1, -1):  # both parts may be negative
-        roots = [root_of_square(sign * part, symbols) for part in (above, below)]
+        roots = [root_of_square(sign * part, symbols, policy) for part in (above, below)]
         if any(root is not None for root in roots):
             over, under = (sqrt(sign * part) if r is None else r for part, r in zip((above, below), roots, strict=True))
             return over / under
     return sqrt(expr)
 
 
-def root_of_square(expr: Expr, symbols: list[Symbol]) -> Expr | None:
+def root_of_square(expr: Expr, symbols: list[Symbol], policy: SimplifyPolicy = SIMPLIFY) -> Expr | None:
     """The polynomial whose square this is, with a positive leading coefficient; None where there is none."""
     if not symbols or not expr.free_symbols:
         return None
@@ -29,7 +32,7 @@ def root_of_square(expr: Expr, symbols: list[Symbol]) -> Expr | None:
         square = Poly(expr, *symbols)
     except PolynomialError:
         return None
-    terms: dict[tuple[int, ...], float] = {tuple(powers): float(number) for powers, number in square.terms()}
+    terms: Terms = {tuple(powers): float(number) for powers, number in square.terms()}
     first = max(terms)
     if any(power % 2 for power in first) or terms[first] <= 0.0:
         return None
@@ -42,36 +45,22 @@ def root_of_square(expr: Expr, symbols: list[Symbol]) -> Expr | None:
         if powers == first or min(other) < 0 or other in root:
             continue
         crossed = sum(
-            a * b for p, a in root.items() for q, b in root.items() if lead not in (p, q) and _added(p, q) == powers
+            a * b for p, a in root.items() for q, b in root.items() if lead not in (p, q) and times(p, q) == powers
         )
         value = (terms[powers] - crossed) / (2.0 * size)
-        if abs(value) > _SAME * abs(terms[powers]) / (2.0 * size):
+        if abs(value) > policy.same_coefficients * abs(terms[powers]) / (2.0 * size):
             root[other] = value
-    return _written(root, symbols) if _is_square(root, terms) else None
+    return Poly.from_dict(root, *symbols).as_expr() if _is_square(root, terms, policy.same_coefficients) else None
 
 
-def _added(p: tuple[int, ...], q: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(a + b for a, b in zip(p, q, strict=True))
-
-
-def _is_square(root: dict[tuple[int, ...], float], terms: dict[tuple[int, ...], float]) -> bool:
-    square: dict[tuple[int, ...], float] = {}
-    sizes: dict[tuple[int, ...], float] = {}
-    for p, a in root.items():
-        for q, b in root.items():
-            square[_added(p, q)] = square.get(_added(p, q), 0.0) + a * b
-            sizes[_added(p, q)] = sizes.get(_added(p, q), 0.0) + abs(a * b)
+def _is_square(root: Terms, terms: Terms, same: float) -> bool:
+    square: Terms = {}
+    sizes: Terms = {}
+    for (p, a), (q, b) in itertools.product(root.items(), repeat=2):
+        powers = times(p, q)
+        square[powers] = square.get(powers, 0.0) + a * b
+        sizes[powers] = sizes.get(powers, 0.0) + abs(a * b)
     everywhere = square.keys() | terms.keys()
     return all(
-        abs(square.get(powers, 0.0) - terms.get(powers, 0.0)) <= _SAME * sizes.get(powers, 0.0) for powers in everywhere
+        abs(square.get(powers, 0.0) - terms.get(powers, 0.0)) <= same * sizes.get(powers, 0.0) for powers in everywhere
     )
-
-
-def _written(root: dict[tuple[int, ...], float], symbols: list[Symbol]) -> Expr:
-    total: Expr = 0  # type: ignore[assignment]
-    for powers, value in root.items():
-        term: Expr = value  # type: ignore[assignment]
-        for symbol, power in zip(symbols, powers, strict=True):
-            term = term * symbol**power
-        total = total + term
-    return total

@@ -9,23 +9,22 @@ from sympy import Float, Integer, S, Symbol
 
 from ceql.expression.algebra.effort import charge
 from ceql.expression.algebra.precision import accuracy
-from ceql.expression.evaluate.compile import UnsupportedExpression, compile_numpy
+from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.symbolic import Expr
+from ceql.operators.program import UnsupportedExpression, compile_numpy
 
 Array = np.ndarray
-SAMPLES = 48
-MOST_ROWS = 1500
-VALUE_TOLERANCE = 1e-9
 VALUES = 20  # steps for the values of a formula, for each of its nodes
 
 
 class Workspace:
     """Sample points in the box of the data plus the data, and memory keyed by expression."""
 
-    def __init__(self, symbols: Sequence[Symbol], x: Array | None) -> None:
+    def __init__(self, symbols: Sequence[Symbol], x: Array | None, policy: SimplifyPolicy = SIMPLIFY) -> None:
+        self.policy = policy
         self.symbols = tuple(symbols)
-        self.points = sample_points(len(self.symbols), x)
-        self.checks = self.points if x is None else np.vstack([self.points, thinned(x)])
+        self.points = sample_points(len(self.symbols), x, policy.samples)
+        self.checks = self.points if x is None else np.vstack([self.points, thinned(x, policy.most_rows)])
         self._values: dict[Expr, Array] = {}
         self._counts: dict[Expr, int] = {}
 
@@ -55,23 +54,23 @@ def values_at(expr: Expr, symbols: Sequence[Symbol], points: Array) -> Array:
         return np.full(len(points), np.nan)
 
 
-def thinned(x: Array) -> Array:
-    """At most MOST_ROWS rows: enough to catch a wrong rewrite, cheap enough to try many."""
+def thinned(x: Array, most: int) -> Array:
+    """At most this many rows: enough to catch a wrong rewrite, cheap enough to try many."""
     matrix = np.asarray(x, dtype=np.float64)
-    step = max(1, -(-len(matrix) // MOST_ROWS))
+    step = max(1, -(-len(matrix) // most))
     return matrix[::step]
 
 
-def sample_points(columns: int, x: Array | None) -> Array:
+def sample_points(columns: int, x: Array | None, samples: int) -> Array:
     generator = np.random.default_rng(7)
     if x is None or len(x) == 0:
-        half = SAMPLES // 2
+        half = samples // 2
         # Without data: positive points first, where logs and roots tend to be defined.
         return np.vstack([generator.uniform(0.2, 3.0, (half, columns)), generator.uniform(-3.0, 3.0, (half, columns))])
     matrix = np.asarray(x, dtype=np.float64)
     low, high = np.min(matrix, axis=0), np.max(matrix, axis=0)
-    inside = generator.uniform(low, high, (SAMPLES // 2, columns))
-    rows = matrix[generator.integers(0, len(matrix), SAMPLES // 2)]
+    inside = generator.uniform(low, high, (samples // 2, columns))
+    rows = matrix[generator.integers(0, len(matrix), samples // 2)]
     return np.vstack([inside, rows])
 
 
@@ -86,10 +85,12 @@ def number(value: float) -> Expr:
     return Float(value)
 
 
-def agrees(candidate: Array, reference: Array, tolerance: float | None = None) -> bool:
+def agrees(
+    candidate: Array, reference: Array, tolerance: float | None = None, policy: SimplifyPolicy = SIMPLIFY
+) -> bool:
     """Equal wherever the reference is finite; the candidate may be defined in more places."""
     if tolerance is None:
-        tolerance = max(VALUE_TOLERANCE, accuracy(100.0))
+        tolerance = max(policy.value_tolerance, accuracy(100.0))
     finite = np.isfinite(reference)
     if not np.any(finite):
         return bool(np.array_equal(np.isfinite(candidate), finite))

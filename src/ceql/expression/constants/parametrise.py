@@ -33,7 +33,9 @@ class _Collector:
 
     def replace(self, expr: Expr) -> Expr:
         if isinstance(expr, Float):
-            return self._new_constant(expr)
+            self.symbols.append(Dummy(f"c{len(self.symbols)}", real=True))
+            self.values.append(float(expr))
+            return self.symbols[-1]
         if not expr.args or not expr.has(Float):
             return expr
         # Equal compound subexpressions keep sharing their constants; equal lone numbers do not,
@@ -48,12 +50,6 @@ class _Collector:
             if structural is not None:
                 return Pow(self.replace(expr.base), structural)
         return expr.func(*[self.replace(argument) for argument in expr.args])
-
-    def _new_constant(self, number: Float) -> Dummy:
-        symbol = Dummy(f"c{len(self.symbols)}", real=True)
-        self.symbols.append(symbol)
-        self.values.append(float(number))
-        return symbol
 
 
 def structural_exponent(value: float) -> Expr | None:

@@ -9,14 +9,15 @@ import numpy as np
 from sympy import Float, Symbol
 
 from ceql.expression.constants.parametrise import parametrise
-from ceql.expression.evaluate.jacobian import value_and_jacobian
-from ceql.expression.evaluate.residual_problem import Array, Problem, make_problem
+from ceql.expression.evaluate.residual_problem import Array, Problem, Program, make_problem
 from ceql.expression.symbolic import Expr
+from ceql.operators.program import value_and_jacobian
 
 RANK_TOLERANCE = 1e-13
 LARGEST_DAMPING = 1e12
 SMALLEST_DAMPING = 1e-14
 FIRST_STEPS, STARTS_AHEAD = 8, 5  # of many starts
+REFIT_STEPS = 8  # of constants that are near where they end
 STANDS_STILL = 1e-9  # relative change of a constant
 
 
@@ -106,18 +107,83 @@ def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
     scale = np.linalg.norm(jacobian, axis=0)
     if freedom <= 0 or not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(scale)):
         return np.full((count, count), np.inf)
-    dead = scale == 0.0
-    scale[dead] = 1.0
+    scale[scale == 0.0] = 1.0
     _, sigma, vt = np.linalg.svd(jacobian / scale, full_matrices=False)
     supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
-    if not np.all(supported):
-        # A direction without support leaves its constants undetermined; say so for those alone.
-        loose = np.any(np.abs(vt[~supported]) > 1e-6, axis=0)
-        inverse = np.where(supported, 1.0 / np.where(supported, sigma, 1.0), 0.0)
-        covariance = (vt.T * inverse**2) @ vt / np.outer(scale, scale) * (misfit / freedom)
-        covariance[loose, loose] = np.inf
-        return covariance
-    return (vt.T / sigma**2) @ vt / np.outer(scale, scale) * (misfit / freedom)
+    inverse = np.where(supported, 1.0 / np.where(supported, sigma, 1.0), 0.0)
+    weighted = vt.T / sigma**2 if np.all(supported) else vt.T * inverse**2
+    covariance = weighted @ vt / np.outer(scale, scale) * (misfit / freedom)
+    # A direction without support leaves its constants undetermined; say so for those alone.
+    loose = np.any(np.abs(vt[~supported]) > 1e-6, axis=0)
+    covariance[loose, loose] = np.inf
+    return covariance
+
+
+def held_at(problem: Problem, values: Array, free: list[int]) -> Problem:
+    """The problem of the free constants alone, the others held at these values."""
+    return replace(problem, program=_Partial(problem.program, values, free))
+
+
+def minimise_free(problem: Problem, values: Array, held: set[int]) -> tuple[Array, float]:
+    """Refit the constants that are not held."""
+    free = [index for index in range(len(values)) if index not in held]
+    if not free:
+        return values, problem.misfit(values)
+    complete = values.copy()
+    complete[free], misfit = minimise(held_at(problem, values, free), values[free], REFIT_STEPS)
+    return complete, misfit
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """A compiled formula some of whose constants are held."""
+
+    program: Program
+    values: Array
+    free: list[int]
+
+    def _complete(self, part: Array) -> Array:
+        complete = self.values.copy()
+        complete[self.free] = part
+        return complete
+
+    def value(self, x: Array, constants: Array) -> Array:
+        return self.program.value(x, self._complete(constants))
+
+    def __call__(self, x: Array, constants: Array) -> tuple[Array, Array]:
+        values, jacobian = self.program(x, self._complete(constants))
+        return values, jacobian[:, self.free]
+
+
+@np.errstate(all="ignore")
+def refit_within(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weights: Array | None,
+    low: float,
+    high: float,
+) -> Expr | None:
+    """The formula with every decimal constant within the bounds; None where that leaves it without a value.
+
+    Constants that want to leave stay on their bound and the others are fitted again, until none wants to.
+    """
+    form = parametrise(expr)
+    if not form.symbols:
+        return expr
+    values, held = np.clip(form.values, low, high), set[int]()
+    problem = make_problem(form, symbols, x, y, weights)
+    for _ in range(len(values) + 1):
+        fitted, misfit = minimise_free(problem, values, held)
+        if not np.isfinite(misfit):
+            return None
+        values = np.clip(fitted, low, high)
+        outside = {int(k) for k in np.flatnonzero(values != fitted)}
+        if not outside:
+            return form.substitute(values)
+        held |= outside
+    return None
 
 
 @np.errstate(all="ignore")

@@ -14,17 +14,20 @@ import numpy as np
 from sympy import Symbol
 
 from ceql.expression.constants.parametrise import parametrise
-from ceql.expression.constants.snapping import EXACT_DATA
+from ceql.expression.constants.rounding_policy import ROUNDING, RoundingPolicy
 from ceql.expression.evaluate.residual_problem import Array, Problem, make_problem
 from ceql.expression.symbolic import Expr
 
-DIGITS_OF_THE_ERROR = 2  # so a constant moves by at most a twentieth of its standard error
-MOST_EXTRA_DIGITS = 6
-HARMLESS = 0.05  # rise of chi-squared for each constant that rounding may cost
-
 
 @np.errstate(all="ignore")
-def round_to_errors(expr: Expr, symbols: Sequence[Symbol], x: Array, y: Array, weights: Array | None = None) -> Expr:
+def round_to_errors(
+    expr: Expr,
+    symbols: Sequence[Symbol],
+    x: Array,
+    y: Array,
+    weights: Array | None = None,
+    policy: RoundingPolicy = ROUNDING,
+) -> Expr:
     """Every decimal constant with two digits of its standard error; exact fits and constants stay as they are.
 
     The sum of squares rises by no more than a twentieth of the residual variance per constant, so what is shown
@@ -36,14 +39,14 @@ def round_to_errors(expr: Expr, symbols: Sequence[Symbol], x: Array, y: Array, w
     problem = make_problem(form, symbols, x, y, weights)
     misfit = problem.misfit(form.values)
     freedom = problem.rows - len(form.values)
-    if freedom <= 0 or not EXACT_DATA * problem.power < misfit < math.inf:
+    if freedom <= 0 or not policy.exact_data * problem.power < misfit < math.inf:
         return expr
     covariance = bounded_covariance(problem, form.values, misfit / freedom)
     if covariance is None:
         return expr
-    limit = misfit + HARMLESS * len(form.values) * misfit / freedom
-    for extra in range(MOST_EXTRA_DIGITS + 1):
-        values = rounded_together(form.values, covariance, DIGITS_OF_THE_ERROR + extra)
+    limit = misfit + policy.harmless * len(form.values) * misfit / freedom
+    for extra in range(policy.most_extra_digits + 1):
+        values = rounded_together(form.values, covariance, policy.error_digits + extra)
         if problem.misfit(values) <= limit:
             return form.substitute(values)
     return expr
@@ -65,7 +68,7 @@ def bounded_covariance(problem: Problem, values: Array, variance: float) -> Arra
 
 
 def rounded_together(values: Array, covariance: Array, digits: int) -> Array:
-    """Rounds one constant after the other to so many digits of its error given those before it."""
+    """Rounds one constant after the other to this many digits of its error given those before it."""
     values, covariance = values.copy(), covariance.copy()
     left = set(range(len(values)))
     while left:

@@ -7,54 +7,53 @@ errors, then fit a bit better than the law itself. So the law is put beside them
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import combinations
 
-from sympy import Float, Integer, Mul, Pow, Rational, Symbol, expand_power_base, factor_terms
+from sympy import Float, Integer, Mul, Symbol, expand_power_base, factor_terms
 
 from ceql.expression.constants.parametrise import Parametrised, parametrise
+from ceql.expression.constants.rewrites import with_exponents
+from ceql.expression.constants.rounding_policy import ROUNDING, RoundingPolicy
 from ceql.expression.symbolic import Expr
-
-NEAR = 0.1  # exponents this near to a multiple of a half
-ERRORS, NOTABLE = 2.0, 0.1  # standard errors within which two numbers may be one, a small part of them
-MOST_NUMBERS = 8  # of a formula that is looked at
 
 Constants = Sequence[tuple[float, float]]  # value and standard error of each, in the order of `parametrise`
 
 
-def relatives(expr: Expr, constants: Constants, has_too_many: bool = False) -> list[Expr]:
+def relatives(
+    expr: Expr, constants: Constants, has_too_many: bool = False, policy: RoundingPolicy = ROUNDING
+) -> list[Expr]:
     """Expressions with simpler numbers, those that are left as they were: to be fitted, and judged.
 
-    Where it has too many numbers for so few rows, a factor that may be 1 is the first to go.
+    Where it has too many numbers for its few rows, a factor that may be 1 is the first to go.
     """
-    simple = with_halves(expr)
+    simple = with_halves(expr, policy)
     found = [] if simple == expr else [simple]
-    if not 1 <= len(constants) <= MOST_NUMBERS:
+    if not 1 <= len(constants) <= policy.most_numbers:
         return found
     form = parametrise(expr)
-    found += _tied(form, constants)
+    found += _tied(form, constants, policy)
     if has_too_many:
-        found += _without_factors(form, constants)
+        found += _without_factors(form, constants, policy)
     return found
 
 
-def with_halves(expr: Expr) -> Expr:
+def with_halves(expr: Expr, policy: RoundingPolicy = ROUNDING) -> Expr:
     """With multiples of a half in the place of decimal exponents near them."""
 
-    def is_near(part: Expr) -> bool:
-        if not (isinstance(part, Pow) and isinstance(part.exp, Float)):
-            return False
-        nearest = round(2.0 * float(part.exp))
-        return nearest != 0 and abs(float(part.exp) - nearest / 2) <= NEAR
+    def half(value: float) -> Fraction | None:
+        near = Fraction(round(2.0 * value), 2)
+        return near if abs(value - float(near)) <= policy.near_half else None
 
-    return expr.replace(is_near, lambda power: power.base ** Rational(round(2.0 * float(power.exp)), 2))
+    return with_exponents(expr, half)
 
 
-def _tied(form: Parametrised, constants: Constants) -> Iterator[Expr]:
+def _tied(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> Iterator[Expr]:
     numbers = list(zip(form.symbols, constants, strict=True))
     for (one, (first, error)), (other, (second, other_error)) in combinations(numbers, 2):
-        doubt = ERRORS * (error + other_error)
+        doubt = policy.errors_apart * (error + other_error)
         for sign in (1, -1):
-            if abs(first - sign * second) <= doubt <= NOTABLE * min(abs(first), abs(second)):
+            if abs(first - sign * second) <= doubt <= policy.notable * min(abs(first), abs(second)):
                 expr = _with_one_number(form, one, other, sign)
                 if len(parametrise(expr).symbols) < len(form.symbols):
                     yield expr
@@ -67,11 +66,11 @@ def _with_one_number(form: Parametrised, one: Symbol, other: Symbol, sign: int) 
     return expand_power_base(factored, force=True).xreplace(_values(form))
 
 
-def _without_factors(form: Parametrised, constants: Constants) -> Iterator[Expr]:
+def _without_factors(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> Iterator[Expr]:
     factors = {part for product in form.expr.atoms(Mul) for part in product.args}
     for symbol, (value, error) in zip(form.symbols, constants, strict=True):
         for one in (1, -1) if symbol in factors else ():
-            if abs(value - one) <= ERRORS * error < abs(value):
+            if abs(value - one) <= policy.errors_apart * error < abs(value):
                 yield form.expr.xreplace({**_values(form), symbol: Integer(one)})
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -18,25 +18,10 @@ from sympy import Float, Integer, Rational, S, Symbol, nan, oo, pi, zoo
 
 from ceql.expression.algebra.decimals import rounded, significant_digits
 from ceql.expression.constants.parametrise import Parametrised, parametrise
-from ceql.expression.constants.refit import covariance_of, minimise
+from ceql.expression.constants.refit import REFIT_STEPS, covariance_of, held_at, minimise, minimise_free
+from ceql.expression.constants.rounding_policy import ROUNDING, RoundingPolicy
 from ceql.expression.evaluate.residual_problem import Array, Problem, make_problem
 from ceql.expression.symbolic import Expr
-
-EXACT_DATA = 1e-18
-EXACT_DEVIATION = 1e-7
-ROUNDING_FLOOR = 1e-26
-ERROR_BARS = 1.5
-# Whole numbers are so much likelier that two standard errors are no objection, if that is a small part of the way to
-# the next.
-WHOLE, WHOLE_CHANCE = 1.4, 0.05
-CHANCE = 0.15
-SHARE = 0.2  # many denominators are tried, with and without pi: each may only have its share of the chance
-MOST_DIGITS = 6
-LARGEST_DENOMINATOR = 12
-FIRST_STEPS, REFIT_STEPS = 50, 8
-KNOWN_POWERS = (1, -1, 2, -2)
-KNOWN_MULTIPLES = ((1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (1, 3), (1, 4), (2, 3), (3, 2), (3, 4), (4, 3))
-KNOWN_SPACING = 0.3  # of the constant itself: with this, its error must be below about two percent
 
 
 @dataclass(frozen=True)
@@ -58,7 +43,7 @@ class Evidence:
     floor: float
     growth: float  # misfit allowed per snapped constant, in units of the residual variance
     exact: bool
-    chance: float = CHANCE
+    chance: float = ROUNDING.chance
     by_errors: bool = False  # whether the deviations are standard errors
 
     def limit(self, snapped: int) -> float:
@@ -68,21 +53,21 @@ class Evidence:
         return max(self.misfit + self.growth * (snapped + 2.0 * math.sqrt(2.0 * snapped)), self.floor)
 
 
-def candidates(value: float, deviation: float) -> Iterator[Candidate]:
+def candidates(value: float, deviation: float, policy: RoundingPolicy = ROUNDING) -> Iterator[Candidate]:
     """Round numbers within the deviation, not yet in order."""
-    for digits in range(1, MOST_DIGITS + 1):
+    for digits in range(1, policy.most_digits + 1):
         short = rounded(value, digits)
         if abs(short - value) <= deviation:
             yield _decimal(short)
             break
     if value and abs(value) < 1e3:
-        yield from _fractions(value, deviation)
-        yield from _multiples_of_pi(value, deviation)
+        yield from _fractions(value, deviation, policy)
+        yield from _multiples_of_pi(value, deviation, policy)
 
 
-def whole(value: float, deviation: float) -> Iterator[Candidate]:
+def whole(value: float, deviation: float, policy: RoundingPolicy = ROUNDING) -> Iterator[Candidate]:
     """The whole number next to it, zero excepted."""
-    near = round(value) if abs(value) < 1e3 and 2.0 * deviation <= WHOLE_CHANCE else 0
+    near = round(value) if abs(value) < 1e3 and 2.0 * deviation <= policy.whole_chance else 0
     if near and abs(near - value) <= deviation:
         yield _decimal(float(near))
 
@@ -96,68 +81,78 @@ def _decimal(value: float) -> Candidate:
     return Candidate(Float(value), value, digits, spacing)
 
 
-def _fractions(value: float, deviation: float) -> Iterator[Candidate]:
-    for denominator in range(2, LARGEST_DENOMINATOR + 1):
+def _fractions(value: float, deviation: float, policy: RoundingPolicy) -> Iterator[Candidate]:
+    for denominator in range(2, policy.largest_denominator + 1):
         top = round(value * denominator)
         if top and math.gcd(top, denominator) == 1 and abs(top / denominator - value) <= deviation:
             cost = len(str(abs(top))) + len(str(denominator)) + 2.0
-            yield Candidate(Rational(top, denominator), top / denominator, cost, SHARE / denominator**2)
+            yield Candidate(Rational(top, denominator), top / denominator, cost, policy.share / denominator**2)
 
 
-def _multiples_of_pi(value: float, deviation: float) -> Iterator[Candidate]:
-    for denominator in range(1, LARGEST_DENOMINATOR + 1):
+def _multiples_of_pi(value: float, deviation: float, policy: RoundingPolicy) -> Iterator[Candidate]:
+    for denominator in range(1, policy.largest_denominator + 1):
         top = round(value * denominator / math.pi)
         exact_value = top * math.pi / denominator
-        simple = 0 < abs(top) <= LARGEST_DENOMINATOR and math.gcd(top, denominator) == 1
+        simple = 0 < abs(top) <= policy.largest_denominator and math.gcd(top, denominator) == 1
         if simple and abs(exact_value - value) <= deviation:
             cost = 1.5 + len(str(abs(top))) + len(str(denominator))
-            spacing = SHARE * math.pi / (denominator * LARGEST_DENOMINATOR)
+            spacing = policy.share * math.pi / (denominator * policy.largest_denominator)
             yield Candidate(pi * Rational(top, denominator), exact_value, cost, spacing)
 
 
-def multiples_of_known(value: float, deviation: float, known: Sequence[float]) -> Iterator[Candidate]:
+def multiples_of_known(
+    value: float, deviation: float, known: Sequence[float], policy: RoundingPolicy = ROUNDING
+) -> Iterator[Candidate]:
     """Simple multiples and powers of constants that the user knows; as fractions, so that no later step moves them."""
     for constant in known:
         exact = Rational(repr(constant))
-        for power in KNOWN_POWERS:
-            for above, below in KNOWN_MULTIPLES:
+        for power in policy.known_powers:
+            for above, below in policy.known_multiples:
                 number = exact**power * Rational(above, below)
                 number = number if value > 0 else -number
                 if abs(float(number) - value) <= deviation:
                     yield Candidate(
-                        number, float(number), -5.0 + above + below + abs(power), KNOWN_SPACING * abs(value)
+                        number, float(number), -5.0 + above + below + abs(power), policy.known_spacing * abs(value)
                     )
 
 
 def best_candidate(
-    value: float, deviation: float, zero: bool, chance: float = CHANCE, known: Sequence[float] = ()
+    value: float,
+    deviation: float,
+    zero: bool,
+    chance: float | None = None,
+    known: Sequence[float] = (),
+    policy: RoundingPolicy = ROUNDING,
 ) -> Candidate | None:
     """The cheapest round number that is no coincidence. What the user knows comes before what is round."""
     if zero:
         return Candidate(S.Zero, 0.0, 0.0, math.inf)
     if not math.isfinite(deviation):
         return None
-    round_ones = chain(candidates(value, deviation), whole(value, WHOLE * deviation))
-    offered = chain(multiples_of_known(value, deviation, known), round_ones)
+    round_ones = chain(candidates(value, deviation, policy), whole(value, policy.whole * deviation, policy))
+    offered = chain(multiples_of_known(value, deviation, known, policy), round_ones)
+    chance = policy.chance if chance is None else chance
     notable = [candidate for candidate in offered if 2.0 * deviation <= chance * candidate.spacing]
     return min(notable, key=lambda candidate: candidate.cost, default=None)
 
 
-def gather_evidence(problem: Problem, values: Array, misfit: float, tolerance: float | None) -> Evidence:
+def gather_evidence(
+    problem: Problem, values: Array, misfit: float, tolerance: float | None, policy: RoundingPolicy = ROUNDING
+) -> Evidence:
     power = problem.power
-    exact = misfit <= EXACT_DATA * power
-    floor = power * max(ROUNDING_FLOOR if exact else 0.0, (tolerance or 0.0) ** 2)
+    exact = misfit <= policy.exact_data * power
+    floor = power * max(policy.rounding_floor if exact else 0.0, (tolerance or 0.0) ** 2)
     freedom = max(problem.rows - len(values), 1)
     if exact:
-        deviations = EXACT_DEVIATION * np.abs(values)
+        deviations = policy.exact_deviation * np.abs(values)
     else:
         errors = np.sqrt(np.diag(covariance_of(problem, values, misfit)))
-        deviations = ERROR_BARS * errors
+        deviations = policy.error_bars * errors
     if tolerance:
         reach = tolerance * math.sqrt(power) / np.maximum(influence(problem, values), 1e-300)
         deviations = np.maximum(deviations, np.minimum(reach, np.abs(values)))
     # A stated tolerance is a wish for short numbers, whether or not they are significant.
-    chance = math.inf if tolerance else CHANCE
+    chance = math.inf if tolerance else policy.chance
     by_errors = not exact and not tolerance
     return Evidence(deviations, misfit, floor, misfit / freedom, exact and not tolerance, chance, by_errors)
 
@@ -170,33 +165,34 @@ def influence(problem: Problem, values: Array) -> Array:
     return np.linalg.norm(np.nan_to_num(jacobian), axis=0)
 
 
+@dataclass
 class _Snapper:
     """Fixes constants one after another and refits those that are still free."""
 
-    def __init__(
-        self, form: Parametrised, problem: Problem, values: Array, evidence: Evidence, known: Sequence[float] = ()
-    ) -> None:
-        self._known = known
-        self._form = form
-        self._problem = problem
-        self._evidence = evidence
-        self._deviations = evidence.deviations
-        self.values = values
+    form: Parametrised
+    problem: Problem
+    values: Array
+    evidence: Evidence
+    known: Sequence[float]
+    policy: RoundingPolicy
+
+    def __post_init__(self) -> None:
+        self.deviations = self.evidence.deviations
         self.numbers: dict[int, Expr] = {}
 
     def proposals(self) -> dict[int, Candidate]:
-        power = float(np.linalg.norm(self._problem.y * self._problem.root_weights))
-        reach = influence(self._problem, self.values)
+        power = float(np.linalg.norm(self.problem.y * self.problem.root_weights))
+        reach = influence(self.problem, self.values)
         self._sharpen()
         found: dict[int, Candidate] = {}
         for index, value in enumerate(self.values):
             if index in self.numbers:
                 continue
-            deviation = float(self._deviations[index])
-            zero = abs(value) * reach[index] <= EXACT_DEVIATION * power
-            if not self._evidence.exact:
+            deviation = float(self.deviations[index])
+            zero = abs(value) * reach[index] <= self.policy.exact_deviation * power
+            if not self.evidence.exact:
                 zero = zero or abs(value) <= 0.5 * deviation
-            candidate = best_candidate(float(value), deviation, zero, self._evidence.chance, self._known)
+            candidate = best_candidate(float(value), deviation, zero, self.evidence.chance, self.known, self.policy)
             if candidate is not None:
                 found[index] = candidate
         return found
@@ -204,12 +200,12 @@ class _Snapper:
     def _sharpen(self) -> None:
         """Once some constants are fixed, noise leaves less room to the others."""
         free = [index for index in range(len(self.values)) if index not in self.numbers]
-        if not self._evidence.by_errors or not self.numbers or not free:
+        if not self.evidence.by_errors or not self.numbers or not free:
             return
-        part = replace(self._problem, program=_Partial(self._problem.program, self.values, free))
-        covariance = covariance_of(part, self.values[free], self._evidence.misfit)
-        self._deviations = self._evidence.deviations.copy()
-        self._deviations[free] = ERROR_BARS * np.sqrt(np.diag(covariance))
+        part = held_at(self.problem, self.values, free)
+        covariance = covariance_of(part, self.values[free], self.evidence.misfit)
+        self.deviations = self.evidence.deviations.copy()
+        self.deviations[free] = self.policy.error_bars * np.sqrt(np.diag(covariance))
 
     def try_fixing(self, fixed: dict[int, Candidate]) -> bool:
         """Accept these numbers if the rest can be refitted within the limit."""
@@ -217,8 +213,8 @@ class _Snapper:
         for index, candidate in fixed.items():
             values[index] = candidate.value
         held = set(self.numbers) | set(fixed)
-        refitted, misfit = minimise_free(self._problem, values, held)
-        if not misfit <= self._evidence.limit(len(held)):
+        refitted, misfit = minimise_free(self.problem, values, held)
+        if not misfit <= self.evidence.limit(len(held)):
             return False
         self.values = refitted
         self.numbers.update({index: candidate.number for index, candidate in fixed.items()})
@@ -227,11 +223,11 @@ class _Snapper:
     def holds_on(self, problem: Problem) -> bool:
         """Fits what is free to the whole of a long table; whether that keeps the limit there."""
         self.values, misfit = minimise_free(problem, self.values, set(self.numbers))
-        return misfit <= self._evidence.limit(len(self.numbers))
+        return misfit <= self.evidence.limit(len(self.numbers))
 
     def run(self) -> None:
         together = self.proposals()
-        if together and self.try_fixing(together) and not self._evidence.by_errors:
+        if together and self.try_fixing(together) and not self.evidence.by_errors:
             return
         refused: set[int] = set()
         while True:
@@ -243,45 +239,12 @@ class _Snapper:
                 refused.add(index)
 
     def _support(self, index: int, candidate: Candidate) -> tuple[float, float]:
-        deviation = float(self._deviations[index]) or 1.0
+        deviation = float(self.deviations[index]) or 1.0
         return candidate.cost, abs(candidate.value - float(self.values[index])) / deviation
 
     def result(self) -> Expr:
         numbers = [self.numbers.get(index, Float(float(v))) for index, v in enumerate(self.values)]
-        return self._form.substitute(numbers)
-
-
-def minimise_free(problem: Problem, values: Array, held: set[int]) -> tuple[Array, float]:
-    """Refit the constants that are not held."""
-    free = [index for index in range(len(values)) if index not in held]
-    if not free:
-        return values, problem.misfit(values)
-    part = replace(problem, program=_Partial(problem.program, values, free))
-    fitted, misfit = minimise(part, values[free], REFIT_STEPS)
-    complete = values.copy()
-    complete[free] = fitted
-    return complete, misfit
-
-
-class _Partial:
-    """A compiled formula some of whose constants are held."""
-
-    def __init__(self, program, values: Array, free: list[int]) -> None:
-        self._program = program
-        self._values = values
-        self._free = free
-
-    def _complete(self, part: Array) -> Array:
-        complete = self._values.copy()
-        complete[self._free] = part
-        return complete
-
-    def value(self, x: Array, part: Array) -> Array:
-        return self._program.value(x, self._complete(part))
-
-    def __call__(self, x: Array, part: Array) -> tuple[Array, Array]:
-        values, jacobian = self._program(x, self._complete(part))
-        return values, jacobian[:, self._free]
+        return self.form.substitute(numbers)
 
 
 @np.errstate(all="ignore")
@@ -293,6 +256,7 @@ def snap(
     weights: Array | None = None,
     tolerance: float | None = None,
     known: Sequence[float] = (),
+    policy: RoundingPolicy = ROUNDING,
 ) -> Expr:
     """Replace constants by short decimals, integers, fractions or multiples of pi where the data allow.
 
@@ -306,16 +270,16 @@ def snap(
     problem = make_problem(form, symbols, x, y, weights)
     if len(problem.y) == 0:
         return expr
-    values, misfit = minimise(problem, form.values, REFIT_STEPS if problem.is_long else FIRST_STEPS)
+    values, misfit = minimise(problem, form.values, REFIT_STEPS if problem.is_long else policy.first_steps)
     if not math.isfinite(misfit):
         return expr
-    evidence = gather_evidence(problem, values, misfit, tolerance)
-    snapper = _Snapper(form, problem.near(values), values, evidence, known)
+    evidence = gather_evidence(problem, values, misfit, tolerance, policy)
+    snapper = _Snapper(form, problem.near(values), values, evidence, known, policy)
     snapper.run()
     if problem.is_long and not snapper.holds_on(problem):
         if not evidence.exact:
             return form.substitute(values)  # constants so loose that the tangent misleads are left as they are
-        snapper = _Snapper(form, problem, values, evidence, known)
+        snapper = _Snapper(form, problem, values, evidence, known, policy)
         snapper.run()
     snapped = snapper.result()
     return expr if snapped.has(zoo, nan, oo) else snapped

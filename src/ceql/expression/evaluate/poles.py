@@ -1,9 +1,12 @@
-"""Where a formula blows up inside a box: the zeros of its denominators and of what goes into its logarithms."""
+"""Where a formula blows up or stops having a real value inside a box, and what is left of it when inputs are held.
+
+It blows up at the zeros of its denominators and of what goes into its logarithms.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -12,11 +15,13 @@ import sympy
 from scipy.optimize import brentq
 
 from ceql.expression.complexity import node_count
-from ceql.expression.evaluate.compile import compile_numpy
+from ceql.expression.symbolic import Expr
 from ceql.operators import functions
+from ceql.operators.program import compile_numpy
 
-Factor = tuple[str, sympy.Expr]  # what kind of singularity it is where the expression vanishes, and the expression
+Factor = tuple[str, Expr]  # what kind of singularity it is where the expression vanishes, and the expression
 
+EDGE = "edge of the domain"
 _GRID = 4001
 _SPREAD = 4096
 # A formula from a stranger's file may have thousands of factors, each with thousands of zeros. What is spent on them:
@@ -33,7 +38,7 @@ class Pole:
     """
 
     kind: str  # "pole", "log singularity" or "edge of the domain"
-    vanishes: sympy.Expr
+    vanishes: Expr
     location: float | None
 
     def __str__(self) -> str:
@@ -44,11 +49,17 @@ class Pole:
         return str(next(iter(self.vanishes.free_symbols)))
 
 
-def find_poles(
-    expression: sympy.Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray
-) -> list[Pole]:
+def find_poles(expression: Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray) -> list[Pole]:
     """The poles inside the box from `lower` to `upper`."""
     return zero_sets(_singular_factors(expression), symbols, lower, upper)
+
+
+def find_borders(expression: Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray) -> list[Pole]:
+    """Poles, log singularities and the edges of roots inside the box from `lower` to `upper`."""
+    poles = find_poles(expression, symbols, lower, upper)
+    edges = zero_sets(((EDGE, inner) for inner in not_negative(expression)), symbols, lower, upper)
+    known = {(pole.vanishes, pole.location) for pole in poles}
+    return poles + [edge for edge in edges if (edge.vanishes, edge.location) not in known]
 
 
 def zero_sets(
@@ -70,7 +81,7 @@ def zero_sets(
     return [pole for factor in sorted(found, key=str) for pole in found[factor]]
 
 
-def count_overlooked(expression: sympy.Expr) -> int:
+def count_overlooked(expression: Expr) -> int:
     """How many places where it may be singular are not looked at, because the formula has too many of them."""
     return len(_looked_at(_singular_factors(expression))[1])
 
@@ -83,7 +94,7 @@ def _looked_at(factors: Iterable[Factor]) -> tuple[list[Factor], list[Factor]]:
     return ordered[:within], ordered[within:]
 
 
-def _singular_factors(expression: sympy.Expr) -> Iterator[Factor]:
+def _singular_factors(expression: Expr) -> Iterator[Factor]:
     for part in expression.atoms(*functions.kinds()):
         function = functions.of_kind(part.func)
         if function is not None and function.singular is not None and part.args[0].free_symbols:
@@ -99,7 +110,7 @@ def _singular_factors(expression: sympy.Expr) -> Iterator[Factor]:
 
 
 @np.errstate(all="ignore")
-def _roots(factor: sympy.Expr, symbol: sympy.Symbol, lower: float, upper: float, most: int) -> list[float] | list[None]:
+def _roots(factor: Expr, symbol: sympy.Symbol, lower: float, upper: float, most: int) -> list[float] | list[None]:
     """The zeros in order; a single None where there may be more than `most`."""
     function = compile_numpy(factor, [symbol])
 
@@ -126,7 +137,35 @@ def _roots(factor: sympy.Expr, symbol: sympy.Symbol, lower: float, upper: float,
     return sorted(set(roots))
 
 
-def _changes_sign(factor: sympy.Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray) -> bool:
+def _changes_sign(factor: Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray) -> bool:
     points = np.random.default_rng(0).uniform(lower, upper, (_SPREAD, len(symbols)))
     values = np.broadcast_to(compile_numpy(factor, list(symbols))(points), (_SPREAD,))
     return bool((values > 0).any() and (values < 0).any())
+
+
+def not_negative(expression: Expr) -> Iterator[Expr]:
+    """What must not be negative for the formula to have a value: insides of roots and of arc sines."""
+    for part in expression.atoms(sympy.Pow):
+        inner = part.args[0]
+        if inner.free_symbols and part.exp.is_number and not float(part.exp).is_integer():
+            yield inner
+    yield from _margins(expression, closed=True)
+
+
+def positive_only(expression: Expr) -> Iterator[Expr]:
+    """What must be above zero for the formula to have a value: insides of logarithms."""
+    return _margins(expression, closed=False)
+
+
+def _margins(expression: Expr, closed: bool) -> Iterator[Expr]:
+    for part in expression.atoms(*functions.kinds()):
+        function = functions.of_kind(part.func)
+        if function is None or function.domain.is_everything or not part.args[0].free_symbols:
+            continue
+        if function.domain.closed is closed:
+            yield function.domain.margin(part.args[0])
+
+
+def restricted(expression: Expr, values: Mapping[sympy.Symbol, float]) -> Expr:
+    """The formula with these inputs held at these values."""
+    return expression.xreplace({symbol: sympy.Float(value) for symbol, value in values.items()})

@@ -10,8 +10,7 @@ import numpy as np
 from sympy import Symbol
 
 from ceql.expression.constants.parametrise import Parametrised
-from ceql.expression.evaluate.compile import BLOCK
-from ceql.expression.evaluate.jacobian import value_and_jacobian
+from ceql.operators.program import BLOCK, value_and_jacobian
 
 Array = np.ndarray
 

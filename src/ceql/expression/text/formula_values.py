@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import add, mul, sub, truediv
+from typing import Any
 
 import numpy as np
 from sympy import E, Float, Integer, pi
 
 from ceql.expression.constants.parametrise import structural_exponent
 from ceql.expression.symbolic import Expr
-from ceql.expression.text.syntax_errors import FormulaError
-from ceql.expression.text.tokens import Token
+from ceql.expression.text.tokens import FormulaError, Token
 from ceql.operators.functions import ElementaryFunction
 
 LARGEST_EXPONENT = 64
 LARGEST_CONSTANT = 1e300
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
 
-
-NAMED_CONSTANTS: dict[str, tuple[Expr, float]] = {
-    "pi": (pi, math.pi),
-    "e": (E, math.e),
-    "E": (E, math.e),
-}
+NAMED_CONSTANTS: dict[str, tuple[Expr, float]] = {"pi": (pi, math.pi), "e": (E, math.e), "E": (E, math.e)}
 
 
 @dataclass(frozen=True)
@@ -31,10 +29,6 @@ class Value:
 
     expr: Expr
     constant: float | None
-
-
-def negated(constant: float | None) -> float | None:
-    return None if constant is None else -constant
 
 
 def read_number(token: Token) -> Value:
@@ -51,34 +45,14 @@ def _require_reasonable(value: float, position: int) -> None:
 
 
 def combine(left: Value, operator: Token, right: Value) -> Value:
-    if operator.text == "/" and right.expr.is_zero:
+    if operator.text == "/" and (right.expr.is_zero or (left.constant is not None and right.constant == 0.0)):
         raise FormulaError("division by zero", operator.position)
+    arithmetic = _ARITHMETIC[operator.text]
     constant = None
     if left.constant is not None and right.constant is not None:
-        constant = _arithmetic(left.constant, operator, right.constant)
+        constant = arithmetic(left.constant, right.constant)
         _require_reasonable(constant, operator.position)
-    match operator.text:
-        case "+":
-            return Value(left.expr + right.expr, constant)
-        case "-":
-            return Value(left.expr - right.expr, constant)
-        case "*":
-            return Value(left.expr * right.expr, constant)
-        case _:
-            return Value(left.expr / right.expr, constant)
-
-
-def _arithmetic(left: float, operator: Token, right: float) -> float:
-    match operator.text:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-    if right == 0.0:
-        raise FormulaError("division by zero", operator.position)
-    return left / right
+    return Value(arithmetic(left.expr, right.expr), constant)
 
 
 def raise_to(base: Value, exponent: Value, position: int) -> Value:

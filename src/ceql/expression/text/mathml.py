@@ -23,11 +23,6 @@ def without_control_characters(text: str) -> str:
     return _NOT_IN_XML.sub("\ufffd", text)
 
 
-def as_mathml(expression: Expr, digits: int = _DIGITS) -> str:
-    """One ``<math>`` element; constants are shown with at most that many digits."""
-    return _element(_printed(expression, digits))
-
-
 def terms_as_mathml(expression: Expr, left: str = "", digits: int = _DIGITS) -> list[str]:
     """One ``<math>`` element per term of a sum, each with its sign: between them a long formula can be broken.
 

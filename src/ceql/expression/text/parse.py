@@ -14,9 +14,8 @@ from sympy import Symbol
 from sympy.core.parameters import distribute
 
 from ceql.expression.symbolic import Expr
-from ceql.expression.text.formula_values import NAMED_CONSTANTS, Value, apply, combine, negated, raise_to, read_number
-from ceql.expression.text.syntax_errors import FormulaError
-from ceql.expression.text.tokens import Token, tokenise
+from ceql.expression.text.formula_values import NAMED_CONSTANTS, Value, apply, combine, raise_to, read_number
+from ceql.expression.text.tokens import FormulaError, Token, tokenise
 from ceql.operators import functions
 
 LONGEST_TEXT = 20_000
@@ -76,7 +75,7 @@ class _Parser:
         while self._sees("-") or self._sees("+"):
             negative ^= self._advance().text == "-"
         value = self._power()
-        return Value(-value.expr, negated(value.constant)) if negative else value
+        return Value(-value.expr, None if value.constant is None else -value.constant) if negative else value
 
     def _power(self) -> Value:
         base = self._atom()

@@ -1,4 +1,4 @@
-"""Formulas as text that `parse_formula` reads back to the last digit."""
+"""Formulas as text: all digits, which `parse_formula` reads back, or a few for a glance."""
 
 from __future__ import annotations
 
@@ -28,3 +28,9 @@ class _Exact(StrPrinter):
 def write_formula(expression: sympy.Expr) -> str:
     """All digits of every constant; names that are no plain words in backticks."""
     return _Exact({"full_prec": True}).doprint(expression)
+
+
+def short_text(expression: sympy.Expr, digits: int = 3) -> str:
+    """The expression with every decimal constant rounded to a few digits. Not meant to be read back."""
+    rounded = {number: sympy.Float(number, digits) for number in expression.atoms(sympy.Float)}
+    return sympy.sstr(expression.xreplace(rounded), full_prec=False)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from ceql.expression import compile_numpy
-from ceql.expression.evaluate.compile import CompiledFormula
 from ceql.formula import Formula
 from ceql.operators import functions
 from ceql.operators.functions import ElementaryFunction
+from ceql.operators.program import CompiledFormula
 from ceql.output.export.program_text import Dialect, ProgramText, plain_calls, program_text, words
 from ceql.output.export.source import folded, header, is_long, safe_name, safe_names
 

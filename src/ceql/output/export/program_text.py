@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ceql.expression.evaluate.compile import CompiledFormula, Instruction, UnsupportedExpression
 from ceql.operators import functions
 from ceql.operators.functions import ElementaryFunction
+from ceql.operators.program import CompiledFormula, Instruction, UnsupportedExpression
 
 # How tightly a text holds together: what binds less than its surroundings demand is put in parentheses.
 SUM, NEGATIVE, PRODUCT, POWER, ATOM = range(5)

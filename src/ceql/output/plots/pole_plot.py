@@ -9,8 +9,7 @@ import numpy as np
 
 from ceql.data.dataset import Dataset
 from ceql.expression import compile_numpy
-from ceql.expression.evaluate.domain import find_borders, restricted
-from ceql.expression.evaluate.poles import Pole
+from ceql.expression.evaluate.poles import Pole, find_borders, restricted
 from ceql.formula import Formula
 from ceql.output.curves import DRAWN_ROWS, Slice, borders_around, by_relevance, slice_along, widened
 from ceql.output.plots.canvas import axes_or_new, plain

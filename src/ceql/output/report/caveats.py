@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ceql.data.dataset import Dataset
-from ceql.expression.evaluate.domain import EDGE, not_negative, positive_only
-from ceql.expression.evaluate.poles import Pole, count_overlooked
+from ceql.expression.evaluate.poles import EDGE, Pole, count_overlooked, not_negative, positive_only
 from ceql.formula import Formula
 from ceql.output.curves import borders_around
 
