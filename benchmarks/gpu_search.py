@@ -27,7 +27,9 @@ from ceql.network import Network
 from ceql.network.libraries import search_network
 from ceql.network.recording import network_tape
 from ceql.pipeline import discover
-from ceql.search.policy import SearchPolicy, empty_archive, propose
+from ceql.search.archive import empty_archive
+from ceql.search.policy import SearchPolicy
+from ceql.search.proposals import propose
 
 SAMPLES = 128
 SCHEDULE = replace(Schedule(), adam_steps=100)
@@ -177,7 +179,7 @@ def main() -> None:
         starts = Starts.drawn()
         for single in (False, True):
             whole_starts(starts, single, 2**10)  # compiles
-            processor["float32" if single else "float64"] = on_processor(starts, single)
+            processor["float32" if single else "float64"] = on_cores(starts, single)
             for power in [14] if options.quick else range(10, options.largest + 1, 2):
                 rows.append(whole_starts(starts, single, 2**power))
         print(

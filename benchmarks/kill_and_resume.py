@@ -48,7 +48,7 @@ def kept(path: Path) -> tuple[int, float]:
     if not path.exists():
         return 0, 0.0
     state, _ = read_checkpoint(path)
-    return state.turns.rounds, state.seconds
+    return state.rounds, state.seconds
 
 
 def kill_and_resume(kills: int, seed: int) -> bool:

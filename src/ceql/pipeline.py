@@ -186,7 +186,7 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
     params = upright(trained.network, trained.edges, trained.on_real_axis().params, data.x)
     symbols = make_symbols(data.names)
     raw = extract(trained.network, trained.edges, params, symbols)
-    formula = polish(raw, data, symbols, settings.constraints)
+    formula = polish(raw, data, symbols, settings.constraints, settings.search.polish)
     formulas = [] if formula is None else [formula]
     outcome = Outcome.INTERRUPTED if trained.stopped else Outcome.SCHEDULE_DONE
     return Found(formulas, outcome, 1, trained.imaginary_residue)

@@ -9,7 +9,7 @@ import sympy
 from ceql import Dataset, Settings, discover
 from ceql.constraints import NONE, Constraints
 from ceql.formula import make_symbols, refitted
-from ceql.search.simpler_numbers import plainer
+from ceql.search.simpler_numbers import with_simpler_numbers
 
 X, Z = make_symbols(("x", "z"))
 
@@ -31,7 +31,7 @@ def law_of(formula):
 
 
 def found_beside(formula, data, constraints=NONE):
-    *_, last = plainer([formula], data, constraints, 1)
+    *_, last = with_simpler_numbers([formula], data, constraints, 1)
     return last
 
 
@@ -53,7 +53,7 @@ def test_what_is_not_allowed_is_left_out():
 
 
 def test_nothing_beside_nothing():
-    assert not list(plainer([], table(lambda x, z: x * z), NONE, 1))
+    assert not list(with_simpler_numbers([], table(lambda x, z: x * z), NONE, 1))
 
 
 def test_refitting_keeps_the_form_and_is_undefined_where_the_formula_is():

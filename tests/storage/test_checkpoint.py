@@ -34,7 +34,7 @@ from ceql.templates import Parameter, Template, Unknown
 
 SMALL_ROUNDS = SearchPolicy(round_size=48, chunk_size=24)
 SEARCHED = ("square", "div")  # without products nothing is proposed
-ALWAYS = {"every": 1e-9, "share": np.inf}  # every round gets a checkpoint
+ALWAYS: dict[str, Any] = {"every": 1e-9, "share": np.inf}  # every round gets a checkpoint
 ROUNDS = {
     "template": 6,
     "with a spare": 10,
@@ -224,7 +224,7 @@ def with_header(content: bytes, **changes: Any) -> bytes:
     arrays = arrays_of(content)
     arrays["header"] = np.frombuffer(json.dumps(header_of(content) | changes).encode(), np.uint8)
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    np.savez(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
 
 
@@ -429,7 +429,7 @@ def test_a_wrong_file_is_named(undisturbed, tmp_path, spoil, words):
 
 def with_arrays(content: bytes, **changes: Any) -> bytes:
     buffer = io.BytesIO()
-    np.savez(buffer, **(arrays_of(content) | changes))
+    np.savez(buffer, allow_pickle=False, **(arrays_of(content) | changes))
     return buffer.getvalue()
 
 
@@ -460,12 +460,11 @@ def in_first_target(*path: str, to: Any) -> Callable[[bytes], bytes]:
 
 def with_a_misfit_of(value: float) -> Callable[[bytes], bytes]:
     def change(content: bytes) -> bytes:
-        path = io.BytesIO(content)
         arrays = arrays_of(content)
         stored = state_of(content)["targets"][0]["archive"]["chunk"]["params"]["stored"]
         arrays["values"][stored] = value  # the first misfit comes after the parameters
         path = io.BytesIO()
-        np.savez(path, **arrays)
+        np.savez(path, allow_pickle=False, **arrays)
         return path.getvalue()
 
     return change
@@ -474,7 +473,7 @@ def with_a_misfit_of(value: float) -> Callable[[bytes], bytes]:
 def packed(content: bytes) -> bytes:
     """As small as zeros can be made, and without a header of ours."""
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **(arrays_of(content) | {"values": np.zeros(2**24)}))
+    np.savez_compressed(buffer, allow_pickle=False, **(arrays_of(content) | {"values": np.zeros(2**24)}))
     return buffer.getvalue()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ceql.choice.criterion import criterion, of_fits
 from ceql.engine import fit
-from ceql.formula import Formula, polish, sketch
+from ceql.formula import Formula, sketch
 from ceql.search.policy import Finishing
 from ceql.search.reduction import Reduced, WhileExact, eliminate, fitted
 from ceql.search.target_search import TargetProblem, TargetState, reduced
@@ -37,7 +37,9 @@ def front(
     for sketched, fit_ in drawn[: plan.finished]:
         if _rank(problem, sketched)[1] > rival + problem.policy.drawing.far_worse:
             break
-        formula = polish(problem.expression(fit_), problem.data, problem.symbols, problem.constraints)
+        formula = polish(
+            problem.expression(fit_), problem.data, problem.symbols, problem.constraints, problem.policy.polish
+        )
         if formula is not None:
             formulas = [*formulas, formula]
             yield formulas
@@ -65,7 +67,8 @@ def outline(problem: TargetProblem, state: TargetState) -> list[Formula]:
 
 
 def _sketched(problem: TargetProblem, fit_: Reduced) -> Formula | None:
-    return sketch(problem.expression(fit_), problem.data, problem.symbols, problem.constraints)
+    given = problem.data, problem.symbols, problem.constraints, problem.policy.polish
+    return sketch(problem.expression(fit_), *given)
 
 
 def _rank(problem: TargetProblem, formula: Formula) -> tuple[bool, float]:

@@ -15,7 +15,7 @@ from ceql.search.outcome import Found, Outcome
 from ceql.search.policy import Finishing
 from ceql.search.scheduler import asked
 from ceql.search.settings import Settings
-from ceql.search.simpler_numbers import plainer
+from ceql.search.simpler_numbers import with_simpler_numbers
 from ceql.search.stage import Search, Stage, proposers
 from ceql.search.state import SearchState
 
@@ -65,8 +65,8 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
             of_fits += drawn
     relatives: list[Formula] = []
     if is_whole and settings.template is None:
-        given = of_fits + proposed, data, settings.constraints, plan.relatives
-        relatives, is_whole = _as_it_grows(partial(plainer, *given))
+        given = of_fits + proposed, data, settings.constraints, plan.relatives, search.policy.polish
+        relatives, is_whole = _as_it_grows(partial(with_simpler_numbers, *given))
     if not is_whole:
         return _in_haste(search, stage, state, of_fits, proposed, relatives), False
     return of_fits + proposed + relatives, True

@@ -65,16 +65,18 @@ class NoisyCandidates:
         formulas: list[Formula] = []
         for formulas in self.sketched(problems, plan.sketched):
             yield formulas
+        given = self._data, self._symbols, self._constraints, self._policy.polish
         for formula in formulas[: plan.polished]:
-            finished = polish(formula.expression, self._data, self._symbols, self._constraints)
+            finished = polish(formula.expression, *given)
             formulas = [*formulas, *([] if finished is None else [finished])]
             yield formulas
 
     def sketched(self, problems: Collection[TargetProblem], most: int) -> Iterator[list[Formula]]:
         """The best of them, fitted to y. Yields what there is as it grows, best first."""
         formulas: list[Formula] = []
+        given = self._data, self._symbols, self._constraints, self._policy.polish
         for raw in self.of(problems)[:most]:
-            sketched = sketch(raw.expression, self._data, self._symbols, self._constraints)
+            sketched = sketch(raw.expression, *given)
             formulas = sorted([*formulas, *([] if sketched is None else [sketched])], key=self._criterion)
             yield formulas
 

@@ -9,6 +9,7 @@ from ceql.choice.residuals import ResidualPolicy
 from ceql.closed_form.policy import ClosedFormPolicy
 from ceql.engine.fit import Levenberg
 from ceql.engine.stages import Schedule
+from ceql.formula import PolishPolicy
 from ceql.network.sampling import Prior
 from ceql.transforms.policy import TransformPolicy
 
@@ -264,3 +265,4 @@ class SearchPolicy:
     losses: LossPolicy = field(default_factory=LossPolicy)
     judgement: JudgementPolicy = field(default_factory=JudgementPolicy)
     finishing: FinishingPolicy = field(default_factory=FinishingPolicy)
+    polish: PolishPolicy = field(default_factory=PolishPolicy)

@@ -10,10 +10,12 @@ from ceql.choice.front import pareto_front
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.expression.constants.simpler import relatives
-from ceql.formula import Formula, polish, refitted
+from ceql.formula import POLISH, Formula, PolishPolicy, polish, refitted
 
 
-def plainer(formulas: Sequence[Formula], data: Dataset, constraints: Constraints, most: int) -> Iterator[list[Formula]]:
+def with_simpler_numbers(
+    formulas: Sequence[Formula], data: Dataset, constraints: Constraints, most: int, policy: PolishPolicy = POLISH
+) -> Iterator[list[Formula]]:
     """Relatives, fitted to y, of what stands on the front and of what has too many numbers for few rows.
 
     At most `most` formulas are looked at. A relative that is better than all formulas is finished with the full effort.
@@ -25,10 +27,10 @@ def plainer(formulas: Sequence[Formula], data: Dataset, constraints: Constraints
     others.sort(key=lambda formula: (len(formula.constants), formula.loss))
     for formula in (*front, *others)[:most]:
         for simpler in relatives(formula.expression, formula.constants, interpolates(formula, rows)):
-            fitted = refitted(simpler, data, formula.symbols, constraints)
+            fitted = refitted(simpler, data, formula.symbols, constraints, policy)
             found = found if fitted is None else [*found, fitted]
         yield found
     best = min([*formulas, *found], key=partial(criterion, rows=rows), default=None)
     if best is not None and best in found:
-        finished = polish(best.expression, data, best.symbols, constraints)
+        finished = polish(best.expression, data, best.symbols, constraints, policy)
         yield found if finished is None else [*found, finished]

@@ -94,6 +94,10 @@ class TargetProblem:
         raw = self.structure.in_units(fitted.edges, params, self.target.symbols, self.scaling)
         return self.target.back(raw)
 
+    def polished(self, raw: Any) -> Formula | None:
+        """The finished formula of an expression in the user's units, with the full effort."""
+        return polish(raw, self.data, self.symbols, self.constraints, self.policy.polish)
+
 
 @dataclass(frozen=True, eq=False)
 class TargetState:
@@ -247,7 +251,7 @@ def _examined(problem: TargetProblem, state: TargetState, found: Any) -> tuple[T
     values = values_of(raw, problem.symbols, few.x)
     if values is not None and float(values @ few.y) < 0.0:
         raw = -raw  # a square does not tell the sign
-    formula = polish(raw, problem.data, problem.symbols, problem.constraints)
+    formula = problem.polished(raw)
     if (
         formula is None
         or not is_hit(formula, problem.data, problem.policy.exact)
@@ -299,7 +303,9 @@ def _untried(state: TargetState, rows: np.ndarray, most: int) -> list[int]:
 def _polished(problem: TargetProblem, state: TargetState, step: Reduced) -> tuple[TargetState, Formula | None]:
     if step.size >= state.edges_too_many:
         return state, None
-    formula = polish(problem.expression(step), problem.data, problem.symbols, problem.constraints)
+    formula = polish(
+        problem.expression(step), problem.data, problem.symbols, problem.constraints, problem.policy.polish
+    )
     if formula is None or not is_hit(formula, problem.data, problem.policy.exact):
         return state, None
     if formula.complexity > problem.most_nodes:
