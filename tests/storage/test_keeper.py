@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -189,7 +190,10 @@ def test_a_file_of_its_own_accord_is_not_written_for_a_short_search(tmp_path, cl
     leftover = kept.end(end)
     assert path.exists() == stays
     assert leftover == (path if stays and end.stands_until == np.inf else None)
-    assert not stays or read_checkpoint(path)[0].ending.stands_until == end.stands_until
+    if stays:
+        kept_ending = read_checkpoint(path)[0].ending
+        assert kept_ending is not None
+        assert kept_ending.stands_until == end.stands_until
 
 
 def test_what_is_there_is_replaced_only_by_what_has_come_further(tmp_path, clock):
@@ -246,7 +250,7 @@ def test_an_operator_of_the_users_own_counts_with_its_definition():
 def test_the_regressor_goes_on_and_keeps_the_path_to_itself(tmp_path):
     path = tmp_path / "run.ckpt"
     model = CEQLRegressor(**QUICK, checkpoint=str(path)).fit(X, Y)
-    again = clone(model).fit(X, Y)
+    again = cast(CEQLRegressor, clone(model)).fit(X, Y)
     assert again.equations_.equals(model.equations_)
     assert again.discovery_.seconds >= model.discovery_.seconds - 0.1
     model.save(tmp_path / "model.json")
@@ -275,7 +279,7 @@ def test_each_of_several_targets_has_a_file_of_its_own(tmp_path):
     names = sorted(path.name for path in tmp_path.iterdir())
     assert [name[:11] for name in names] == ["run-drag__N", "run-root.ck"]
     before = [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())]
-    again = clone(model).fit(X, several)
+    again = cast(CEQLRegressor, clone(model)).fit(X, several)
     assert [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())] == before  # both had ended
     assert all(a.equals(b) for a, b in zip(again.equations_, model.equations_, strict=True))
     assert [found.starts for found in again.discoveries_] == [found.starts for found in model.discoveries_]

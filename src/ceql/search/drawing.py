@@ -37,9 +37,7 @@ def front(
     for sketched, fit_ in drawn[: plan.finished]:
         if _rank(problem, sketched)[1] > rival + problem.policy.drawing.far_worse:
             break
-        formula = polish(
-            problem.expression(fit_), problem.data, problem.symbols, problem.constraints, problem.policy.polish
-        )
+        formula = problem.polished(problem.expression(fit_))
         if formula is not None:
             formulas = [*formulas, formula]
             yield formulas

@@ -303,9 +303,7 @@ def _untried(state: TargetState, rows: np.ndarray, most: int) -> list[int]:
 def _polished(problem: TargetProblem, state: TargetState, step: Reduced) -> tuple[TargetState, Formula | None]:
     if step.size >= state.edges_too_many:
         return state, None
-    formula = polish(
-        problem.expression(step), problem.data, problem.symbols, problem.constraints, problem.policy.polish
-    )
+    formula = problem.polished(problem.expression(step))
     if formula is None or not is_hit(formula, problem.data, problem.policy.exact):
         return state, None
     if formula.complexity > problem.most_nodes:
