@@ -83,6 +83,7 @@ def test_noise_is_none_and_few_rows_are_none():
 def test_idle_terms_are_left_out():
     x = points(2)
     formula = found(x, x[:, 0] * x[:, 1] / (x[:, 0] ** 2 - 1.3))
+    assert formula is not None
     assert formula.terms == 3
     assert not formula.is_linear
 

@@ -245,9 +245,10 @@ def test_the_estimator_hands_it_on():
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, (64, 1))
     y = 1.5 / (x[:, 0] - 0.25) + 0.5
+    ways = ((None, 1), (None, 2), (2, None), (-1, None))
     tables = [
-        CEQLRegressor(operators=["mul", "div"], **jobs).fit(x, y).equations_
-        for jobs in ({"threads": 1}, {"threads": 2}, {"n_jobs": 2}, {"n_jobs": -1})
+        CEQLRegressor(operators=["mul", "div"], n_jobs=n_jobs, threads=threads).fit(x, y).equations_
+        for n_jobs, threads in ways
     ]
     for table in tables[1:]:
         assert table["equation"].tolist() == tables[0]["equation"].tolist()

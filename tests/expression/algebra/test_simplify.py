@@ -59,7 +59,7 @@ def disguises(expr, seed=0):
     logs = {f: log(expand(k * f.args[0])) - log(Float(k)) for f in expr.atoms(log)}
     roots = {
         f: sqrt(expand(k * f.base)) / sqrt(Float(k))
-        for f in expr.find(lambda node: node.is_Pow and node.exp == sqrt(X1).exp)
+        for f in expr.find(lambda node: node.is_Pow and node.args[1] == sqrt(X1).args[1])
     }
     return result + [expr.xreplace(table) for table in (logs, roots) if table]
 

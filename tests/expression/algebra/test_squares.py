@@ -24,7 +24,8 @@ def values(expression: sympy.Expr) -> np.ndarray:
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(powers.filter(any), coefficients, min_size=1, max_size=4))
 def test_every_square_has_its_root(terms):
-    root = sum(c * sympy.prod(s**k for s, k in zip(SYMBOLS, e, strict=True)) for e, c in terms.items())
+    parts = (c * sympy.prod(s**k for s, k in zip(SYMBOLS, e, strict=True)) for e, c in terms.items())
+    root = sympy.Add(*parts)
     found = root_of_square(sympy.expand(root**2), list(SYMBOLS))
     assert found is not None
     scale = np.abs(values(root)).max()

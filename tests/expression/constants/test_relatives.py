@@ -44,7 +44,7 @@ def test_two_numbers_within_their_errors_become_one(size, apart, sign):
     law = X / (sympy.Float(size) * X**2 + sympy.Float(sign * size * (1 + apart)) * Z**2)
     [tied] = relatives(law, with_errors(law, 0.01))
     assert len(parametrise(tied).symbols) == 1
-    at = {X: 1.3, Z: 0.4}
+    at = [(X, 1.3), (Z, 0.4)]
     assert abs(float(tied.subs(at)) / float(law.subs(at)) - 1) < 0.05
 
 

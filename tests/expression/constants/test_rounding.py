@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,7 +101,7 @@ def test_redundant_constants_are_rounded_too():
 
 @pytest.mark.parametrize("entry", [2.0**40, np.inf])
 def test_constants_that_no_bound_tells_apart_have_no_covariance(entry):
-    problem = SimpleNamespace(linearise=lambda _: (None, np.full((4, 2), entry)))
+    problem: Any = SimpleNamespace(linearise=lambda _: (None, np.full((4, 2), entry)))
     assert bounded_covariance(problem, np.ones(2), 1.0) is None
 
 
