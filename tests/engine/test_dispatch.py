@@ -27,12 +27,15 @@ from ceql import CEQLRegressor, Dataset, InputError, Settings, discover, operato
 from ceql.discovery import Outcome
 from ceql.engine import fit
 from ceql.engine.cluster import _ray_workers, cluster
+from ceql.engine.deadline import Stopwatch
 from ceql.engine.dispatch import Work, Workers, fit_on_processor, workforce
 from ceql.engine.stages import Schedule
 from ceql.errors import CeqlError, MissingExtraError, WorkersLostError
 from ceql.network.libraries import search_network
 from ceql.network.sampling import draw
+from ceql.search.driver import run
 from ceql.search.policy import SearchPolicy
+from ceql.search.stage import Search
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 # Small rounds, so that the formula takes a number of them.
@@ -308,45 +311,55 @@ def test_time_that_is_up_ends_a_chunk():
     assert chunk.misfit.shape == (2,)
 
 
-def lost_pool(error):
-    def pool(tasks):
-        raise error
+class LostPool:
+    """A pool whose workers fail in this way, every time."""
 
-    return pool
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
+    def __enter__(self) -> LostPool:
+        return self
 
-def test_workers_that_keep_dying_are_an_error_that_says_so(monkeypatch):
-    with Workers(2, 1) as workers:
-        monkeypatch.setattr(workers, "_open", lambda: setattr(workers, "_pool", lost_pool(BrokenProcessPool("gone"))))
-        monkeypatch.setattr(workers, "_close", lambda: None)
-        workers._open()
-        with pytest.raises(WorkersLostError, match="4 times in a row"):
-            workers.fit([work()])
+    def __exit__(self, *_: object) -> None:
+        pass
 
-
-def test_a_fault_of_the_chunk_is_raised_at_once(monkeypatch):
-    with Workers(2, 1) as workers:
-        monkeypatch.setattr(workers, "_pool", lost_pool(ZeroDivisionError("a bug")))
-        monkeypatch.setattr(workers, "_close", lambda: None)
-        with pytest.raises(ZeroDivisionError):
-            workers.fit([work()])
+    def __call__(self, tasks: object) -> None:
+        raise self.error
 
 
-def test_what_was_found_before_the_workers_were_lost_is_kept(monkeypatch):
+def test_workers_that_keep_dying_are_an_error_that_says_so():
+    pool = LostPool(BrokenProcessPool("gone"))
+    with pytest.raises(WorkersLostError, match="4 times in a row"), Workers(2, 1, make_pool=lambda *_: pool) as workers:
+        workers.fit([work()])
+
+
+def test_a_fault_of_the_chunk_is_raised_at_once():
+    pool = LostPool(ZeroDivisionError("a bug"))
+    with pytest.raises(ZeroDivisionError), Workers(2, 1, make_pool=lambda *_: pool) as workers:
+        workers.fit([work()])
+
+
+class LostLater(joblib.Parallel):
+    """A pool whose workers die after the first round."""
+
+    rounds = 0
+
+    def __call__(self, tasks):
+        self.rounds += 1
+        if self.rounds > 1:
+            raise BrokenProcessPool("gone")
+        return super().__call__(tasks)
+
+
+def test_what_was_found_before_the_workers_were_lost_is_kept():
     rng = np.random.default_rng(0)
     noise = Dataset.of(rng.uniform(-1, 1, (60, 1)), rng.normal(size=60))
-    fit_here = Workers.fit
-    rounds = iter(range(100))
-
-    def fit_once(self, chunks, *rest):
-        if next(rounds) >= 1:
-            raise WorkersLostError("gone")
-        return fit_here(self, chunks, *rest)
-
-    monkeypatch.setattr(Workers, "fit", fit_once)
-    discovery = discover(noise, Settings(operators=("mul",), search=SMALL))
-    assert discovery.outcome is Outcome.WORKERS_LOST
-    assert len(discovery.front) >= 1
+    settings = Settings(operators=("mul",), search=SMALL)
+    pool = LostLater(n_jobs=1)
+    with Workers(2, 1, make_pool=lambda *_: pool) as workers:
+        found = run(Search(noise, settings, workers, Stopwatch()))
+    assert found.outcome is Outcome.WORKERS_LOST
+    assert found.formulas
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import Any
 
 import joblib
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from ceql import CEQLRegressor
 from ceql.engine import dispatch, fit, gpu
 from ceql.engine.deadline import NEVER
-from ceql.engine.dispatch import Workers, fit_on_gpu, resolve_device, shared_out, workforce
+from ceql.engine.dispatch import Workers, fit_on_gpu, joblib_pool, resolve_device, shared_out, workforce
 from ceql.engine.stages import Schedule, Work, fit_chunks, on_processor
 from ceql.errors import CeqlError, InputError
 from ceql.network.libraries import search_network
@@ -72,10 +73,9 @@ class Machine:
 
 
 def in_this_process(count: int) -> Workers:
-    """So many workers whose tasks run here, one after the other, where the stand-in sees them."""
-    workers = Workers(count, 1, device="gpu")
-    workers._pool = joblib.Parallel(n_jobs=1)
-    return workers
+    """That many workers, whose tasks run here, one after the other, where the stand-in sees them."""
+    workers = Workers(count, 1, device="gpu", make_pool=lambda *_: joblib.Parallel(n_jobs=1))
+    return workers.__enter__()
 
 
 @pytest.fixture
@@ -174,13 +174,17 @@ def test_this_process_needs_no_gpu_where_others_fit():
 
 
 @without_gpu
-def test_workers_without_a_gpu_say_so_at_once(monkeypatch):
+def test_workers_without_a_gpu_say_so_at_once():
     """In processes of their own, through joblib."""
-    opened, really_open = [], Workers._open
-    monkeypatch.setattr(Workers, "_open", lambda self: (opened.append(1), really_open(self)))
-    x = np.linspace(1, 2, 40)[:, None]
-    with pytest.raises(CeqlError, match=r"ceql\[gpu\]|NVIDIA GPU"):
-        CEQLRegressor(device="gpu", n_jobs=2, time_limit=5).fit(x, np.exp(np.sin(3 * x[:, 0])))
+    opened = []
+
+    def counted(*given: Any) -> Any:
+        opened.append(given)
+        return joblib_pool(*given)
+
+    no_gpu = pytest.raises(CeqlError, match=r"ceql\[gpu\]|NVIDIA GPU")
+    with no_gpu, Workers(2, 1, device="gpu", make_pool=counted) as workers:
+        workers.fit(chunks(2))
     assert len(opened) == 1
 
 

@@ -103,6 +103,12 @@ def shared_out(chunks: Sequence[Work], workers: int) -> list[list[Work]]:
     return [list(chunks[first:last]) for first, last in zip([0, *ends], ends, strict=False)]
 
 
+def joblib_pool(workers: int, patience: float | None) -> Any:
+    """Runs tasks on that many workers of the active backend; one that is silent for `patience` seconds is lost."""
+    # One chunk at a time to whoever is free. Chunks are small, so no files are mapped into memory for them.
+    return joblib.Parallel(n_jobs=workers, batch_size=1, pre_dispatch="all", max_nbytes=None, timeout=patience)
+
+
 class Workers:
     """Fits chunks for the length of a `with` block, so that processes are started once and not every round."""
 
@@ -112,6 +118,7 @@ class Workers:
         threads: int | None = None,
         time_limit: float = np.inf,
         device: str = "cpu",
+        make_pool: Callable[[int, float | None], Any] = joblib_pool,
     ) -> None:
         self.force = workforce(n_jobs, threads)
         self.device = resolve_device(device, self.force)
@@ -119,6 +126,7 @@ class Workers:
         # What a process does between the rounds is done here, with the threads that the rounds leave idle.
         self.threads_here = threads or fit.default_threads()
         self._patience = None if time_limit == np.inf else time_limit + _GRACE
+        self._make_pool = make_pool
         self._pool: Any = None
 
     def __enter__(self) -> Workers:
@@ -174,9 +182,7 @@ class Workers:
 
     def _open(self) -> None:
         if self.force.workers:
-            # One chunk at a time to whoever is free. Chunks are small, so no files are mapped into memory for them.
-            options = {"batch_size": 1, "pre_dispatch": "all", "max_nbytes": None, "timeout": self._patience}
-            self._pool = joblib.Parallel(n_jobs=self.force.workers, **options).__enter__()
+            self._pool = self._make_pool(self.force.workers, self._patience).__enter__()
 
     def _close(self) -> None:
         pool, self._pool = self._pool, None
