@@ -100,8 +100,9 @@ def _check(place: str, value: Any, default: Any) -> None:
         if not isinstance(value, bool):
             raise InputError(f"{place} must be True or False, not {value!r}.")
     elif isinstance(default, int):
-        if not is_number(value) or not isinstance(value, numbers.Integral) or value < 1:
-            raise InputError(f"{place} must be a whole number of at least 1, not {value!r}.")
+        least = 0 if place.rpartition(".")[2].startswith("rounds_") else 1  # how long to wait may be not at all
+        if not is_number(value) or not isinstance(value, numbers.Integral) or value < least:
+            raise InputError(f"{place} must be a whole number of at least {least}, not {value!r}.")
     else:
         _check_number(place, value)
 
@@ -109,14 +110,18 @@ def _check(place: str, value: Any, default: Any) -> None:
 def _check_tuple(place: str, value: Any, default: tuple) -> None:
     if not isinstance(value, tuple) or not value:
         raise InputError(f"{place} must be a tuple such as {default!r}, not {value!r}.")
+    is_signed = not isinstance(default[0], tuple) and min(default) < 0
     for item in value:
-        if not isinstance(default[0], tuple):
+        if is_signed:
+            if not is_number(item) or not math.isfinite(item):
+                raise InputError(f"{place} must hold finite numbers, not {item!r}.")
+        elif not isinstance(default[0], tuple):
             _check_number(place, item)
         elif not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
             raise InputError(f"{place} must be a tuple of pairs such as {default[0]!r}, not {value!r}.")
         else:
             _check_number(place, item[1])
-    if not isinstance(default[0], tuple) and not sum(value) > 0:
+    if not isinstance(default[0], tuple) and not is_signed and not sum(value) > 0:
         raise InputError(f"{place} must hold a number above 0, but it is {value!r}.")
 
 
