@@ -59,5 +59,5 @@ class Stopwatch:
         return Stopwatch(self.begin - seconds)
 
     def until(self, seconds: float) -> Deadline:
-        """The moment at which it shows so many seconds."""
+        """The moment at which it shows this many seconds."""
         return Deadline(self.begin + seconds)

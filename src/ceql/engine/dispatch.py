@@ -22,7 +22,7 @@ from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.stages import Chunk, Work, fit_chunks, on_processor
 from ceql.errors import CeqlError, InputError, WorkersLostError
 
-_ATTEMPTS = 4  # a round is sent so many times before its workers count as lost
+_ATTEMPTS = 4  # a round is sent this many times before its workers count as lost
 _GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
 
 
@@ -155,7 +155,7 @@ class Workers:
 
     @cached_property
     def least_round(self) -> int:
-        """GPUs work on so many starts at a time; smaller rounds would leave part of them idle."""
+        """What GPUs work on at a time: smaller rounds would leave part of them idle."""
         if not self._fills_gpus:
             return 0
         if self._pool is None:

@@ -18,6 +18,8 @@ from ceql.operators.cube_root import cbrt
 from ceql.operators.intervals import REALS, Domain
 
 Array = np.ndarray
+# Prices in nats, from how often operators occur in textbook formulas: minus the logarithm of their share.
+RAREST = 5.26  # what was not counted there, or too seldom, costs as much as the rarest that was
 
 
 @dataclass(frozen=True, eq=False)  # each is the one of its name
@@ -47,6 +49,7 @@ class ElementaryFunction:
     texts: Mapping[str, str] = field(default_factory=dict)
     python: str | None = None
     aliases: tuple[str, ...] = ()
+    price: float = RAREST  # what it adds to the description of a formula, in nats
 
     @property
     def kind(self) -> type | None:
@@ -88,8 +91,8 @@ _BOUNDED = """
 """
 
 TABLE = (
-    ElementaryFunction("square", np.square, lambda u, f: 2.0 * u, lambda u: u**2),
-    ElementaryFunction("cube", lambda x: x**3, lambda u, f: 3.0 * u * u, lambda u: u**3),
+    ElementaryFunction("square", np.square, lambda u, f: 2.0 * u, lambda u: u**2, price=2.62),
+    ElementaryFunction("cube", lambda x: x**3, lambda u, f: 3.0 * u * u, lambda u: u**3, price=2.62),
     ElementaryFunction(
         "log",
         np.log,
@@ -105,6 +108,7 @@ TABLE = (
         return math.log(a)
     return -math.inf if a == 0 else math.nan
 """,
+        price=4.04,
     ),
     ElementaryFunction(
         "sqrt",
@@ -117,8 +121,9 @@ TABLE = (
         python="""
     return math.sqrt(a) if a >= 0 else math.nan
 """,
+        price=4.06,
     ),
-    ElementaryFunction("exp", np.exp, lambda u, f: f, sympy.exp, python=_BOUNDED.format("exp", "math.inf")),
+    ElementaryFunction("exp", np.exp, lambda u, f: f, sympy.exp, python=_BOUNDED.format("exp", "math.inf"), price=4.06),
     ElementaryFunction(
         "sin",
         np.sin,
@@ -127,6 +132,7 @@ TABLE = (
         surrogate=lambda z: np.sin(z.real) * _damping(z),
         oscillates=True,
         python=_FINITE.format("sin"),
+        price=5.26,
     ),
     ElementaryFunction(
         "cos",
@@ -136,6 +142,7 @@ TABLE = (
         surrogate=lambda z: np.cos(z.real) * _damping(z),
         oscillates=True,
         python=_FINITE.format("cos"),
+        price=4.75,
     ),
     ElementaryFunction(
         "tan",
