@@ -19,6 +19,7 @@ HOMES = {
         "formula.py",
         "bench/",
         "templates/",
+        "catalogue/",
         "output/export/",
         "search/",
     ),
@@ -48,6 +49,7 @@ LAYERS = {
     "closed_form": "data operators engine",
     "templates": "errors data operators expression network engine",
     "choice": "errors data expression engine formula",
+    "catalogue": "errors data operators expression engine formula choice",
     "search": "errors data operators expression constraints network engine formula training transforms closed_form "
     "templates choice",
     "discovery": "data expression formula search",

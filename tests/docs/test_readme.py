@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 WITH_CODE = (
     "README.md",
     "docs/api.md",
+    "docs/catalogue.md",
     "docs/coming-from-pysr.md",
     "docs/constraints.md",
     "docs/noisy-data.md",

@@ -106,7 +106,8 @@ def shared_out(chunks: Sequence[Work], workers: int) -> list[list[Work]]:
 def joblib_pool(workers: int, patience: float | None) -> Any:
     """Runs tasks on that many workers of the active backend; one that is silent for `patience` seconds is lost."""
     # One chunk at a time to whoever is free. Chunks are small, so no files are mapped into memory for them.
-    return joblib.Parallel(n_jobs=workers, batch_size=1, pre_dispatch="all", max_nbytes=None, timeout=patience)
+    options: dict[str, Any] = {"batch_size": 1, "pre_dispatch": "all", "max_nbytes": None, "timeout": patience}
+    return joblib.Parallel(n_jobs=workers, **options)
 
 
 class Workers:

@@ -7,7 +7,7 @@ Derivatives with respect to the parameters are carried along in forward mode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -185,10 +185,17 @@ _OPERATIONS: dict[str, tuple[Callable[..., Array], Callable[..., Tangent]]] = {
 }
 
 
-def run(instructions: Sequence[Instruction], x: Array, parameters: Any, tangents: list[Tangent] | None = None) -> Array:
+def run(
+    instructions: Sequence[Instruction],
+    x: Array,
+    parameters: Any,
+    tangents: list[Tangent] | None = None,
+    wanted: Collection[int] | None = None,
+) -> Array:
     """The value of the last step; each of the parameters may be a number or, beside other arrays, an array.
 
-    Where there is a list for ``tangents``, the derivatives of every step are added to it.
+    Where there is a list for ``tangents``, the derivatives of every step are added to it: by all parameters, or by
+    those that are ``wanted``.
     """
     slots: list[Array] = []
     with np.errstate(all="ignore"):
@@ -205,13 +212,16 @@ def run(instructions: Sequence[Instruction], x: Array, parameters: Any, tangents
                     value = _OPERATIONS[operation][0](operands, step.payload)
             slots.append(value)
             if tangents is not None:
-                tangents.append(_tangent_of(step, operands, [tangents[index] for index in step.operands], value))
+                inner = [tangents[index] for index in step.operands]
+                tangents.append(_tangent_of(step, operands, inner, value, wanted))
     return slots[-1]
 
 
-def _tangent_of(step: Instruction, operands: list[Array], tangents: list[Tangent], value: Array) -> Tangent:
+def _tangent_of(
+    step: Instruction, operands: list[Array], tangents: list[Tangent], value: Array, wanted: Collection[int] | None
+) -> Tangent:
     if step.operation == "parameter":
-        return {int(step.payload): np.ones(())}
+        return {int(step.payload): np.ones(())} if wanted is None or step.payload in wanted else {}
     return _OPERATIONS[step.operation][1](operands, tangents, value, step.payload) if any(tangents) else {}
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sympy import E, Float, Integer, Rational, Symbol, log, pi, sin, sqrt
 
 from ceql.expression import FormulaError, parse_formula
+from ceql.expression.text.parse import read_with
 
 NAMES = ["x1", "x2", "lambda", "E", "I", "S", "N", "x y"]
 
@@ -150,3 +151,34 @@ def test_round_trip_through_text(expr):
 def test_any_text_is_read_or_refused(text):
     with contextlib.suppress(FormulaError):
         parse_formula(text, NAMES)
+
+
+class Words:
+    """An algebra of texts, which shows in which order the parts are put together."""
+
+    def number(self, token):
+        return token.text
+
+    def column(self, name):
+        return name
+
+    def named_constant(self, name):
+        return name
+
+    def negated(self, part):
+        return f"neg({part})"
+
+    def combined(self, left, operator, right):
+        return f"({left}{operator.text}{right})"
+
+    def raised(self, base, exponent, position):
+        return f"({base}^{exponent})"
+
+    def applied(self, function, argument, token):
+        return f"{function.name}[{argument}]"
+
+
+def test_the_grammar_serves_other_algebras():
+    assert read_with(Words(), "-x1**2*sin(pi - x2)/3", ["x1", "x2"]) == "((neg((x1^2))*sin[(pi-x2)])/3)"
+    with pytest.raises(FormulaError, match="unknown name 'x3'"):
+        read_with(Words(), "x1 + x3", ["x1", "x2"])

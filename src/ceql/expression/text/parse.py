@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Generic, Protocol, TypeVar
 
 from sympy import Symbol
 from sympy.core.parameters import distribute
@@ -17,23 +18,70 @@ from ceql.expression.symbolic import Expr
 from ceql.expression.text.formula_values import NAMED_CONSTANTS, Value, apply, combine, raise_to, read_number
 from ceql.expression.text.tokens import FormulaError, Token, tokenise
 from ceql.operators import functions
+from ceql.operators.functions import ElementaryFunction
 
 LONGEST_TEXT = 20_000
 DEEPEST_NESTING = 60
 MOST_TOKENS = 4_000
 BINDING = {"+": 1, "-": 1, "*": 2, "/": 2}
 
-__all__ = ["FormulaError", "parse_formula"]
+__all__ = ["Algebra", "FormulaError", "parse_formula", "read_with"]
+
+Part = TypeVar("Part")
 
 
-class _Parser:
-    def __init__(self, text: str, names: Sequence[str]) -> None:
+class Algebra(Protocol[Part]):
+    """What the parts of a formula become as they are read."""
+
+    def number(self, token: Token) -> Part: ...
+
+    def column(self, name: str) -> Part: ...
+
+    def named_constant(self, name: str) -> Part: ...
+
+    def negated(self, part: Part) -> Part: ...
+
+    def combined(self, left: Part, operator: Token, right: Part) -> Part: ...
+
+    def raised(self, base: Part, exponent: Part, position: int) -> Part: ...
+
+    def applied(self, function: ElementaryFunction, argument: Part, token: Token) -> Part: ...
+
+
+class _Symbolic:
+    """Parts become SymPy expressions."""
+
+    def number(self, token: Token) -> Value:
+        return read_number(token)
+
+    def column(self, name: str) -> Value:
+        return Value(Symbol(name, real=True), None)
+
+    def named_constant(self, name: str) -> Value:
+        return Value(*NAMED_CONSTANTS[name])
+
+    def negated(self, part: Value) -> Value:
+        return Value(-part.expr, None if part.constant is None else -part.constant)
+
+    def combined(self, left: Value, operator: Token, right: Value) -> Value:
+        return combine(left, operator, right)
+
+    def raised(self, base: Value, exponent: Value, position: int) -> Value:
+        return raise_to(base, exponent, position)
+
+    def applied(self, function: ElementaryFunction, argument: Value, token: Token) -> Value:
+        return apply(function, argument, token)
+
+
+class _Parser(Generic[Part]):
+    def __init__(self, text: str, names: Sequence[str], algebra: Algebra[Part]) -> None:
         self._tokens = tokenise(text)
         if len(self._tokens) > MOST_TOKENS:
             raise FormulaError(f"the formula has more than {MOST_TOKENS} parts", 0)
         self._index = 0
         self._depth = 0
-        self._symbols = {name: Symbol(name, real=True) for name in names}
+        self._columns = dict.fromkeys(names)
+        self._algebra = algebra
 
     @property
     def _token(self) -> Token:
@@ -47,37 +95,37 @@ class _Parser:
     def _sees(self, operator: str) -> bool:
         return self._token.kind == "operator" and self._token.text == operator
 
-    def parse(self) -> Expr:
+    def parse(self) -> Part:
         if self._token.kind == "end":
             raise FormulaError("the formula is empty", 0)
         value = self._sum()
         if self._token.kind != "end":
             raise FormulaError(self._misplaced(self._token), self._token.position)
-        return value.expr
+        return value
 
     def _enter(self) -> None:
         self._depth += 1
         if self._depth > DEEPEST_NESTING:
             raise FormulaError(f"nested more than {DEEPEST_NESTING} levels deep", self._token.position)
 
-    def _sum(self, binding: int = 1) -> Value:
+    def _sum(self, binding: int = 1) -> Part:
         self._enter()
         left = self._signed()
         while self._token.kind == "operator" and BINDING.get(self._token.text, 0) >= binding:
             operator = self._advance()
             right = self._sum(BINDING[operator.text] + 1)
-            left = combine(left, operator, right)
+            left = self._algebra.combined(left, operator, right)
         self._depth -= 1
         return left
 
-    def _signed(self) -> Value:
+    def _signed(self) -> Part:
         negative = False
         while self._sees("-") or self._sees("+"):
             negative ^= self._advance().text == "-"
         value = self._power()
-        return Value(-value.expr, None if value.constant is None else -value.constant) if negative else value
+        return self._algebra.negated(value) if negative else value
 
-    def _power(self) -> Value:
+    def _power(self) -> Part:
         base = self._atom()
         if not self._sees("**"):
             return base
@@ -85,12 +133,12 @@ class _Parser:
         self._enter()
         exponent = self._signed()  # right to left, and tighter than the minus sign before the base
         self._depth -= 1
-        return raise_to(base, exponent, operator.position)
+        return self._algebra.raised(base, exponent, operator.position)
 
-    def _atom(self) -> Value:
+    def _atom(self) -> Part:
         token = self._advance()
         if token.kind == "number":
-            return read_number(token)
+            return self._algebra.number(token)
         if token.kind in ("name", "quoted"):
             return self._named(token)
         if token.kind == "operator" and token.text == "(":
@@ -106,26 +154,26 @@ class _Parser:
             raise FormulaError(self._misplaced(self._token), self._token.position)
         self._advance()
 
-    def _named(self, token: Token) -> Value:
+    def _named(self, token: Token) -> Part:
         called = token.kind == "name" and self._sees("(") and token.text in functions.spellings()
         if called:
             return self._call(token)
-        if token.text in self._symbols:
-            return Value(self._symbols[token.text], None)
+        if token.text in self._columns:
+            return self._algebra.column(token.text)
         if token.kind == "name" and token.text in NAMED_CONSTANTS:
-            return Value(*NAMED_CONSTANTS[token.text])
+            return self._algebra.named_constant(token.text)
         raise FormulaError(self._unknown(token), token.position)
 
-    def _call(self, token: Token) -> Value:
+    def _call(self, token: Token) -> Part:
         opening = self._advance()
         argument = self._sum()
         self._close(opening)
-        return apply(functions.spellings()[token.text], argument, token)
+        return self._algebra.applied(functions.spellings()[token.text], argument, token)
 
     def _unknown(self, token: Token) -> str:
         if token.kind == "name" and token.text in functions.spellings():
             return f"the function {token.text!r} needs an argument in parentheses"
-        known = [*self._symbols, *(functions.spellings() if self._sees("(") else ()), "pi"]
+        known = [*self._columns, *(functions.spellings() if self._sees("(") else ()), "pi"]
         nearest = get_close_matches(token.text, known, n=1, cutoff=0.4)
         remedy = f"did you mean {nearest[0]!r}?" if nearest else f"known names: {', '.join(known[:12])}"
         return f"unknown name {token.text!r}; {remedy}"
@@ -148,7 +196,12 @@ def parse_formula(text: str, names: Sequence[str], as_written: bool = False) -> 
     Decimals become Float, whole numbers Integer. SymPy multiplies a number into a sum that follows it, which changes
     the last digits; not so if the formula is to stay ``as_written``.
     """
+    with distribute(not as_written):
+        return read_with(_Symbolic(), text, names).expr
+
+
+def read_with(algebra: Algebra[Part], text: str, names: Sequence[str]) -> Part:
+    """The formula in an algebra of the caller's, by the same grammar and with the same errors."""
     if len(text) > LONGEST_TEXT:
         raise FormulaError(f"the formula is longer than {LONGEST_TEXT} characters", LONGEST_TEXT)
-    with distribute(not as_written):
-        return _Parser(text, names).parse()
+    return _Parser(text, names, algebra).parse()

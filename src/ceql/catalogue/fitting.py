@@ -1,0 +1,234 @@
+"""Fits the laws of the catalogue to a table: each by itself, or all of them with the better ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, permutations
+
+import numpy as np
+
+from ceql.catalogue.law import Law, catalogue
+from ceql.catalogue.plain import of_all_columns
+from ceql.catalogue.policy import POLICY, CataloguePolicy
+from ceql.catalogue.separable import Ends, Rows, allowed, descend, first_look
+from ceql.catalogue.starts import Facts, start_grid
+from ceql.choice.criterion import NODE, criterion, of_rows
+from ceql.choice.exactness import EXACT, size_of
+from ceql.data.dataset import Dataset
+from ceql.engine.one_thread import one_thread
+from ceql.expression.constants.refit import covariance_of, minimise
+from ceql.expression.evaluate.residual_problem import Problem
+from ceql.formula import Formula, constants_of, make_symbols, mean_square, values_of
+
+Array = np.ndarray
+_MANY = 3  # constants with starting values; laws that have as many or more are of one kind
+_DEGREE = 3  # of the polynomial by which columns of a wide table are compared
+
+
+@dataclass(frozen=True)
+class FittedConstant:
+    """A constant as the law calls it; its standard error is infinite where the rows do not determine it."""
+
+    name: str
+    meaning: str
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class LawFit:
+    """A law in these columns of the table, with its constants fitted and its loss on all rows."""
+
+    law: Law
+    columns: tuple[str, ...]
+    constants: tuple[FittedConstant, ...]
+    loss: float
+    formula: Formula
+
+    @property
+    def values(self) -> dict[str, float]:
+        return {constant.name: constant.value for constant in self.constants}
+
+    @property
+    def is_determined(self) -> bool:
+        """Whether every constant has a finite standard error."""
+        return all(np.isfinite(constant.error) for constant in self.constants)
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A law in these columns, where its fit stands, and how good that is; small is good.
+
+    `hope` is what its score would be if the next round gained as much as the last: a law on its way down a long valley
+    is not judged by where it happens to be.
+    """
+
+    law: Law
+    places: tuple[int, ...]
+    ends: Ends
+    score: float
+    hope: float
+
+
+def fitted(law: Law, data: Dataset, policy: CataloguePolicy = POLICY) -> LawFit | None:
+    """The law in the columns that it fits best; None where it has no value on some row, or no constants it allows."""
+    alone = replace(
+        policy, rounds=((policy.most_assignments, policy.last_steps // 4),), per_law=policy.most_assignments
+    )
+    fits = _fits([law], data, alone)
+    return fits[0] if fits else None
+
+
+def fit_all(data: Dataset, policy: CataloguePolicy = POLICY, laws: Sequence[Law] | None = None) -> tuple[LawFit, ...]:
+    """The laws that describe the table best, and the plain models, in the order of the criterion.
+
+    A law whose constants the rows do not determine is left out: a smaller one says the same. Without `laws` these are
+    the whole catalogue.
+    """
+    known = catalogue() if laws is None else laws
+    fits = _fits((*known, *of_all_columns(data, policy.most_terms)), data, policy)
+    return tuple(fit for fit in fits if fit.is_determined or fit.law.is_plain)
+
+
+@one_thread
+def _fits(laws: Iterable[Law], data: Dataset, policy: CataloguePolicy) -> list[LawFit]:
+    """Every law is looked at, the better ones take a few steps in each round, and the best are fitted to the bottom."""
+    few, facts = data.thinned(policy.screened_rows), Facts(data.thinned(policy.started_rows))
+    places = telling_columns(few, data, policy.most_columns)
+    tried = [
+        look(law, chosen, few, facts, policy) for law in laws for chosen in _assignments(law, places, data, policy)
+    ]
+    for most, steps in policy.rounds:
+        tried = [improve(one, few, steps) for one in _ahead_of_their_kind(tried, most, policy.per_law)]
+    last = _to_finish(tried, policy)
+    fits = [fit for one in last if (fit := finish(one, data, policy)) is not None]
+    ordered = sorted(fits, key=lambda fit: (_rank(fit, data), fit.law.size, fit.law.name))
+    first = {fit.law.name: fit for fit in reversed(ordered)}
+    return [fit for fit in ordered if first[fit.law.name] is fit]
+
+
+def _assignments(law: Law, places: Sequence[int], data: Dataset, policy: CataloguePolicy) -> Iterator[tuple[int, ...]]:
+    """Which columns of the table may be x1, x2, ... of the law."""
+    room = len(data.y) - (0 if law.is_plain else 1)
+    if len(law.constants) > room:
+        return iter(())
+    if len(law.columns) > policy.most_columns:  # a law of all columns
+        return iter([tuple(range(data.x.shape[1]))])
+    return islice(permutations(places, len(law.columns)), policy.most_assignments)
+
+
+def telling_columns(few: Dataset, data: Dataset, most: int) -> tuple[int, ...]:
+    """The columns that alone say most about y, the best first; those that never change are left out."""
+    changing = [k for k in range(data.x.shape[1]) if np.ptp(few.x[:, k]) > 0]
+    return tuple(sorted(changing, key=lambda k: _left_by(few.x[:, k], few.y))[:most])
+
+
+def _left_by(column: Array, y: Array) -> float:
+    """What a low polynomial of the column leaves of y."""
+    unit = 2.0 * (column - column.min()) / np.ptp(column) - 1.0
+    powers = np.vander(unit, _DEGREE + 1)
+    weights, *_ = np.linalg.lstsq(powers, y, rcond=None)
+    return float(np.sum((y - powers @ weights) ** 2))
+
+
+def look(law: Law, places: tuple[int, ...], data: Dataset, facts: Facts, policy: CataloguePolicy) -> Tried:
+    """The law at its starting values."""
+    ends = first_look(law, Rows.of(data, places), start_grid(law, places, facts, policy.most_starts))
+    return _scored(law, places, ends.best(policy.kept_starts), data)
+
+
+def improve(tried: Tried, data: Dataset, steps: int) -> Tried:
+    """After some steps from each end; a linear law stays where it is."""
+    if not tried.law.nonlinear:
+        return tried
+    ends = descend(tried.law, Rows.of(data, tried.places), tried.ends.constants, steps)
+    after = _scored(tried.law, tried.places, allowed(tried.law, ends).best(len(ends.misfit)), data)
+    return replace(after, hope=2.0 * after.score - tried.score)
+
+
+def _scored(law: Law, places: tuple[int, ...], ends: Ends, data: Dataset) -> Tried:
+    """Close to the criterion that its formula will have, but without the formula."""
+    rows, constants = len(data.y), len(law.constants) + 1
+    least = EXACT.loss * size_of(data)
+    structure = NODE * law.structure + 2.0 * constants * (constants + 1) / max(rows - constants - 1, 0.5)
+    score = of_rows(max(ends.misfit[0] / rows, least), constants, rows, structure)
+    return Tried(law, places, ends, float(score), float(score))
+
+
+def _ahead(tried: Sequence[Tried], most: int, per_law: int) -> list[Tried]:
+    """The best of those that have a value, of each law at most that many, and the best of every plain model."""
+    counts: dict[str, int] = {}
+    kept = []
+    for one in sorted((one for one in tried if np.isfinite(one.score)), key=lambda one: one.hope):
+        count = counts[one.law.name] = counts.get(one.law.name, 0) + 1
+        if count <= per_law and (len(kept) < most or (one.law.is_plain and count == 1)):
+            kept.append(one)
+    return kept
+
+
+def _ahead_of_their_kind(tried: Sequence[Tried], most: int, per_law: int) -> list[Tried]:
+    """As `_ahead`, but from laws with one, two and more constants to be searched for alike: those with many fit well
+    before any step, those with few only after. Laws that are linear need no steps, and all go on."""
+    alike = [[one for one in tried if min(len(one.law.nonlinear), _MANY) == count] for count in range(_MANY + 1)]
+    ahead = [_ahead(kind, most // _MANY, per_law) for kind in alike[1:]]
+    return [one for kind in (alike[0], *ahead) for one in kind]
+
+
+def _to_finish(tried: Sequence[Tried], policy: CataloguePolicy) -> list[Tried]:
+    """The best of all, and the best of each number of constants: what a formula may cost is decided elsewhere."""
+    counts = sorted({len(one.law.constants) for one in tried})
+    alike = [[one for one in tried if len(one.law.constants) == count] for count in counts]
+    best = [one for kind in alike for one in _ahead(kind, policy.finished_per_size, policy.per_law)]
+    return list(dict.fromkeys([*_ahead(tried, policy.most_finished, policy.per_law), *best]))
+
+
+def finish(tried: Tried, data: Dataset, policy: CataloguePolicy) -> LawFit | None:
+    """Fitted to the bottom and judged on all rows."""
+    law, places = tried.law, tried.places
+    few = data.thinned(policy.fitted_rows)
+    starts = tried.ends.best(policy.refining_starts).constants
+    ends = allowed(law, descend(law, Rows.of(few, places), starts, policy.last_steps)).best(1)
+    if not np.isfinite(ends.misfit[0]):
+        return None
+    values = ends.constants[0]
+    if few is not data:
+        values, _ = minimise(_problem(law, places, data), values, policy.long_table_steps)
+    if not (np.isfinite(values).all() and law.allows(values)):
+        return None
+    return _judged(law, places, values, data)
+
+
+def _problem(law: Law, places: Sequence[int], data: Dataset) -> Problem:
+    return Problem(law.program, data.x[:, list(places)], data.y, np.sqrt(data.weight))
+
+
+@np.errstate(all="ignore")
+def with_errors(law: Law, places: Sequence[int], values: Array, data: Dataset) -> tuple[FittedConstant, ...]:
+    """The constants with the standard errors that the rows leave them."""
+    problem = _problem(law, places, data)
+    errors = np.sqrt(np.abs(np.diag(covariance_of(problem, values, problem.misfit(values)))))
+    return tuple(
+        FittedConstant(constant.name, constant.meaning, float(value), float(error))
+        for constant, value, error in zip(law.constants, values, errors, strict=True)
+    )
+
+
+def _judged(law: Law, places: Sequence[int], values: Array, data: Dataset) -> LawFit | None:
+    columns = tuple(data.names[k] for k in places)
+    expression, symbols = law.with_numbers(values, columns), make_symbols(data.names)
+    fitted_values = values_of(expression, symbols, data.x)
+    if fitted_values is None:
+        return None
+    loss = mean_square(fitted_values - data.y, data.weight)
+    if not np.isfinite(loss):
+        return None
+    formula = Formula(expression, symbols, loss, constants_of(expression, symbols, data))
+    return LawFit(law, columns, with_errors(law, places, values, data), loss, formula)
+
+
+def _rank(fit: LawFit, data: Dataset) -> float:
+    """By the criterion, where what is exact is no better for a misfit that rounding made smaller still."""
+    floor = EXACT.loss * size_of(data)
+    formula = fit.formula if fit.loss >= floor else Formula(fit.formula.expression, fit.formula.symbols, floor)
+    return criterion(formula, len(data.y))

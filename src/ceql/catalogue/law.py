@@ -1,0 +1,262 @@
+"""A named law as data: its formula, what its constants are called and mean, and where a fit of them starts."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.catalogue.compiling import compiled
+from ceql.errors import InputError
+from ceql.expression import CompiledJacobian, FormulaError, parse_formula
+from ceql.expression.complexity import HIDDEN_IN_A_POWER
+from ceql.expression.symbolic import Expr
+from ceql.expression.text.tokens import tokenise
+from ceql.formula import make_symbols
+from ceql.operators import functions
+
+_FOLDER = Path(__file__).parent / "laws"
+PLAIN = "plain models"  # the field of those that need no theory: they are always fitted
+OF_A_QUANTITY = (
+    "size",
+    "rate",
+    "width",
+    "place",
+    "frequency",
+    "half frequency",
+    "below min",
+    "above max",
+    "quotient",  # a factor of this quantity below the line, from the equation multiplied out
+)
+WITHOUT_ONE = ("exponent", "phase")
+_START = re.compile(r"(?P<kind>[a-z ]+?)(?: (?:of|in))? (?P<quantity>1/.+|[xy].*)")
+_NO_NODES = ("(", ")", "")
+_FACTOR = re.compile(r"(?P<sign>[*/]?)(?P<name>x[1-9]|y)(?:\*\*(?P<power>[0-9.]+))?")
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where starting values come from: a feature of a quantity (a product of powers of columns), or plain numbers."""
+
+    kind: str
+    quantity: tuple[tuple[str, float], ...] = ()
+    numbers: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Constant:
+    """`typical` is a value from the textbook's examples; one without a `start` enters linearly and is eliminated."""
+
+    name: str
+    meaning: str
+    typical: float
+    start: Start | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def allows(self, value: float) -> bool:
+        return (self.above is None or value > self.above) and (self.below is None or value < self.below)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column stands for and the range in which a textbook would draw the law."""
+
+    name: str
+    meaning: str
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Alias:
+    """The same formula under another name; `symbols` are the names that its constants have there."""
+
+    name: str
+    field: str
+    symbols: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A family of formulas; SymPy reads its text when it is first needed."""
+
+    name: str
+    field: str
+    formula: str
+    columns: tuple[Column, ...]
+    constants: tuple[Constant, ...]
+    others: tuple[Alias, ...] = ()
+
+    @cached_property
+    def expression(self) -> Expr:
+        names = [c.name for c in (*self.columns, *self.constants)]
+        try:
+            return parse_formula(self.formula, names)
+        except FormulaError as error:
+            raise InputError(f"The law {self.name!r} cannot be read: {error}. Mend its formula.") from error
+
+    @cached_property
+    def program(self) -> CompiledJacobian:
+        """Its values with their derivatives, the constants in the order they are listed in."""
+        program = compiled(self.formula, [column.name for column in self.columns], self.names)
+        if not _is_linear(program, self.linear):
+            named = ", ".join(self.names[k] for k in self.linear)
+            raise InputError(f"The law {self.name!r} is not linear in {named} together: give one of them a start.")
+        return program
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(constant.name for constant in self.constants)
+
+    @cached_property
+    def linear(self) -> tuple[int, ...]:
+        """Places of the constants that are eliminated."""
+        return tuple(k for k, constant in enumerate(self.constants) if constant.start is None)
+
+    @cached_property
+    def nonlinear(self) -> tuple[int, ...]:
+        return tuple(k for k, constant in enumerate(self.constants) if constant.start is not None)
+
+    @cached_property
+    def structure(self) -> int:
+        """About the nodes of its formula; a power with a constant for its exponent is the exponential that it is."""
+        nodes = sum(1 for token in tokenise(self.formula) if token.text not in _NO_NODES)
+        return nodes + HIDDEN_IN_A_POWER * sum(step.operation == "power" for step in self.program.instructions)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Laws are ordered by the number of their constants, then by their nodes."""
+        return len(self.constants), self.structure
+
+    @property
+    def is_plain(self) -> bool:
+        return self.field == PLAIN
+
+    def with_numbers(self, values: Sequence[float] | np.ndarray, columns: Sequence[str]) -> Expr:
+        """The formula with these constants in these columns of a table."""
+        # numbers first: a column of the table may have the name of a constant
+        numbers = self.expression.xreplace(
+            {symbol: sympy.Float(float(value)) for symbol, value in zip(make_symbols(self.names), values, strict=True)}
+        )
+        places = make_symbols(tuple(column.name for column in self.columns))
+        return numbers.xreplace(dict(zip(places, make_symbols(tuple(columns)), strict=True)))
+
+    def allows(self, values: Sequence[float] | np.ndarray) -> bool:
+        """Whether each constant has the sign or the bounds that the law demands."""
+        return all(constant.allows(float(value)) for constant, value in zip(self.constants, values, strict=True))
+
+
+def _is_linear(program: CompiledJacobian, linear: Sequence[int]) -> bool:
+    """Whether the values are of the first degree in these constants taken together."""
+    degrees: list[int] = []
+    for step in program.instructions:
+        inner = [degrees[k] for k in step.operands]
+        match step.operation:
+            case "parameter":
+                degrees.append(int(step.payload in linear))
+            case "add":
+                degrees.append(max(inner))
+            case "multiply":
+                degrees.append(sum(inner))
+            case "divide" if inner[1] == 0:
+                degrees.append(inner[0])
+            case _:
+                degrees.append(2 if any(inner) else 0)  # two stands for anything but linear
+    return degrees[-1] <= 1
+
+
+# ---- reading ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def catalogue() -> tuple[Law, ...]:
+    """Every law of the catalogue, the plain models first."""
+    laws = [law for path in sorted(_FOLDER.glob("*.toml")) for law in read_laws(path.read_text(encoding="utf-8"))]
+    _require_distinct([name for law in laws for name in (law.name, *(alias.name for alias in law.others))])
+    return tuple(sorted(laws, key=lambda law: not law.is_plain))
+
+
+def _require_distinct(names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"The catalogue has several laws called {', '.join(twice)}: rename or join them.")
+
+
+def read_laws(text: str) -> list[Law]:
+    """The laws of one file, all of one field, with every check that needs no SymPy."""
+    file = tomllib.loads(text)
+    return [_read_law(entry, file["field"]) for entry in file["law"]]
+
+
+def _read_law(entry: Mapping[str, Any], of_field: str) -> Law:
+    name = entry["name"]
+    columns = tuple(
+        Column(key, column["is"], float(column["from"]), float(column["to"]))
+        for key, column in entry.get("columns", {}).items()
+    )
+    constants = tuple(_read_constant(key, constant, name) for key, constant in entry["constants"].items())
+    others = tuple(
+        Alias(alias["name"], alias.get("field", of_field), alias.get("symbols", {})) for alias in entry.get("also", ())
+    )
+    law = Law(name, of_field, entry["formula"], columns, constants, others)
+    _check(law)
+    return law
+
+
+def _read_constant(name: str, entry: Mapping[str, Any], law: str) -> Constant:
+    start = entry.get("start")
+    return Constant(
+        name,
+        entry["is"],
+        float(entry["value"]),
+        None if start is None else _read_start(start, f"The constant {name!r} of the law {law!r}"),
+        entry.get("above"),
+        entry.get("below"),
+    )
+
+
+def _read_start(text: str | Sequence[float], what: str) -> Start:
+    if not isinstance(text, str):
+        return Start("numbers", numbers=tuple(map(float, text)))
+    if text in WITHOUT_ONE:
+        return Start(text)
+    found = _START.fullmatch(text)
+    if found is None or found["kind"] not in OF_A_QUANTITY:
+        kinds = ", ".join((*(f"{kind} of x1" for kind in OF_A_QUANTITY), *WITHOUT_ONE))
+        raise InputError(f"{what} starts from {text!r}, which is not known; known are: {kinds}, or a list of numbers.")
+    return Start(found["kind"], _read_quantity(found["quantity"], what))
+
+
+def _read_quantity(text: str, what: str) -> tuple[tuple[str, float], ...]:
+    rest = text.removeprefix("1")
+    factors = list(_FACTOR.finditer(rest))
+    if "".join(factor.group() for factor in factors) != rest:
+        raise InputError(f"{what} starts from {text!r}, which is no product of powers of columns such as y/x1**2.")
+    return tuple((f["name"], float(f["power"] or 1) * (-1 if f["sign"] == "/" else 1)) for f in factors)
+
+
+def _check(law: Law) -> None:
+    tokens = tokenise(law.formula)
+    used = {token.text for token in tokens if token.kind == "name"}
+    wanted = [column.name for column in law.columns] + list(law.names)
+    strangers = used - set(wanted) - set(functions.spellings()) - {"pi"}
+    idle = [name for name in wanted if name not in used]
+    if strangers or idle:
+        problem = f"does not say what {', '.join(sorted(strangers))} is" if strangers else f"has no use for {idle[0]}"
+        raise InputError(f"The law {law.name!r} {problem}: its formula must have all its columns and constants.")
+    if [column.name for column in law.columns] != [f"x{k + 1}" for k in range(len(law.columns))]:
+        raise InputError(f"The law {law.name!r} must call its columns x1, x2, ... in this order.")
+    if not law.allows([constant.typical for constant in law.constants]):
+        raise InputError(f"The law {law.name!r} has a typical value outside the bounds of its constant: mend one.")
+    unknown = [key for alias in law.others for key in alias.symbols if key not in law.names]
+    if unknown:
+        raise InputError(f"The law {law.name!r} renames {unknown[0]}, which is none of its constants.")

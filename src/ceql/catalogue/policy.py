@@ -1,0 +1,33 @@
+"""The numbers that steer how the catalogue is fitted and recognised; all of them count work, none is a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CataloguePolicy:
+    """Budgets are counted in rows, starts, steps and laws: a table has the same fits under any load."""
+
+    screened_rows: int = 80  # of a longer table, on which laws are compared before the better ones are fitted properly
+    fitted_rows: int = 2000  # of a longer table, on which constants are fitted before a few last steps on all rows
+    started_rows: int = 400  # of a longer table, off which starting values are read
+    most_starts: int = 160  # combinations of starting values that a law is evaluated at; more are thinned out
+    kept_starts: int = 4  # of these go on by Levenberg-Marquardt
+    rounds: tuple[tuple[int, int], ...] = ((120, 2), (48, 5))  # laws that go on, and steps of Levenberg-Marquardt each
+    most_finished: int = 16  # laws that are then fitted to the bottom, besides the plain models, which always are
+    finished_per_size: int = 3  # of each number of constants, likewise
+    refining_starts: int = 2  # of such a law are followed to the bottom
+    last_steps: int = 60  # of Levenberg-Marquardt to the bottom
+    long_table_steps: int = 6  # on all rows of a longer table, where little is left to do
+    per_law: int = 2  # choices of columns for one law that go on
+    most_columns: int = 5  # of a wide table that laws are tried on: those that alone say most about y
+    most_assignments: int = 20  # of columns to the places of one law
+    most_terms: int = 64  # columns up to which a straight line in all of them is fitted
+    recognised_points: int = 72  # at which a law must have the formula's values
+    recognised_within: float = 1e-6  # of the spread of the formula's values
+    # Steps towards a formula, each with the root mean square misfit, in spreads, that must be reached to go on.
+    recognition: tuple[tuple[int, float], ...] = ((2, 0.3), (5, 0.03))
+
+
+POLICY = CataloguePolicy()

@@ -1,0 +1,105 @@
+"""Which law a formula belongs to: the smallest whose constants can be set so that it has the formula's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from scipy.stats import qmc
+
+from ceql.catalogue.fitting import Array, FittedConstant, Tried, improve, look, with_errors
+from ceql.catalogue.law import Law, catalogue
+from ceql.catalogue.policy import POLICY, CataloguePolicy
+from ceql.catalogue.separable import Rows, allowed, descend
+from ceql.catalogue.starts import Facts
+from ceql.data.dataset import Dataset
+from ceql.engine.one_thread import one_thread
+from ceql.formula import Formula
+
+_INSIDE = 1e-3  # of the box, left free at its ends, where a law may be undefined: log(0), 1/0
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """The law that a formula is, in which columns, and the constants by the names that they have there."""
+
+    law: Law
+    columns: tuple[str, ...]
+    values: dict[str, float]
+
+    def constants(self, data: Dataset) -> tuple[FittedConstant, ...]:
+        """With the standard errors that the rows of a table leave them."""
+        places = [data.names.index(name) for name in self.columns]
+        return with_errors(self.law, places, np.array(list(self.values.values())), data)
+
+
+def box_of(data: Dataset) -> tuple[Array, Array]:
+    """The least and the largest value of each column."""
+    return data.x.min(axis=0), data.x.max(axis=0)
+
+
+@one_thread
+def named(
+    formula: Formula,
+    box: tuple[Array, Array],
+    policy: CataloguePolicy = POLICY,
+    laws: Sequence[Law] | None = None,
+) -> Named | None:
+    """None where the formula belongs to none of the laws (the whole catalogue), or has hardly a value in the box."""
+    used = [k for k, symbol in enumerate(formula.symbols) if symbol in formula.expression.free_symbols]
+    points = _points(formula, box, used, policy)
+    if points is None:
+        return None
+    spread = float(np.std(points.y)) or float(np.max(np.abs(points.y))) or 1.0
+    facts = Facts(points)
+    looked = [
+        look(law, places, points, facts, policy)
+        for law in (catalogue() if laws is None else laws)
+        if len(law.columns) == len(used) and len(law.constants) < len(points.y)
+        for places in permutations(range(len(used)))
+    ]
+    for law, values, places in _candidates(looked, points, spread, policy):
+        apart = np.abs(law.program.value(points.x[:, places], values) - points.y)
+        if np.max(apart) <= policy.recognised_within * spread:
+            columns = tuple(formula.symbols[used[k]].name for k in places)
+            return Named(law, columns, dict(zip(law.names, map(float, values), strict=True)))
+    return None
+
+
+def _points(formula: Formula, box: tuple[Array, Array], used: Sequence[int], policy: CataloguePolicy) -> Dataset | None:
+    """The formula's values on a net over the box, in the columns that it uses; other columns make no difference."""
+    lower, upper = (np.asarray(side, float) for side in box)
+    count = max(len(used), 1)
+    share = qmc.Halton(count, scramble=False).random(policy.recognised_points + 1)[1:]
+    if count == 1:
+        share = np.linspace(0.0, 1.0, policy.recognised_points)[:, None]
+    share = _INSIDE + (1.0 - 2.0 * _INSIDE) * share
+    x = np.tile(0.5 * (lower + upper), (len(share), 1))
+    for k, place in enumerate(used):
+        x[:, place] = lower[place] + (upper[place] - lower[place]) * share[:, k]
+    y = formula(x)
+    defined = np.isfinite(y)
+    if 2 * defined.sum() < len(y):
+        return None
+    names = tuple(formula.symbols[k].name for k in used) or ("x1",)
+    inner = x[:, list(used)] if used else share
+    return Dataset(inner[defined], y[defined], np.ones(int(defined.sum())), names)
+
+
+def _candidates(
+    looked: Sequence[Tried], points: Dataset, spread: float, policy: CataloguePolicy
+) -> Iterator[tuple[Law, Array, list[int]]]:
+    """Laws fitted to the points, the smallest first; those that stay far off are not fitted further."""
+    for one in sorted(looked, key=lambda one: one.law.size):
+        tried = one
+        for steps, share in policy.recognition:
+            tried = improve(tried, points, steps) if np.isfinite(tried.score) else tried
+            if not tried.ends.misfit[0] <= (share * spread) ** 2 * len(points.y):
+                break
+        else:
+            ends = descend(tried.law, Rows.of(points, tried.places), tried.ends.constants, policy.last_steps)
+            best = allowed(tried.law, ends).best(1)
+            if np.isfinite(best.misfit[0]):
+                yield tried.law, best.constants[0], list(tried.places)
