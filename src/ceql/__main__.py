@@ -13,6 +13,7 @@ from ceql import __version__
 from ceql.bench.cli import bench, bench_report, figures
 from ceql.cli.did_you_mean import SuggestingGroup
 from ceql.cli.fit_command import fit
+from ceql.cli.laws_command import laws
 from ceql.cli.model_commands import export, predict, report, show
 from ceql.errors import CeqlError, CeqlWarning, in_words
 from ceql.frf.cli import frf
@@ -27,13 +28,14 @@ def cli() -> None:
     Examples:
       ceql demo
       ceql fit data.csv --target y --save model.ceql
+      ceql laws data.csv --target y
       ceql predict model.ceql new.csv
       ceql export model.ceql --to c
       ceql bench paper --methods ceql --seeds 0-4
     """
 
 
-for command in (fit, show, predict, export, report, bench, bench_report, figures, frf):
+for command in (fit, laws, show, predict, export, report, bench, bench_report, figures, frf):
     cli.add_command(command)
 
 
