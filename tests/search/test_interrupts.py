@@ -231,6 +231,7 @@ def test_ctrl_c_twice_at_the_command_line(tmp_path):
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate()
     killer.cancel()
-    assert process.returncode in (0, 130)
+    # The last one: the second came when there was nothing left to do but to end.
+    assert process.returncode in (0, 130, -signal.SIGINT)
     assert output.strip() or process.returncode == 130
     assert "Traceback" not in errors

@@ -176,12 +176,11 @@ def _finished(out: str | Path | None, resume: bool, runs: Sequence[Run]) -> dict
         if resume:
             raise RecordError("Nothing to resume from: name the file of records.")
         return {}
-    filled = Path(out).exists() and Path(out).stat().st_size
-    if filled and not resume:
-        raise RecordError(f"{out}: holds records already. Resume it, or name another file.")
     require_writable(out, RecordError)
-    if not filled:
+    if not (Path(out).exists() and Path(out).stat().st_size):
         return {}
+    if not resume:
+        raise RecordError(f"{out}: holds records already. Resume it, or name another file.")
     drop_torn_line(out)
     asked = {run.key: run for run in runs}
     there = {record.key: record for record in read_records(out) if record.key in asked}
