@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy
 
-from ceql import CEQLRegressor, CeqlWarning, Constraints, Dataset, InputError
+from ceql import CEQLRegressor, CeqlWarning, Constraints, Dataset, InputError, Settings, discover
 from ceql.data.dataset import typical_size
 from ceql.formula import Formula, make_symbols
 from ceql.search.judgement import constant_for, judged, seconds_for_judging
 from ceql.search.losses import DEAREST, Loss, read_loss, robust_scale
-from ceql.search.policy import ReweightingPolicy
+from ceql.search.policy import HitPolicy, ReweightingPolicy, SearchPolicy
 from ceql.search.reweighting import agreement_with_neighbours, first_weights, with_weight
 
 STEEP = "exp(residual**2) - 1"
@@ -175,3 +177,14 @@ def test_a_formula_that_is_undefined_on_a_row_nobody_looked_at_is_left_out():
 def test_the_search_leaves_time_for_a_long_table_alone():
     assert seconds_for_judging(long_table(2000), 60.0) == 0.0
     assert 0.0 < seconds_for_judging(long_table(), 60.0) < seconds_for_judging(long_table(60_000), 60.0) < 30.0
+
+
+def test_closed_forms_that_are_far_off_are_not_finished_and_nothing_is_lost():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0.5, 3.0, (80, 2))
+    data = Dataset.of(x, x[:, 0] / (x[:, 1] + 0.4) + 0.05 * rng.standard_t(2, 80), rng.uniform(0.01, 100.0, 80))
+    few = SearchPolicy(round_size=64, chunk_size=32)
+    settings = Settings(operators=("mul", "div"), max_starts=128, search=few)
+    all_finished = replace(settings, search=replace(few, hits=HitPolicy(far_off=np.inf)))
+    one, other = ([str(f) for f in discover(data, given).front] for given in (settings, all_finished))
+    assert one == other

@@ -40,6 +40,7 @@ class HitPolicy:
     polished: int = 2  # of what survives, the smallest become formulas
     margin: float = 10.0  # times its own misfit that one which is not exact may have on the way to a smaller one
     refit: int = 60  # iterations after a removal
+    far_off: float = 1e-3  # relative error of a closed form in the typical row, above which it is not even finished
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ceql.choice.criterion import interpolates
-from ceql.choice.exactness import is_exact, is_hit
+from ceql.choice.exactness import is_exact, is_hit, size_of
 from ceql.choice.residuals import look_like_noise, neighbours
 from ceql.closed_form import fraction, images, noisy_forms, product, sparse_sum
 from ceql.constraints import NONE, Constraints
@@ -249,8 +249,14 @@ def _examined(problem: TargetProblem, state: TargetState, found: Any) -> tuple[T
     raw = problem.target.back(found)
     few = problem.data.thinned(problem.policy.exact.rows)
     values = values_of(raw, problem.symbols, few.x)
-    if values is not None and float(values @ few.y) < 0.0:
-        raw = -raw  # a square does not tell the sign
+    if values is not None:
+        counted = few.weight > 0.0
+        least = 1e-6 * np.sqrt(size_of(few))  # where y is zero, rounding is not
+        apart = np.abs(np.abs(values) - np.abs(few.y)) / np.maximum(np.abs(few.y), least)
+        if np.median(apart[counted]) > problem.policy.hits.far_off:
+            return state, None  # to finish it would take long and change nothing
+        if float(values @ few.y) < 0.0:
+            raw = -raw  # a square does not tell the sign
     formula = problem.polished(raw)
     if (
         formula is None
