@@ -22,6 +22,8 @@ from ceql.expression import compile_numpy, is_exact, parse_formula
 from ceql.expression.algebra.decimals import significant_digits
 from ceql.formula import make_symbols, values_of
 
+from .live_display import until_displayed
+
 
 def test_every_paper_problem_is_recovered_exactly_in_its_smallest_form():
     sizes = (5, 8, 10, 19, 13, 12, 9, 16, 18, 18)
@@ -289,12 +291,7 @@ print(model.discovery_.outcome.name, len(model.equations_), flush=True)
 def test_ctrl_c_keeps_what_was_found():
     command = [sys.executable, "-c", _INTERRUPTED]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    shown = ""
-    while " starts, loss " not in shown:  # the live display
-        letter = process.stderr.read(1)
-        assert letter, f"it ended early: {shown}"
-        shown += letter
+    until_displayed(process, " starts, loss ")
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=120)
     name, rows = output.split()

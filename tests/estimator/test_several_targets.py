@@ -24,6 +24,8 @@ from ceql.output.progress import describe
 from ceql.search.policy import SearchPolicy
 from ceql.storage.checkpoint import Checkpoint, read_checkpoint, to_bytes
 
+from .live_display import until_displayed
+
 OPTIONS: dict[str, Any] = {"operators": ["mul", "div"], "time_limit": 20}
 
 
@@ -222,12 +224,7 @@ def test_ctrl_c_keeps_the_earlier_target_and_the_best_so_far():
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     killer = threading.Timer(100, process.kill)
     killer.start()
-    assert process.stderr is not None
-    shown = ""
-    while "y2 (2 of 3)" not in shown:  # the live display
-        letter = process.stderr.read(1)
-        assert letter, f"it ended early: {shown}"
-        shown += letter
+    until_displayed(process, "y2 (2 of 3)")
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate()
     killer.cancel()

@@ -82,9 +82,13 @@ def _continued(
     outcome: Outcome | None = None
     state, needs_more_rows = _needs_more_rows(search, stage, state)
     if needs_more_rows:
-        started = state.starts
         stage = make_stage(search, on_all_rows=True)
-        state = replace(first_state(search, stage), started_before=started)
+        state = replace(
+            first_state(search, stage),
+            started_before=state.starts,
+            rounds_beyond_limit=state.rounds_beyond_limit,
+            rounds_with_spare=state.rounds_with_spare,
+        )
     else:
         state, outcome = _ended_by_itself(search, stage, state)
     if outcome is None:

@@ -69,9 +69,8 @@ class Stage:
 
     targets: SearchTargets
     candidates: NoisyCandidates
-    weighted: tuple[Dataset, np.ndarray] | None = (
-        None  # all rows, and the weights of those looked at, where they changed
-    )
+    # All rows with the weights that they have by now, and the weights of those looked at; none have changed without.
+    weighted: tuple[Dataset, np.ndarray] | None = None
 
     @cached_property
     def mains(self) -> tuple[TargetProblem, ...]:
