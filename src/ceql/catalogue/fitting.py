@@ -193,20 +193,20 @@ def finish(tried: Tried, data: Dataset, policy: CataloguePolicy) -> LawFit | Non
         return None
     values = ends.constants[0]
     if few is not data:
-        values, _ = minimise(_problem(law, places, data), values, policy.long_table_steps)
+        values, _ = minimise(problem_of(law, places, data), values, policy.long_table_steps)
     if not (np.isfinite(values).all() and law.allows(values)):
         return None
-    return _judged(law, places, values, data)
+    return judged(law, places, values, data)
 
 
-def _problem(law: Law, places: Sequence[int], data: Dataset) -> Problem:
+def problem_of(law: Law, places: Sequence[int], data: Dataset) -> Problem:
     return Problem(law.program, data.x[:, list(places)], data.y, np.sqrt(data.weight))
 
 
 @np.errstate(all="ignore")
 def with_errors(law: Law, places: Sequence[int], values: Array, data: Dataset) -> tuple[FittedConstant, ...]:
     """The constants with the standard errors that the rows leave them."""
-    problem = _problem(law, places, data)
+    problem = problem_of(law, places, data)
     errors = np.sqrt(np.abs(np.diag(covariance_of(problem, values, problem.misfit(values)))))
     return tuple(
         FittedConstant(constant.name, constant.meaning, float(value), float(error))
@@ -214,7 +214,7 @@ def with_errors(law: Law, places: Sequence[int], values: Array, data: Dataset) -
     )
 
 
-def _judged(law: Law, places: Sequence[int], values: Array, data: Dataset) -> LawFit | None:
+def judged(law: Law, places: Sequence[int], values: Array, data: Dataset) -> LawFit | None:
     columns = tuple(data.names[k] for k in places)
     expression, symbols = law.with_numbers(values, columns), make_symbols(data.names)
     fitted_values = values_of(expression, symbols, data.x)

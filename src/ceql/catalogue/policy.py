@@ -24,6 +24,8 @@ class CataloguePolicy:
     most_columns: int = 5  # of a wide table that laws are tried on: those that alone say most about y
     most_assignments: int = 20  # of columns to the places of one law
     most_terms: int = 64  # columns up to which a straight line in all of them is fitted
+    form_columns: int = 3  # of a table that small forms are made of
+    forms_per_size: int = 12  # small forms of each number of constants that are fitted to y
     recognised_points: int = 72  # at which a law must have the formula's values
     recognised_within: float = 1e-6  # of the spread of the formula's values
     # Steps towards a formula, each with the root mean square misfit, in spreads, that must be reached to go on.

@@ -1,0 +1,258 @@
+"""Small formulas without a name: a function of a sum of one or two simple terms, all of them tried.
+
+Most laws of one or two columns have the form y = g(a + b t1 + c t2): g is nothing, exp, a reciprocal, a root, a square or
+a logarithm, and a term is a power, an exponential, a logarithm or a pole of a column, perhaps times another column. For
+g's inverse of y that is linear in a, b, c. A constant inside a term takes a grid of values, so all of these formulas are
+solved at once by sums over the rows, and Levenberg-Marquardt on y itself refines the best of each size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from ceql.catalogue.compiling import compiled
+from ceql.catalogue.fitting import LawFit, judged, problem_of, telling_columns
+from ceql.catalogue.law import Column, Constant, Law, Start
+from ceql.catalogue.policy import POLICY, CataloguePolicy
+from ceql.choice.criterion import of_rows
+from ceql.data.dataset import Dataset, typical_size
+from ceql.engine.one_thread import one_thread
+from ceql.expression.constants.refit import minimise
+
+Array = np.ndarray
+FIELD = "small forms"
+_ROUNDING = 1e-13  # of a sum of squares, below which the sums over the rows know nothing
+_LARGEST = 1e12  # of a value of a term beside its typical value: further off it rules every sum
+_RATES = (-12.0, -5.0, -2.5, -1.2, -0.6, -0.25, 0.25, 0.6, 1.2, 2.5, 5.0, 12.0)  # over the range of the column
+_EXPONENTS = (-3.4, -2.4, -1.5, -0.7, -0.35, 0.35, 0.7, 1.4, 1.7, 2.4, 3.4, 4.6)
+_BEYOND = (0.003, 0.02, 0.08, 0.25, 0.7, 2.0, 6.0)  # of the range, between the rows and a pole outside them
+
+
+@dataclass(frozen=True)
+class Link:
+    """y = g(eta). `text` has the sum in place of {}; `into` is the inverse of g, `slope` the size of g' at y."""
+
+    text: str
+    into: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    back: Callable[[Array], Array]
+    allows: Callable[[Array], bool]
+    nodes: int
+
+
+def _positive(y: Array) -> bool:
+    return bool((y > 0).all())
+
+
+LINKS = (
+    Link("{}", lambda y: y, np.ones_like, lambda e: e, lambda y: True, 0),
+    Link("exp({})", np.log, np.abs, np.exp, _positive, 2),
+    Link("1/({})", lambda y: 1.0 / y, np.square, lambda e: 1.0 / e, lambda y: bool((y != 0).all()), 2),
+    Link("sqrt({})", np.square, lambda y: 0.5 / y, lambda e: np.sqrt(np.maximum(e, 0.0)), _positive, 2),
+    Link("({})**2", np.sqrt, lambda y: 2.0 * np.sqrt(y), np.square, _positive, 2),
+    Link("log({})", np.exp, lambda y: np.exp(-y), np.log, lambda y: bool((np.abs(y) < 30.0).all()), 2),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A term with its values on some rows; `inner` is the value of the constant inside it, written {c}."""
+
+    kind: str
+    values: Array
+    nodes: int
+    inner: float | None = None
+
+
+def _plain(name: str, x: Array) -> Iterator[Term]:
+    powers = ((name, x, 1), (f"{name}**2", x**2, 3), (f"1/{name}", 1.0 / x, 3), (f"1/{name}**2", x**-2.0, 5))
+    yield from (Term(*power) for power in powers)
+    yield Term(f"{name}**3", x**3, 3)
+    if (x > 0).all():
+        yield Term(f"log({name})", np.log(x), 2)
+        yield Term(f"sqrt({name})", np.sqrt(x), 2)
+
+
+def _with_constant(name: str, x: Array) -> Iterator[Term]:
+    low, high = float(x.min()), float(x.max())
+    span = (high - low) or 1.0
+    for rate in _RATES:
+        yield Term(f"exp({{c}}*{name})", np.exp(rate / span * (x - 0.5 * (low + high))), 4, rate / span)
+    poles = [low - span * share for share in _BEYOND] + [high + span * share for share in _BEYOND]
+    for pole in poles:
+        yield Term(f"1/({name} + {{c}})", 1.0 / (x - pole), 5, -pole)
+        if pole < low:
+            yield Term(f"log({name} + {{c}})", np.log(x - pole), 4, -pole)
+    if low > 0:
+        for exponent in _EXPONENTS:
+            yield Term(f"{name}**{{c}}", (x / typical_size(x)) ** exponent, 4, exponent)
+    size = typical_size(x)
+    for share in (0.02, 0.1, 0.4, 1.0, 3.0, 10.0):
+        yield Term(f"1/({name}**2 + {{c}})", 1.0 / (x**2 + share * size**2), 7, share * size**2)
+    for pole in (pole for pole in poles if pole < low or pole > high):
+        if (x**2 != pole**2).all() and low * high > 0 and not low**2 < pole**2 < high**2:
+            yield Term(f"1/({name}**2 + {{c}})", 1.0 / (x**2 - pole**2), 7, -(pole**2))
+
+
+def _terms(x: Array) -> list[Term]:
+    """Terms of every column, and products of a simple one with one of another column."""
+    names = [f"x{k + 1}" for k in range(x.shape[1])]
+    plain = [list(_plain(name, column)) for name, column in zip(names, x.T, strict=True)]
+    inner = [list(_with_constant(name, column)) for name, column in zip(names, x.T, strict=True)]
+    terms = [term for group in (*plain, *inner) for term in group]
+    for i, j in permutations(range(len(names)), 2):
+        factors = [term for term in plain[i] if term.kind in (names[i], f"1/{names[i]}")]
+        others = [*(plain[j] if i < j else ()), *inner[j]]
+        for factor in factors:
+            for other in others:
+                values = factor.values * other.values
+                terms.append(Term(f"{factor.kind}*({other.kind})", values, factor.nodes + other.nodes + 1, other.inner))
+    return [term for term in terms if _is_usable(term.values)]
+
+
+def _is_usable(values: Array) -> bool:
+    if not np.isfinite(values).all() or np.ptp(values) == 0.0:
+        return False
+    return bool(np.max(np.abs(values)) <= _LARGEST * np.median(np.abs(values)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """A link with its terms, the weights in front of them, and how good that is; small is good."""
+
+    link: Link
+    terms: tuple[Term, ...]
+    has_offset: bool
+    score: float
+
+    @property
+    def constants(self) -> int:
+        return self.has_offset + sum(1 + (term.inner is not None) for term in self.terms)
+
+    @property
+    def kind(self) -> tuple:
+        return self.link.text, self.has_offset, *(term.kind for term in self.terms)
+
+
+@np.errstate(all="ignore")
+def _scored(link: Link, terms: Sequence[Term], y: Array, weight: Array) -> Iterator[_Sum]:
+    """Every sum of one term, with and without an offset, and of two terms of which one is plain, with an offset or, if
+    both are plain, without."""
+    target = link.into(y)
+    root = np.sqrt(weight) * link.slope(y)
+    values = np.vstack([np.ones(len(y)), *(term.values for term in terms)]) * root
+    values = values / np.linalg.norm(values, axis=1, keepdims=True)
+    target = target * root
+    gram, along, size = values @ values.T, values @ target, float(target @ target)
+    singles = np.arange(1, len(values))
+    plain = np.array([k + 1 for k, term in enumerate(terms) if term.inner is None], int)
+    first, second = (grid.ravel() for grid in np.meshgrid(plain, singles, indexing="ij"))
+    both_plain = np.isin(second, plain)
+    keep = (first < second) | ~both_plain
+    first, second, both_plain = first[keep], second[keep], both_plain[keep]
+    zeros = np.zeros_like
+    groups = (
+        (singles[:, None], False),
+        (np.stack([zeros(singles), singles], axis=1), True),
+        (np.stack([first, second], axis=1)[both_plain], False),
+        (np.stack([zeros(first), first, second], axis=1), True),
+    )
+    for members, has_offset in groups:
+        misfit = _misfits(gram, along, size, members) / len(y)
+        for row, left in zip(members, misfit, strict=True):
+            used = tuple(terms[k - 1] for k in row if k)
+            constants = len(row) + sum(term.inner is not None for term in used)
+            nodes = link.nodes + 2 * len(row) + sum(term.nodes for term in used)
+            if np.isfinite(left) and 2 * constants < len(y):
+                yield _Sum(link, used, has_offset, float(of_rows(left, constants, len(y), 2.0 * nodes)))
+
+
+def _misfits(gram: Array, along: Array, size: float, members: Array) -> Array:
+    """What sums of these terms leave of the target, by the normal equations of terms of length one."""
+    if not len(members):
+        return np.zeros(0)
+    small = gram[members[:, :, None], members[:, None, :]] + 1e-12 * np.eye(members.shape[1])
+    solved = np.linalg.solve(small, along[members][:, :, None])[:, :, 0]
+    left = size - np.einsum("sk,sk->s", solved, along[members])
+    return np.maximum(left, _ROUNDING * size)
+
+
+def _best(sums: Sequence[_Sum], most: int) -> list[_Sum]:
+    """Of every kind the best, and of each number of constants the best kinds."""
+    kinds: dict[tuple, _Sum] = {}
+    for one in sorted(sums, key=lambda one: one.score):
+        kinds.setdefault(one.kind, one)
+    counts: dict[int, int] = {}
+    kept = []
+    for one in kinds.values():
+        counts[one.constants] = counts.get(one.constants, 0) + 1
+        if counts[one.constants] <= most:
+            kept.append(one)
+    return kept
+
+
+def _text(one: _Sum) -> tuple[str, list[str]]:
+    """The sum over x1, x2, ... and the names of its constants, those in front of the terms first."""
+    names, inner, parts = [], [], []
+    if one.has_offset:
+        names.append("a0")
+        parts.append("a0")
+    for k, term in enumerate(one.terms):
+        names.append(f"a{k + 1}")
+        body = term.kind
+        if term.inner is not None:
+            inner.append(f"c{k + 1}")
+            body = body.replace("{c}", f"c{k + 1}")
+        parts.append(f"a{k + 1}*({body})")
+    return " + ".join(parts), [*names, *inner]
+
+
+@np.errstate(all="ignore")
+def _refined(one: _Sum, data: Dataset, few: Dataset, places: Sequence[int], policy: CataloguePolicy) -> LawFit | None:
+    """Fitted to y by Levenberg-Marquardt from the weights that are best for the link's inverse of y."""
+    inside, names = _text(one)
+    columns = tuple(Column(f"x{k + 1}", "column", 0.0, 1.0) for k in range(len(places)))
+    inner = [term.inner for term in one.terms if term.inner is not None]
+    start = _weights(inside, names, few.x[:, list(places)], inner, one.link, few)
+    if start is None:
+        return None
+    constants = tuple(Constant(name, "constant", 1.0, Start("numbers", numbers=(1.0,))) for name in names)
+    law = Law(one.link.text.format(inside), FIELD, one.link.text.format(inside), columns, constants)
+    values, _ = minimise(problem_of(law, places, few), start, policy.last_steps)
+    if few is not data:
+        values, _ = minimise(problem_of(law, places, data), values, policy.long_table_steps)
+    return judged(law, places, values, data) if np.isfinite(values).all() else None
+
+
+def _weights(
+    inside: str, names: Sequence[str], x: Array, inner: Sequence[float], link: Link, data: Dataset
+) -> Array | None:
+    """All constants: the best weights of the terms at these inner constants. None where a term has no finite values."""
+    program = compiled(inside, [f"x{k + 1}" for k in range(x.shape[1])], names)
+    outer = len(names) - len(inner)
+    units = (program.value(x, np.concatenate([unit, inner])) for unit in np.eye(outer))
+    root = np.sqrt(data.weight) * link.slope(data.y)
+    basis = np.column_stack([np.broadcast_to(unit, (len(x),)) for unit in units]) * root[:, None]
+    scale = np.linalg.norm(basis, axis=0)
+    if not np.isfinite(scale).all() or not scale.all():
+        return None
+    return np.concatenate([np.linalg.lstsq(basis / scale, link.into(data.y) * root, rcond=None)[0] / scale, inner])
+
+
+@one_thread
+@np.errstate(all="ignore")
+def small_forms(data: Dataset, policy: CataloguePolicy = POLICY) -> tuple[LawFit, ...]:
+    """The best small formulas of each number of constants, fitted to y; columns of a wide table that say most."""
+    few = data.thinned(policy.screened_rows)
+    places = telling_columns(few, data, policy.form_columns)
+    terms = _terms(few.x[:, list(places)])
+    sums = [
+        one for link in LINKS if link.allows(few.y) for one in _scored(link, terms, few.y, few.weight)
+    ]
+    middle = data.thinned(policy.fitted_rows)
+    fits = (_refined(one, data, middle, places, policy) for one in _best(sums, policy.forms_per_size))
+    return tuple(fit for fit in fits if fit is not None and fit.is_determined)
