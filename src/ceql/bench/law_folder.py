@@ -175,7 +175,7 @@ class _Row:
         values = compile_numpy(parse_formula(law, names), columns(names))(np.hstack([x, numbers]))
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise self._error(f"its law has no value on row {row + 1} of the table for the constants of its start.")
+            raise self._error(f"its law has no value on row {row + 1} of the table for its start: give others.")
 
 
 def _is_empty(value: Any) -> bool:
