@@ -262,7 +262,7 @@ class Operon(Adapter):
         sizes = [entry["length"] for entry in model.pareto_front_]
         trees = [entry["tree"].Nodes for entry in model.pareto_front_]
         roughs = [Rough(partial(from_postfix, nodes, labels), leaves(nodes)) for nodes in trees]
-        rows = list(_rows(zip(sizes, roughs, strict=True), data))
+        rows = list(readable_rows(zip(sizes, roughs, strict=True), data))
         floor = rounding(y)
         best = best_row(rows, floor)
         expression = without_neutral(best.source, data, best.loss, best.expression, floor)
@@ -270,7 +270,7 @@ class Operon(Adapter):
         return Found(expression, extra=extra, front=tuple(row.expression for row in rows))
 
 
-def _rows(front: Iterable[tuple[int, Rough]], data: Data) -> Iterator[Row]:
+def readable_rows(front: Iterable[tuple[int, Rough]], data: Data) -> Iterator[Row]:
     """The formulas refitted, without those that cannot be read, such as a power of a thousand."""
     for size, rough in front:
         try:
