@@ -147,6 +147,13 @@ def test_an_exact_table_leaves_room_for_rounding():
     assert LawJudge(exact).verdict(parse_formula("3.00000001*x/(0.8 + x)", ("x",)), ()).offered
 
 
+def test_a_long_table_is_judged_by_some_of_its_rows():
+    judge = LawJudge(problem_of(*LAWS["approach"][:2], np.linspace(0.2, 4.0, 20_001)))
+    assert len(judge.y) == 3334
+    assert judge.verdict(member(judge, judge.best), ()).offered
+    assert not judge.is_law(parse_formula("2.5*x/(1 + x)", ("x",)))
+
+
 def test_a_score_on_a_table_names_the_formula():
     problem = problem_of(*LAWS["saturation"][:2])
     found = score("2.5*x/(0.7 + x)", problem, sample(problem, 3), ["x + 1", "3*x/(0.8 + x)"])

@@ -38,6 +38,7 @@ class LawJudging:
 
     tolerance: float = 1e-6  # of the spread of the formula's values
     room: float = 0.05  # of the law's own loss, by which that of an offered formula may be larger
+    rows: int = 4000  # of a longer table as many, evenly spaced, are looked at
     grid: int = 96  # points over the box: several for each constant of a long law
     beyond: float = 0.05  # of the box, on each of its sides
     reach: float = 10.0  # where the law is this many ranges off the target, there is a pole and the grid has a gap
@@ -66,7 +67,7 @@ class LawJudge:
 
     def __init__(self, problem: Problem, policy: LawJudging = JUDGING) -> None:
         self.policy = policy
-        table = np.array(problem.data)
+        table = np.array(problem.data)[:: -(-len(problem.data) // policy.rows)]
         self.x, self.y = table[:, :-1], table[:, -1]
         self.symbols = columns(problem.variables)
         names = [name for name, _ in problem.start]
@@ -188,7 +189,8 @@ class LawJudge:
 class _Projected:
     """A law as its nonlinear constants see it, the linear ones at their best: the long valleys of a fit are straighter.
 
-    The derivatives are Kaufman's: those at fixed linear constants, less what these can take up.
+    The derivatives are Kaufman's: those at fixed linear constants, less what these can take up. All rows must have the
+    same weight, and be few enough to be worked on at once.
     """
 
     problem: Residuals
