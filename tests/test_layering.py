@@ -58,7 +58,7 @@ LAYERS = {
     "output": "errors data operators expression formula templates discovery storage",
     "estimator": "errors data expression constraints formula templates choice search discovery storage pipeline output",
     "cli": "data expression network engine formula choice discovery catalogue storage estimator",
-    "bench": "errors data operators expression network engine formula training choice search discovery "
+    "bench": "errors data operators expression network engine formula training choice catalogue search discovery "
     "storage pipeline output estimator",
     "frf": "errors data templates storage output cli",
     "__main__": "errors operators cli bench frf",

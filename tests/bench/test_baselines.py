@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sympy
 
 from ceql.bench.baselines import METHODS
 from ceql.bench.baselines.front import Data, Rough, Row, best_row, pareto, refitted, rounding, without_neutral
-from ceql.bench.baselines.others import quotient, trimmed
+from ceql.bench.baselines.others import from_postfix, quotient, readable_rows, trimmed
 from ceql.bench.baselines.own import Own, Paper
 from ceql.bench.errors import MethodError
 from ceql.bench.judge import score
@@ -67,6 +69,33 @@ def test_sindy_fails_on_a_pole():
     result = solved(find_method("sindy"), "E-7")
     assert not result.exact
     assert result.interp_mse > 1
+
+
+def node(name, value=1.0, arity=0, label=0):
+    return SimpleNamespace(Name=name, Value=value, Arity=arity, IsVariable=name == "variable", HashValue=label)
+
+
+def test_an_operon_tree_with_a_power_is_written_out():
+    tree = [node("constant", 3.0), node("variable", 2.0, label=7), node("pow", arity=2), node("exp", arity=1)]
+    assert from_postfix(tree, {7: "x"}, ["3", "2"]) == "exp(((2*x)**(3)))"
+
+
+def test_formulas_of_a_front_that_cannot_be_read_are_left_out():
+    data = Data(np.linspace(1.0, 2.0, 5)[:, None], np.linspace(2.0, 4.0, 5), ("x",))
+    roughs = [Rough(lambda texts: f"x**{texts[0]}", [power]) for power in (900.0, 2.0)]
+    (row,) = readable_rows(zip((3, 3), roughs, strict=True), data)
+    assert row.source is roughs[1]
+
+
+@pytest.mark.parametrize(("name", "module"), [("operon", "pyoperon"), ("gplearn", "gplearn")])
+def test_rivals_give_their_front_and_may_use_exponentials(name, module):
+    pytest.importorskip(module)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 2.0, (40, 1))
+    found = find_method(name, load_suite("laws").settings[name]).run(X, np.exp(X[:, 0]), ("x",), 0, 1.0)
+    front = [parse_formula(text, ("x",)) if isinstance(text, str) else text for text in found.front]
+    assert any(formula.has(sympy.exp) for formula in front)
+    assert len({node_count(formula) for formula in front}) > 1 or front[0] == sympy.exp(front[0].args[0])
 
 
 def test_operon_runs_and_is_refitted():

@@ -16,6 +16,7 @@ _MADE_BY = {
 
 @click.command()
 @click.argument("suite")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("--problems", default="", help="Problems or families of the suite, such as E-7,log. [default: all]")
 @click.option(
     "--noise", default="", help="Noise on the training targets, such as 0.01 or 0,0.001,0.01. [default: none]"
@@ -31,13 +32,15 @@ _MADE_BY = {
 def bench(**options: Any) -> None:
     """Run methods on the problems of SUITE: paper, poles, noise, scalability, ablation or your own file.
 
-    The field's public benchmarks: srsd, srbench, strogatz, classic, empirical.
+    The field's public benchmarks: srsd, srbench, strogatz, classic, empirical. Measured tables whose law is known:
+    laws, with the FOLDER that holds laws.csv and the tables.
 
     \b
     Examples:
       ceql bench paper --seeds 0-4 --json paper.jsonl --markdown paper.md --latex paper.tex
       ceql bench poles --methods ceql --jobs 2 --json poles.jsonl --resume
       ceql bench srbench --noise 0,0.01 --problems feynman,strogatz --json srbench.jsonl
+      ceql bench laws measured/ --seeds 0-2 --time-limit 30 --json laws.jsonl --markdown laws.md
     """
     from ceql.bench.command import Request, run_bench
 

@@ -10,6 +10,7 @@ import click
 
 from ceql.bench.definitions import Suite
 from ceql.bench.errors import MethodError, RecordError, SuiteError
+from ceql.bench.law_folder import LIST, with_tables
 from ceql.bench.methods import Adapter, find_method
 from ceql.bench.problems import load_suite, select, with_noise
 from ceql.bench.published import published
@@ -26,6 +27,7 @@ class Request:
     """The arguments of `ceql bench` as typed; empty text and None stand for the suite's own."""
 
     suite: str
+    folder: Path | None
     problems: str
     noise: str
     methods: str
@@ -80,10 +82,22 @@ def _check_files(asked: Request, suite: Suite) -> None:
 
 
 def _chosen(asked: Request) -> Suite:
-    suite = load_suite(asked.suite)
+    suite = _with_folder(load_suite(asked.suite), asked.folder)
+    if asked.noise and suite.folder:
+        raise SuiteError(f"The tables of {suite.name!r} are measured and have their noise: leave out --noise.")
     if asked.problems:
         suite = replace(suite, problems=select(suite, split_names(asked.problems)))
     return with_noise(suite, parse_levels(asked.noise)) if asked.noise else suite
+
+
+def _with_folder(suite: Suite, folder: Path | None) -> Suite:
+    if suite.folder and folder is None:
+        raise SuiteError(f"Which tables? Name their folder: ceql bench {suite.name} FOLDER. It holds {LIST}.")
+    if folder is None:
+        return suite
+    if not suite.folder:
+        raise SuiteError(f"The suite {suite.name!r} has problems of its own: leave out {str(folder)!r}.")
+    return with_tables(suite, folder)
 
 
 def _contestants(suite: Suite, names: Sequence[str]) -> list[Adapter]:

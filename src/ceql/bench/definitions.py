@@ -51,8 +51,10 @@ class Problem:
     The fields are those of a suite file, which `suitefile` describes. In addition: interpolation points come from
     `train` where `test` is empty. A point whose target is undefined or outside the limits is replaced by another.
     With a `system`, `n_train` points of its solutions, chosen by the seed, are trained on and `n_interp` of the others
-    tested. `noise` is the standard deviation of the noise on drawn training targets: a fraction of theirs, of their
-    root mean square where `noise_unit` is "rms", or a number in the target's own unit where it is "absolute".
+    tested. With a `start`, the formula is a law in the columns of a measured table, which is the `data`, and in
+    constants near these values. `noise` is the standard deviation of the noise on drawn training targets: a fraction of
+    theirs, of their root mean square where `noise_unit` is "rms", or a number in the target's own unit where it is
+    "absolute".
     `relative` measures errors and compares formulas in units of the data, whatever their size. `singular` names the
     arguments (denominators, arguments of logs and roots) that change sign inside the training range.
     """
@@ -77,6 +79,7 @@ class Problem:
     system: System | None = None
     data: tuple[tuple[float, ...], ...] = ()
     constants: int | None = None
+    start: tuple[tuple[str, float], ...] = ()
     # Variants of a problem (noise levels, nuisance counts) share the stem and thereby the points drawn.
     stem: str = ""
 
@@ -106,6 +109,7 @@ class Suite:
 
     `settings` maps a method's name to settings that differ from its own defaults in this suite, `variants` a new
     name to a method with settings. With `memory` every run has a process of its own and its memory is measured.
+    The problems of a suite with `folder` are the tables of a folder that the user names.
     """
 
     name: str
@@ -117,6 +121,7 @@ class Suite:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     variants: Mapping[str, Variant] = field(default_factory=dict)
     memory: bool = False
+    folder: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,9 +29,12 @@ import numpy as np
 import sympy
 
 from ceql.bench.definitions import Problem, Samples
+from ceql.bench.law_judge import LawJudge
 from ceql.bench.noise import agrees, independent_constants, with_free_integers
 from ceql.bench.points import columns
+from ceql.catalogue.recognition import named
 from ceql.expression import compile_numpy, is_exact, node_count, parse_formula, refit
+from ceql.formula import Formula
 
 EQUIVALENT_MSE = 1e-20
 _WITNESS_POINTS = 512
@@ -211,7 +214,8 @@ class Score:
     """How good a formula is, in fields that `records` describes; the text of this module defines the verdicts.
 
     `equivalent` means below 1e-20 of the mean square of the target where the problem is `relative`. `front_solution` is
-    only asked for laws with free constants, since that is how their benchmark counts, and None elsewhere.
+    only asked for laws with free constants, since that is how their benchmark counts, and None elsewhere. `chosen` and
+    `offered` are asked for measured tables, where they are the verdict.
     """
 
     train_mse: float
@@ -223,11 +227,16 @@ class Score:
     equivalent: bool
     symbolic_solution: bool
     front_solution: bool | None = None
+    chosen: bool | None = None
+    offered: bool | None = None
+    name: str | None = None
 
 
 def score(found: Any, problem: Problem, samples: Samples, front: Sequence[Any] = ()) -> Score:
     """Judge `found`, an expression or its text, on the samples of `problem`; and the `front` it comes from, if any."""
     expression = as_expression(found, samples.names)
+    if problem.start:
+        return _score_on_table(expression, problem, samples, [as_expression(one, samples.names) for one in front])
     symbols = columns(samples.names)
     function = compile_numpy(expression, symbols)
     interp = mse(function(samples.X_interp), samples.y_interp)
@@ -247,6 +256,28 @@ def score(found: Any, problem: Problem, samples: Samples, front: Sequence[Any] =
         and (extrap is None or _tiny(extrap, samples.y_extrap, problem)),
         symbolic_solution=solution,
         front_solution=None if problem.constants is None else solution or _is_on_front(front, judge, samples),
+    )
+
+
+def _score_on_table(expression: Any, problem: Problem, samples: Samples, front: Sequence[Any]) -> Score:
+    """On measured rows there is no truth but the law, whose constants are for the data to say."""
+    symbols = columns(samples.names)
+    error = mse(compile_numpy(expression, symbols)(samples.X_train), samples.y_train)
+    verdict = LawJudge(problem).verdict(expression, front)
+    box = samples.X_train.min(axis=0), samples.X_train.max(axis=0)
+    known = named(Formula(expression, tuple(symbols), error), box)
+    return Score(
+        train_mse=error,
+        interp_mse=error,
+        extrap_mse=None,
+        r2=r2(error, samples.y_train),
+        node_count=node_count(expression),
+        exact=False,
+        equivalent=False,
+        symbolic_solution=False,
+        chosen=verdict.chosen,
+        offered=verdict.offered,
+        name=None if known is None else known.law.name,
     )
 
 

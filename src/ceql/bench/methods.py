@@ -21,7 +21,8 @@ class Found:
 
     `seconds` is the time from data to formula without `compile_seconds`, which is compilation that a second run of the
     same shape would not pay; without it the runner's clock counts. `extra` is kept with the settings in the record.
-    `front` holds the formulas that the method offers beside the one it chose, if it has such.
+    `front` holds the formulas that the method offers beside the one it chose, if it has such, and `outcome` says how
+    it ended, if it says so.
     """
 
     expression: Any
@@ -29,6 +30,7 @@ class Found:
     compile_seconds: float = 0.0
     extra: Mapping[str, Any] = field(default_factory=dict)
     front: tuple[Any, ...] = ()
+    outcome: str | None = None
 
 
 @dataclass(frozen=True)

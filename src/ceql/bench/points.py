@@ -29,6 +29,8 @@ _MOST_STEPS = 20_000
 
 def sample(problem: Problem, seed: int) -> Samples:
     """Draw the training, interpolation and extrapolation points of `problem` for `seed`."""
+    if problem.start:
+        return _measured(problem)
     if problem.system is not None:
         return _on_solutions(problem, problem.system, seed)
     parts = [
@@ -39,6 +41,13 @@ def sample(problem: Problem, seed: int) -> Samples:
     (X, y), (X_interp, y_interp), (X_extrap, y_extrap) = parts
     y = y if problem.data else _noisy(problem, seed, y)
     return Samples(X, y, X_interp, y_interp, X_extrap, y_extrap, problem.names)
+
+
+def _measured(problem: Problem) -> Samples:
+    """A table as it is, for every seed; there are no other points to test on."""
+    table = np.array(problem.data)
+    X, y = table[:, :-1], table[:, -1]
+    return Samples(X, y, X, y, X[:0], y[:0], problem.names)
 
 
 def _on_solutions(problem: Problem, system: System, seed: int) -> Samples:

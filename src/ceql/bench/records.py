@@ -14,6 +14,12 @@ A file holds one JSON object per line, written as soon as its run ends, with the
     equivalent                       interp_mse and extrap_mse below 1e-20 (of the target's mean square in some suites)
     symbolic_solution                the truth but for a factor or an added constant, with constants to three digits
     front_solution                   the same of any formula that the method offers; null where that was not asked
+    law                              of a measured table, in its columns and constants; null for other problems
+    chosen                           the law's constants can be set so that it has the values of the formula
+    offered                          the same of any formula that the method offers and that fits as well as the law
+    name                             what the catalogue of named laws calls the formula, null where it has no name; like
+                                     the two before it asked for measured tables alone
+    outcome                          how the search ended, null where the method does not say
     seconds                          from data to formula, without compile_seconds
     compile_seconds                  compilation that a later run of the same shape would not pay again
     rows, columns                    size of the training data
@@ -64,6 +70,11 @@ class Record:
     equivalent: bool = False
     symbolic_solution: bool = False
     front_solution: bool | None = None
+    law: str | None = None
+    chosen: bool | None = None
+    offered: bool | None = None
+    name: str | None = None
+    outcome: str | None = None
     seconds: float | None = None
     compile_seconds: float | None = None
     rows: int | None = None

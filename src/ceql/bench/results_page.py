@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ceql.bench.definitions import Suite
 from ceql.bench.errors import SuiteError
+from ceql.bench.law_tables import is_of_laws, law_sheets
 from ceql.bench.problems import load_suite
 from ceql.bench.published import published, published_rates
 from ceql.bench.record_tables import markdown, method_table, problem_table
@@ -17,11 +18,16 @@ from ceql.bench.suite_tables import ablation_sheets, formula_sheet, public_sheet
 
 def has_sheets(suite: Suite) -> bool:
     """Whether a suite has tables of its own, besides those that every suite has."""
-    return bool(published(suite.name) or suite.variants or suite.memory) or published_rates(suite.name) is not None
+    return (
+        bool(published(suite.name) or suite.variants or suite.memory or suite.folder)
+        or published_rates(suite.name) is not None
+    )
 
 
 def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
     """The tables that a suite is for; none for a suite that is a plain list of problems."""
+    if is_of_laws(records):
+        return law_sheets(records)
     if published_rates(suite.name) is not None:
         return public_sheets(suite, records)
     if published(suite.name):
@@ -45,14 +51,21 @@ def best_cells(tables: Sequence[Sheet], method: str) -> tuple[int, int]:
 
 
 def on_screen(suite: Suite, records: Sequence[Record]) -> str:
-    """The suite's own tables, or means per problem; then rates per method."""
+    """The suite's own tables, or means per problem; then rates per method, unless its own are of other verdicts."""
     own = [as_markdown(sheet) for sheet in sheets(suite, records)]
-    return "\n\n".join([*(own or [problem_table(records)]), method_table(records)])
+    return "\n\n".join([*(own or [problem_table(records)]), *_rates(records)])
 
 
 def as_markdown_file(suite: Suite, records: Sequence[Record]) -> str:
     own = [as_markdown(sheet) for sheet in sheets(suite, records)]
+    if is_of_laws(records):
+        return "\n\n".join([f"# {suite.title}", *own]) + "\n"
     return "\n\n".join([f"# {suite.title}", *own, markdown(records)])
+
+
+def _rates(records: Sequence[Record], *heading: str) -> list[str]:
+    """Exact formulas by method; on measured tables no formula is, and the tables of laws have the rates."""
+    return [] if is_of_laws(records) else [*heading, method_table(records)]
 
 
 def as_latex_file(suite: Suite, records: Sequence[Record]) -> str:
@@ -79,7 +92,7 @@ def _suite_part(name: str, records: Sequence[Record]) -> list[str]:
     ran = _problems(records, own)
     suite = replace(suite, problems=tuple(p for p in suite.problems if p.name in ran))
     tables = [as_markdown(sheet, level=3) for sheet in sheets(suite, records)] or [problem_table(records)]
-    return [f"## {suite.title}", provenance(records, own), *tables, "### Methods", method_table(records)]
+    return [f"## {suite.title}", provenance(records, own), *tables, *_rates(records, "### Methods")]
 
 
 def in_order(suite: Suite, records: Sequence[Record]) -> list[Record]:
@@ -102,6 +115,7 @@ def provenance(records: Sequence[Record], own: Collection[str] = ()) -> str:
 def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
     """The commands that make these runs: methods with the same noise, seeds and time limit share one."""
     names = _problems(records, own)
+    folder = " FOLDER" if is_of_laws(records) else ""
     problems = "" if names.keys() >= set(own) else f" --problems {','.join(names)}"
     groups: dict[tuple[str, str, str], list[str]] = {}
     for method, runs in grouped(records, "method").items():
@@ -113,7 +127,7 @@ def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
         )
         groups.setdefault(options, []).append(method)
     return [
-        f"ceql bench {records[0].suite}{problems}{noise} --methods {','.join(methods)}{seeds}{limit}"
+        f"ceql bench {records[0].suite}{folder}{problems}{noise} --methods {','.join(methods)}{seeds}{limit}"
         for (noise, seeds, limit), methods in groups.items()
     ]
 

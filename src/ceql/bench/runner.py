@@ -98,7 +98,7 @@ def run_one(run: Run) -> Record:
         return replace(blank, error=_described(error))
     settings = {**run.settings, **({"extra": dict(found.extra)} if found.extra else {})}
     times: dict[str, Any] = {"seconds": seconds, "compile_seconds": found.compile_seconds}
-    return replace(blank, **result, **times, settings=settings, expression=str(expression))
+    return replace(blank, **result, **times, settings=settings, expression=str(expression), outcome=found.outcome)
 
 
 def _blank(run: Run) -> Record:
@@ -111,6 +111,7 @@ def _blank(run: Run) -> Record:
         noise=run.problem.noise,
         rows=run.problem.n_train,
         columns=len(run.problem.names),
+        law=run.problem.expression if run.problem.start else None,
         versions=versions(run.method),
         machine=machine(),
     )

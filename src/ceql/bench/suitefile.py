@@ -7,6 +7,7 @@ A suite is TOML:
     seeds = "0-4"
     time_limit = 60                        seconds a run
     memory = true                          measure the memory of every run, each in a process of its own
+    folder = true                          the problems are the tables of a folder, which `law_folder` reads
     [settings.operon]                      settings of a method that differ in this suite
     [variant.no-skips]                     a method under another name, with other settings
     method, label, published               its name, a few words, a rate reported by others; all else are settings
@@ -55,6 +56,7 @@ _SUITE: dict[str, checks.Check] = {
     "time_limit": checks.positive,
     "settings": checks.table_of_tables,
     "memory": checks.flag,
+    "folder": checks.flag,
 }
 _TOP = ("title", *_SUITE, "variant", "system", "defaults", "problem", "include")
 _SYSTEM = ("rates", "starts", "step", "points")
@@ -62,7 +64,7 @@ _VARIANT = ("method", "label", "published")
 _VARIED = ("n_train", "noise", "nuisance")
 _CHANGED = ("family", "limit", "n_interp", "n_extrap")
 _RANGES = {"train": (PAPER_TRAIN,), "test": (), "extrap": (PAPER_EXTRAP,)}
-_FIELDS = [f.name for f in fields(Problem) if f.name != "stem"]
+_FIELDS = [f.name for f in fields(Problem) if f.name not in ("stem", "start")]
 _REQUIRED = ("name", "expression", "variables")
 
 
@@ -228,7 +230,7 @@ def _variants(table: _Table, base: Problem) -> Iterator[Problem]:
 
 
 def _distinct(top: _Table, problems: list[Problem]) -> None:
-    if not problems:
+    if not problems and not top.content.get("folder"):
         raise top.error("problem", "the suite has no problems.")
     seen: set[str] = set()
     for problem in problems:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import combinations
@@ -13,14 +13,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ceql.bench.baselines.front import Data, Rough, Row, best_row, refitted, rounding, without_neutral
+from ceql.bench.baselines.front import Data, Rough, Row, best_row, pareto, refitted, rounding, without_neutral
 from ceql.bench.errors import MethodError
 from ceql.bench.methods import Adapter, Found
+from ceql.expression import FormulaError
 
 _GPLEARN = {"add": "({} + {})", "sub": "({} - {})", "mul": "({}*{})", "div": "({}/{})", "neg": "(-{})", "inv": "(1/{})"}
 # gplearn guards log and sqrt with an absolute value, which the formula must show.
 _GPLEARN |= {"log": "log(Abs({}))", "sqrt": "sqrt(Abs({}))"}
-_BINARY = {"+": "({} + {})", "-": "({} - {})", "*": "({}*{})", "/": "({}/{})"}
+_BINARY = {"+": "({} + {})", "-": "({} - {})", "*": "({}*{})", "/": "({}/{})", "pow": "({}**{})"}
+_LARGEST_EXPONENT = 700.0  # of an exponential in double precision; what is larger squares to infinity and is never best
 _UNARY = {"square": "({}**2)"}
 
 
@@ -172,6 +174,7 @@ class Gplearn(Adapter):
     constants: tuple[float, float] = (-3.0, 3.0)
     stop_below: float = 1e-20
 
+    @np.errstate(over="ignore", invalid="ignore")  # of programs that are worse than others for it
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
         from gplearn.genetic import SymbolicRegressor
 
@@ -179,7 +182,7 @@ class Gplearn(Adapter):
         model = SymbolicRegressor(
             population_size=self.population,
             generations=self.generations_per_step,
-            function_set=self.operators,
+            function_set=[_exponential() if name == "exp" else name for name in self.operators],
             const_range=self.constants,
             metric="mse",
             parsimony_coefficient=self.parsimony,
@@ -195,7 +198,17 @@ class Gplearn(Adapter):
             if best.raw_fitness_ < self.stop_below or time.perf_counter() - start > time_limit:
                 break
             model.set_params(generations=model.generations + self.generations_per_step)
-        return Found(from_prefix(best.program, names), extra={"generations": model.generations})
+        # It has no front of its own: the programs of its last generation that no smaller one equals.
+        last = pareto((p.length_, p.raw_fitness_, p) for p in model._programs[-1] if np.isfinite(p.raw_fitness_))
+        front = tuple(from_prefix(program.program, names) for _, _, program in last)
+        return Found(from_prefix(best.program, names), extra={"generations": model.generations}, front=front)
+
+
+def _exponential() -> Any:
+    """The exponential, which gplearn lacks."""
+    from gplearn.functions import make_function
+
+    return make_function(function=lambda x: np.exp(np.minimum(x, _LARGEST_EXPONENT)), name="exp", arity=1, wrap=False)
 
 
 def from_prefix(program: Sequence[Any], names: Sequence[str]) -> str:
@@ -249,11 +262,21 @@ class Operon(Adapter):
         sizes = [entry["length"] for entry in model.pareto_front_]
         trees = [entry["tree"].Nodes for entry in model.pareto_front_]
         roughs = [Rough(partial(from_postfix, nodes, labels), leaves(nodes)) for nodes in trees]
-        rows = [Row(size, *refitted(rough, data), rough) for size, rough in zip(sizes, roughs, strict=True)]
+        rows = list(readable_rows(zip(sizes, roughs, strict=True), data))
         floor = rounding(y)
         best = best_row(rows, floor)
         expression = without_neutral(best.source, data, best.loss, best.expression, floor)
-        return Found(expression, extra={"generations": model.stats_["generations"]})
+        extra = {"generations": model.stats_["generations"], "unreadable": len(roughs) - len(rows)}
+        return Found(expression, extra=extra, front=tuple(row.expression for row in rows))
+
+
+def readable_rows(front: Iterable[tuple[int, Rough]], data: Data) -> Iterator[Row]:
+    """The formulas refitted, without those that cannot be read, such as a power of a thousand."""
+    for size, rough in front:
+        try:
+            yield Row(size, *refitted(rough, data), rough)
+        except FormulaError:
+            continue
 
 
 def leaves(nodes: Sequence[Any]) -> list[float]:

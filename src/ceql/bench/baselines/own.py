@@ -22,6 +22,7 @@ class Own(Adapter):
     imports: ClassVar = ("ceql.estimator",)
     recipe: str = "search"
     operators: tuple[str, ...] | None = None
+    catalogue: bool = True
 
     def arguments(self, seed: int, time_limit: float) -> dict[str, Any]:
         """The arguments of `CEQLRegressor`; what is left at its default is not passed."""
@@ -30,6 +31,8 @@ class Own(Adapter):
             chosen["recipe"] = self.recipe
         if self.operators is not None:
             chosen["operators"] = list(self.operators)
+        if not self.catalogue:
+            chosen |= without_catalogue()
         return chosen
 
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
@@ -101,7 +104,21 @@ def fitted(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], arguments: dict
 
     # A frame, so that the formula comes back in the problem's own names.
     model = CEQLRegressor(**arguments).fit(pd.DataFrame(X, columns=list(names)), y)
-    return Found(model.sympy(), front=tuple(formula.expression for formula in model.discovery_.front))
+    found = model.discovery_
+    front = tuple(formula.expression for formula in offered_formulas(found))
+    return Found(model.sympy(), front=front, outcome=found.outcome.name.lower())
+
+
+def offered_formulas(discovery: Any) -> tuple[Any, ...]:
+    """All formulas that a discovery puts before the user: its front, and the shortlist beside it where there is one."""
+    return (*discovery.front, *getattr(discovery, "shortlist", ()))
+
+
+def without_catalogue() -> dict[str, Any]:
+    """What keeps `CEQLRegressor` from fitting named laws; nothing where it fits none anyway."""
+    from ceql import CEQLRegressor
+
+    return {"catalogue": False} if "catalogue" in CEQLRegressor().get_params() else {}
 
 
 @dataclass(frozen=True)
