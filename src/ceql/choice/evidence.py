@@ -58,10 +58,14 @@ def shortlist(
 
     Formulas with the same text count once. Leave out those that stand on the front to get what competes beside it.
     """
-    order = np.argsort(scores, kind="stable")
-    shares = weights(scores) if formulas else ()
-    likely = {str(formulas[k]): formulas[k] for k in reversed(order) if shares[k] >= least_weight}
-    return tuple(reversed(likely.values()))[:most]
+    if not formulas:
+        return ()
+    shares = weights(scores)
+    likely: dict[str, Formula] = {}
+    for k in sorted(range(len(formulas)), key=lambda k: scores[k]):
+        if shares[k] >= least_weight:
+            likely.setdefault(str(formulas[k]), formulas[k])
+    return tuple(likely.values())[:most]
 
 
 @np.errstate(all="ignore")
@@ -71,7 +75,8 @@ def told_apart(formulas: Sequence[Formula], data: Dataset, policy: EvidencePolic
     lower, upper = few.x.min(axis=0), few.x.max(axis=0)
     reach = policy.widened * (upper - lower)
     around = np.random.default_rng(0).uniform(lower - reach, upper + reach, few.x.shape)
-    points, least = np.vstack([few.x, around]), policy.same * max(float(np.std(few.y)), np.sqrt(EXACT.hit * size_of(few)))
+    points = np.vstack([few.x, around])
+    least = policy.same * max(float(np.std(few.y)), np.sqrt(EXACT.hit * size_of(few)))
     first: list[int] = []
     values: list[np.ndarray] = []
     for formula in formulas:

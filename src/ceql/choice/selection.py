@@ -21,9 +21,7 @@ def check_rule(rule: str) -> None:
         raise unknown_name("model_selection rule", rule, RULES)
 
 
-def choose(
-    front: Sequence[Formula], rule: str, n_samples: int, y_size: float, held_out: HeldOut | None = None
-) -> int:
+def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float, held_out: HeldOut | None = None) -> int:
     """The row to report: "best" weighs fit against size with the noise in mind, "accuracy" takes the lowest loss and
     "score" the steepest gain among rows within 1.5 times the lowest loss.
 
@@ -46,5 +44,5 @@ def choose(
     if rule == "cv" and held_out is not None:
         equal = np.flatnonzero(within_one_error(held_out) & proven)
         if len(equal):
-            return int(min(equal, key=lambda k: (front[k].complexity, prices[k])))
+            return min(equal.tolist(), key=lambda k: (front[k].complexity, prices[k]))
     return int(np.argmin(prices))

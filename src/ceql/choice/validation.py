@@ -113,8 +113,8 @@ def within_one_error(held: HeldOut) -> np.ndarray:
     """
     mean = held.errors @ held.sizes / held.sizes.sum()
     best = int(np.argmin(mean))
-    finite = np.isfinite(held.errors).all(axis=1)
-    apart = np.where(finite[:, None], held.errors, 0.0) - held.errors[best]
+    finite = np.isfinite(mean)
+    apart = np.where(np.isfinite(held.errors), held.errors, 0.0) - held.errors[best]
     share = held.sizes / held.sizes.sum()
     excess = apart @ share
     variance = ((apart - excess[:, None]) ** 2) @ share / max(len(share) - 1, 1)
