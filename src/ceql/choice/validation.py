@@ -114,6 +114,8 @@ def within_one_error(held: HeldOut) -> np.ndarray:
     mean = held.errors @ held.sizes / held.sizes.sum()
     best = int(np.argmin(mean))
     finite = np.isfinite(mean)
+    if not finite[best]:
+        return finite
     apart = np.where(np.isfinite(held.errors), held.errors, 0.0) - held.errors[best]
     share = held.sizes / held.sizes.sum()
     excess = apart @ share

@@ -93,12 +93,13 @@ def fit(
     check_writable(save_to, *pages.values(), json_out)
     layout = Layout(*(options[name] for name in ("separator", "decimal", "encoding", "sheet")))
     cells = read_cells(table, layout)
+    groups = None if options["groups"] is None else cells.labels(options["groups"])
     x, y = split_targets(cells, targets, _features(cells, targets, _names(features), options["groups"]))
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
     kept_in = checkpoint_for(table, targets, {"features": features, **options}, say)
     model = _regressor(options, kept_in, quiet)
     with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
-        model.fit(x, y, groups=None if options["groups"] is None else cells.labels(options["groups"]))
+        model.fit(x, y, groups=groups)
     deliver(_outputs(model, save_to, pages, json_out, table.name, quiet), partial(how_to_write_again, kept_in, targets))
     for found in model.discoveries_:
         if found.leftover is not None:
