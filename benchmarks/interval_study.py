@@ -96,7 +96,7 @@ HEADER = f"{'':16}{'runs':>5}{'inside':>9}{'worst':>8}{'width':>8}{'outside':>10
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--seeds", default="0-4")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--time-limit", type=float, default=3.0)
@@ -107,7 +107,7 @@ def main() -> None:
     runs = [(name, rows, seed) for name in PROBLEMS for rows in sizes for seed in parse_seeds(options.seeds)]
     jobs = (delayed(run)(*one, options.time_limit) for one in runs)
     done = Parallel(n_jobs=options.jobs, return_as="generator")(jobs)
-    records = list(tqdm(done, total=len(runs)))
+    records: list[dict[str, Any]] = [record for record in tqdm(done, total=len(runs)) if record is not None]
     if options.json:
         options.json.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     print(HEADER)

@@ -72,7 +72,7 @@ def test_weights_count_in_the_fit_and_in_the_score():
     twice = np.r_[np.arange(30), np.arange(10)]
     doubled = Dataset(data.x[twice], data.y[twice], np.ones(40), data.names)
     folds = own_folds(30)
-    same = [tuple(np.flatnonzero(np.isin(twice, part)) for part in fold) for fold in folds]
+    same = [(np.flatnonzero(np.isin(twice, a)), np.flatnonzero(np.isin(twice, b))) for a, b in folds]
     line = formula("1.4 + 0.8*x1", data)
     scores = cross_validated([line], weighted, folds), cross_validated([line], doubled, same)
     assert scores[0][0] == pytest.approx(scores[1][0], rel=1e-9)

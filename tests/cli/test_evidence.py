@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from ceql.choice.selection import RULES
-from ceql.cli import fit_command
+from ceql.cli import fit_command, model_commands
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_groups_are_no_input_and_may_be_text(table):
         (("--groups", "smaple"), "Did you mean 'sample'"),
         (("--groups", "sample", "--cv", 4), "only 3 groups"),
         (("--features", "t", "--cv", 61), "only 60 rows"),
-        (("--choice", "vc"), "Did you mean 'cv'"),
+        (("--choice", "scroe"), "Did you mean 'score'"),
         (("--cv", 1), "cv"),
     ],
 )
@@ -71,3 +71,13 @@ def test_an_empty_label_is_named(table):
     frame.to_csv(table, index=False)
     result = fit(table, "--groups", "sample")
     assert "line 5, column 'sample': the cell is empty" in result.output + str(result.exception)
+
+
+def test_predictions_have_bounds(table):
+    assert fit(table, "--features", "t", "--save", "m.ceql").exit_code == 0
+    result = CliRunner().invoke(model_commands.predict, ["m.ceql", table, "--interval", "0.9", "--out", "p.csv"])
+    assert result.exit_code == 0, result.output
+    found = pd.read_csv("p.csv")
+    assert list(found.columns) == ["y", "y lower", "y upper"]
+    y = pd.read_csv(table)["y"]
+    assert 0.8 < np.mean((found["y lower"] < y) & (y < found["y upper"])) < 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +43,7 @@ def beside(model, texts, weights):
     spare = len(found.front) - (len(weights) - len(texts))
     all_weights = (*(0.0,) * spare, *weights)
     scores = (np.nan,) * len(all_weights)
-    other = clone(model)
+    other: Any = clone(model)
     changed = replace(found, shortlist=tuple(made), weights=all_weights, r2=scores, r2_cv=scores)
     other._take([changed], model._targets, from_frame=False)
     return other
@@ -50,30 +52,34 @@ def beside(model, texts, weights):
 # ---- folds --------------------------------------------------------------------------------------------------------
 
 
+def asked_for(*given) -> Any:
+    return folds_of(*given)
+
+
 def test_nothing_asked_for_means_folds_of_our_own():
-    assert folds_of(None, None, 60) is None
+    assert asked_for(None, None, 60) is None
 
 
 def test_a_number_of_folds_and_a_splitter():
-    assert len(folds_of(3, None, 60)) == 3
-    assert np.array_equal(folds_of(KFold(4), None, 60)[0][1], np.arange(15))
-    assert folds_of(TimeSeriesSplit(3), None, 60)[-1][1][-1] == 59
+    assert len(asked_for(3, None, 60)) == 3
+    assert np.array_equal(asked_for(KFold(4), None, 60)[0][1], np.arange(15))
+    assert asked_for(TimeSeriesSplit(3), None, 60)[-1][1][-1] == 59
     pairs = [(np.arange(30), np.arange(30, 60)), (np.arange(60) >= 30, np.arange(60) < 30)]
-    assert folds_of(iter(pairs), None, 60)[1][0].tolist() == list(range(30, 60))
+    assert asked_for(iter(pairs), None, 60)[1][0].tolist() == list(range(30, 60))
 
 
 def test_groups_are_held_out_whole():
     groups = np.repeat(["a", "b", "c"], 20)
     for cv in (None, 2, GroupKFold(3)):
-        for train, test in folds_of(cv, groups, 60):
+        for train, test in asked_for(cv, groups, 60):
             assert not set(groups[train]) & set(groups[test])
-    assert len(folds_of(None, groups, 60)) == 3
+    assert len(asked_for(None, groups, 60)) == 3
 
 
 def test_rows_without_weight_are_no_rows():
     weight = np.where(np.arange(10) % 2, 1.0, 0.0)
     pairs = [(np.arange(5), np.arange(5, 10)), (np.array([1, 3]), np.array([0]))]
-    (train, test), *others = folds_of(pairs, None, 10, weight)
+    (train, test), *others = asked_for(pairs, None, 10, weight)
     assert (train.tolist(), test.tolist(), others) == ([0, 1], [2, 3, 4], [])
 
 
@@ -273,8 +279,6 @@ def test_damaged_evidence_is_refused(tmp_path, field, value, words):
 
 
 def test_a_model_of_old_knows_its_weights(tmp_path):
-    from pathlib import Path
-
     old = load(Path(__file__).parents[1] / "storage" / "model-0.1.0.ceql")
     assert old.equations_["weight"].tolist() == pytest.approx([0.0, 1.0])
     assert old.equations_["r2"].tolist() == pytest.approx([0.0, 1.0], abs=1e-6)
@@ -285,7 +289,7 @@ def test_a_model_of_old_knows_its_weights(tmp_path):
 
 def test_a_discovery_that_was_made_by_hand_needs_no_evidence(model):
     bare = replace(model.discovery_, weights=(), r2=(), r2_cv=())
-    other = clone(model)
+    other: Any = clone(model)
     other._take([bare], Targets(("y",), model._targets.datasets), from_frame=False)
     assert np.isnan(other.equations_["weight"]).all()
     assert np.isfinite(other.predict(X, return_std=True)[1]).all()
