@@ -84,7 +84,7 @@ def _checked_pair(pair: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _with_weight(folds: Folds, rows: int, weight: Any) -> Folds:
     """In terms of the rows that count: those without weight are no rows."""
-    counted = np.ones(rows, bool) if weight is None else np.broadcast_to(np.ravel(weight), (rows,)) > 0
+    counted = np.ones(rows, bool) if weight is None else np.broadcast_to(np.asarray(weight, float).ravel(), (rows,)) > 0
     if counted.all():
         return folds
     place = np.cumsum(counted) - 1

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ceql.choice.selection import check_rule
 from ceql.constraints import NONE, Constraints
-from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix
+from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix, shape_of
 from ceql.data.targets import Targets
 from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import CeqlWarning, InputError
@@ -186,7 +186,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         """
         targets = Targets.of(X, y, sample_weight)
         settings = self._settings()
-        folds = folds_of(self.cv, groups, len(X) if hasattr(X, "__len__") else np.shape(X)[0], sample_weight)
+        folds = folds_of(self.cv, groups, shape_of(X, "X")[0], sample_weight)
         with live_display(self.verbose) as display:
             earlier = self._earlier_formulas(targets)
             discoveries = discover_each(targets, settings, earlier, display, self._checkpoint(), folds)
