@@ -55,7 +55,7 @@ LAYERS = {
     "discovery": "data expression formula search",
     "storage": "errors data operators expression constraints formula choice search discovery",
     "pipeline": "errors data network engine formula training choice search discovery storage",
-    "output": "errors data operators expression formula templates discovery storage",
+    "output": "errors data operators expression formula templates choice discovery storage",
     "estimator": "errors data expression constraints formula templates choice search discovery storage pipeline output",
     "cli": "data expression network engine formula choice discovery catalogue storage estimator",
     "bench": "errors data operators expression network engine formula training choice catalogue search discovery "

@@ -16,7 +16,10 @@ __all__ = ["SEARCHES", "Discovery", "Outcome", "Progress", "Settings", "poles_of
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
-    """The front, the chosen row and how it came about."""
+    """The front, the formulas that compete beside it, the chosen one and how it came about.
+
+    `chosen` and the three lists of numbers count the formulas of the front first and those beside it after them.
+    """
 
     front: tuple[Formula, ...]
     chosen: int
@@ -28,11 +31,20 @@ class Discovery:
     rows_searched: int = 0  # the search looks at a sample of a long table; constants are fitted to all of it
     columns_searched: int = 0  # of a wide table it looks at those that promise most; 0: not known
     leftover: Path | None = None  # a checkpoint that nobody asked for: to be removed once the result is in safety
+    shortlist: tuple[Formula, ...] = ()  # as likely as those of the front, but beaten in size and loss by one of them
+    weights: tuple[float, ...] = ()  # how likely each formula is among all of them, as far as the rows can tell
+    r2: tuple[float, ...] = ()  # on the rows that the constants are fitted to
+    r2_cv: tuple[float, ...] = ()  # on rows held out, the constants fitted to the others; NaN: not computed
 
     @property
     def best(self) -> Formula:
         """The chosen formula."""
-        return self.front[self.chosen]
+        return self.formulas[self.chosen]
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The front and what competes beside it."""
+        return (*self.front, *self.shortlist)
 
 
 def poles_of(formula: Formula, data: Dataset) -> tuple[Pole, ...]:
@@ -43,5 +55,6 @@ def poles_of(formula: Formula, data: Dataset) -> tuple[Pole, ...]:
 def over_all(found: Discovery, data: Dataset) -> Discovery:
     """The same with formulas that take all columns of the table."""
     symbols = make_symbols(data.names)
-    front = tuple(formula.over(symbols) for formula in found.front)
-    return replace(found, front=front, poles=poles_of(front[found.chosen], data))
+    front, beside = (tuple(f.over(symbols) for f in part) for part in (found.front, found.shortlist))
+    whole = replace(found, front=front, shortlist=beside)
+    return replace(whole, poles=poles_of(whole.best, data))

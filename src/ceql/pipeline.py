@@ -8,9 +8,11 @@ from functools import partial
 
 import numpy as np
 
+from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
-from ceql.choice.selection import choose
+from ceql.choice.selection import check_rule, choose
+from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, r2_of
 from ceql.data.dataset import Dataset, typical_size
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, over_all, poles_of
 from ceql.engine import fit
@@ -23,7 +25,7 @@ from ceql.search.driver import run
 from ceql.search.finishing import sketches_within
 from ceql.search.guesses import starting_formulas
 from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
-from ceql.search.losses import SQUARED, Loss, read_loss
+from ceql.search.losses import SQUARED, Loss, read_loss, robust_scale
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
 from ceql.search.reweighting import first_weights, with_weight
@@ -36,6 +38,8 @@ from ceql.storage.keeper import Keeper, kept_alone
 from ceql.training import Recipe, train
 from ceql.training.recipes import RECIPES
 
+_LEAST_SCALE = 1e-12  # of residuals, as a share of the size of y: below it they are rounding
+
 
 @np.errstate(all="ignore")  # what has no value is left out where it occurs; a warning would help nobody
 def discover(
@@ -43,19 +47,22 @@ def discover(
     settings: Settings = Settings(),
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
+    folds: Folds | None = None,
 ) -> Discovery:
     """Finds formulas for `data`. Ctrl-C ends the search and keeps what was found.
 
     With a `checkpoint` the search goes on from what an earlier one with the same data and settings left there. The
-    seconds of both count.
+    seconds of both count. `folds` are pairs of rows to fit to and rows to hold out, for the cross-validation of
+    finished formulas; without them there are five, or as many as rows where these are fewer than ten.
     """
+    check_rule(settings.model_selection)
     if checkpoint is not None:
         _require_rounds(settings)
     watch = Stopwatch()
     settings.constraints.check_columns(data.names)
     few = narrowed(data, settings) if settings.recipe in SEARCHES else data
     keeper = partial(Keeper, fingerprint=lambda: fingerprint(data, settings))
-    found = _discovered(few, settings, progress or (lambda _: None), checkpoint, keeper, watch)
+    found = _discovered(few, settings, progress or (lambda _: None), checkpoint, keeper, watch, folds)
     return found if few is data else over_all(found, data)
 
 
@@ -66,6 +73,7 @@ def _discovered(
     checkpoint: Checkpoint | None,
     make_keeper: Callable[[Checkpoint | None], Keeper],
     watch: Stopwatch,
+    folds: Folds | None,
 ) -> Discovery:
     constraints = settings.constraints
     policy = settings.search
@@ -103,23 +111,30 @@ def _discovered(
     known = (formula.over(constant.symbols) for formula in found.formulas)  # a checkpoint has them over all columns
     formulas = [*(f for f in (*known, *guessed) if _is_allowed(f, settings)), constant]
     try:
-        concluded = _concluded(formulas, found, data, settings, loss)
+        concluded = _concluded(formulas, found, data, settings, loss, folds)
     except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed
         few = pareto_front(formulas, len(data.y))
-        concluded = replace(_concluded(few, found, data, settings, loss), outcome=Outcome.INTERRUPTED)
+        concluded = replace(_concluded(few, found, data, settings, loss, folds), outcome=Outcome.INTERRUPTED)
     return replace(concluded, seconds=watch.seconds, leftover=leftover)
 
 
 def _concluded(
-    formulas: Sequence[Formula], found: Found, data: Dataset, settings: Settings, loss: Loss | None
+    formulas: Sequence[Formula],
+    found: Found,
+    data: Dataset,
+    settings: Settings,
+    loss: Loss | None,
+    folds: Folds | None,
 ) -> Discovery:
-    """The front of these formulas, the one that is reported, and its poles."""
+    """The front of these formulas, the one that is reported, its poles, and what the rows say of each."""
     constraints = settings.constraints
     if loss is not None and found.outcome is not Outcome.CONSTANT:
         policy = settings.search
         formulas = judged(formulas, data, loss, constraints, settings.time_limit, policy.judgement, policy.finishing)
     front = pareto_front(formulas, len(data.y))
-    chosen = _chosen(front, settings, data)
+    fit_weight = _fit_weight(front, data, loss)
+    held = held_out(front, data, folds, fit_weight) if settings.model_selection == "cv" else None
+    chosen = _chosen(front, settings, data, held)
     best = front[chosen]
     if loss is not None:
         warn_of_rows_without_loss(best, data, loss)
@@ -128,7 +143,7 @@ def _concluded(
         outcome = Outcome.NOT_ALLOWED
     if outcome is Outcome.EXACT and not _fits_exactly(best, data, loss):
         outcome = Outcome.TOO_COMPLEX
-    return Discovery(
+    concluded = Discovery(
         tuple(front),
         chosen,
         poles_of(best, data),
@@ -139,11 +154,40 @@ def _concluded(
         found.rows_searched or len(data.y),
         len(data.names),
     )
+    return _with_evidence(concluded, data, folds, fit_weight, everything=held is not None)
+
+
+def _with_evidence(
+    found: Discovery, data: Dataset, folds: Folds | None, fit_weight: np.ndarray | None, everything: bool = False
+) -> Discovery:
+    """With the weights of the formulas and how well each fits; those without a chance are not cross-validated."""
+    formulas = found.formulas
+    shares = weights(scores(formulas, data))
+    beside = len(found.front)
+    judged = [
+        k for k, w in enumerate(shares) if everything or w >= EVIDENCE.competes or k >= beside or k == found.chosen
+    ]
+    r2_cv = np.full(len(formulas), np.nan)
+    r2_cv[judged] = cross_validated([formulas[k] for k in judged], data, folds, fit_weight)
+    return replace(found, weights=shares, r2=r2_of(formulas, data), r2_cv=tuple(r2_cv.tolist()))
+
+
+def _fit_weight(front: Sequence[Formula], data: Dataset, loss: Loss | None) -> np.ndarray | None:
+    """Under a loss other than squares, the weights of the rows by which the fits to some of them minimise it."""
+    if loss is None:
+        return None
+    prediction = min(front, key=lambda formula: formula.loss)(data.x)
+    scale = max(robust_scale(data.y - prediction), _LEAST_SCALE * typical_size(data.y))
+    # The weights of "absolute" only serve to find its minimum, so Huber's stand for them.
+    smooth = replace(loss, name="huber") if loss.name == "absolute" else loss
+    weight = data.weight * smooth.weight(data.y, prediction, scale)
+    return weight if weight.sum() > 0.0 else None
 
 
 def not_searched(data: Dataset) -> Discovery:
     """What stands in for a search that Ctrl-C kept from beginning."""
-    return Discovery((constant_formula(data),), 0, (), Outcome.INTERRUPTED, 0.0, 0)
+    found = Discovery((constant_formula(data),), 0, (), Outcome.INTERRUPTED, 0.0, 0)
+    return _with_evidence(found, data, None, None)
 
 
 def _is_allowed(formula: Formula, settings: Settings) -> bool:
@@ -156,12 +200,13 @@ def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
     return is_hit(formula, data)
 
 
-def _chosen(front: list[Formula], settings: Settings, data: Dataset) -> int:
+def _chosen(front: list[Formula], settings: Settings, data: Dataset, held: HeldOut | None = None) -> int:
     """The row to report. The constant that opens the front lacks the columns that are required, if any are."""
     first = 1 if settings.constraints.required and len(front) > 1 else 0
     # A few gross outliers rule the mean of squares.
     size = mean_square(data.y, data.weight) if settings.loss == SQUARED else typical_size(data.y) ** 2
-    return first + choose(front[first:], settings.model_selection, len(data.y), size)
+    held = None if held is None else replace(held, errors=held.errors[first:])
+    return first + choose(front[first:], settings.model_selection, len(data.y), size, held)
 
 
 # ---- one network, one schedule ------------------------------------------------------------------------------------

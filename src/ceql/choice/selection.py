@@ -9,17 +9,27 @@ import numpy as np
 from ceql.choice.criterion import criterion, interpolates
 from ceql.choice.exactness import EXACT
 from ceql.choice.front import gains
+from ceql.choice.validation import HeldOut, within_one_error
 from ceql.errors import unknown_name
 from ceql.formula import Formula
 
-RULES = ("best", "accuracy", "score")
+RULES = ("best", "accuracy", "score", "cv")
 
 
-def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float) -> int:
-    """The row to report: "best" weighs fit against size with the noise in mind, "accuracy" takes the lowest loss and
-    "score" the steepest gain among rows within 1.5 times the lowest loss."""
+def check_rule(rule: str) -> None:
     if rule not in RULES:
         raise unknown_name("model_selection rule", rule, RULES)
+
+
+def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float, held_out: HeldOut | None = None) -> int:
+    """The row to report: "best" weighs fit against size with the noise in mind, "accuracy" takes the lowest loss and
+    "score" the steepest gain among rows within 1.5 times the lowest loss.
+
+    "cv" takes the simplest row that the rows held out cannot tell from the best, which `within_one_error` defines; of
+    several that are as simple, the one with the lowest criterion. The lowest error itself would be a longer row most of
+    the time: among many rows about as good, chance decides which is lowest, and the long ones are many.
+    """
+    check_rule(rule)
     losses = np.array([formula.loss for formula in front])
     proven = np.array([not interpolates(formula, n_samples) for formula in front])
     exact = np.flatnonzero((losses <= EXACT.loss * y_size) & proven)
@@ -30,4 +40,9 @@ def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float) -
     if rule == "score":
         near = losses <= 1.5 * losses.min()
         return int(np.argmax(np.where(near, gains(front), -np.inf)))
-    return int(np.argmin([criterion(formula, n_samples) for formula in front]))
+    prices = [criterion(formula, n_samples) for formula in front]
+    if rule == "cv" and held_out is not None:
+        equal = np.flatnonzero(within_one_error(held_out) & proven)
+        if len(equal):
+            return min(equal.tolist(), key=lambda k: (front[k].complexity, prices[k]))
+    return int(np.argmin(prices))

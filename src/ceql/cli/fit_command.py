@@ -17,9 +17,13 @@ from ceql.storage.destinations import check_writable, deliver
 from ceql.storage.files import beside
 
 if TYPE_CHECKING:
+    from ceql.data.tables import Table
     from ceql.estimator.regressor import CEQLRegressor
     from ceql.estimator.results import Finding
     from ceql.storage.checkpoint import Checkpoint
+
+# As in ceql.choice.selection, which takes too long to import for `ceql --help`. A test holds the two together.
+RULES = ("best", "accuracy", "score", "cv")
 
 
 @click.command()
@@ -29,6 +33,10 @@ if TYPE_CHECKING:
 @click.option("--operators", default="", help="Operators, separated by commas (see `ceql operators`), or 'paper'.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
 @click.option("--max-complexity", type=click.IntRange(1))
+@click.option("--choice", type=SuggestingChoice(RULES), default="best", show_default=True, help="Which row is chosen.")
+@click.option("--cv", type=click.IntRange(2), help="Folds of the cross-validation. [default: 5]")
+@click.option("--groups", help="A column with labels: rows with the same one are held out together.")
+@click.option("--more", type=click.IntRange(0), default=3, show_default=True, help="Formulas shown beside the front.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
 @click.option("--device", type=SuggestingChoice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
@@ -65,6 +73,7 @@ def fit(
       ceql fit daten.csv --target kraft --separator ';' --decimal ','
       ceql fit data.csv --target y --cluster dask://head-node:8786
       ceql fit data.csv --target y --time-limit 3600 --resume
+      ceql fit data.csv --target y --choice cv --groups sample
 
     A search that was killed, interrupted or out of time goes on with --resume, as if nothing had happened: after a few
     seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder, which goes when it is done.
@@ -83,12 +92,14 @@ def fit(
     pages = {name: report_to if len(targets) == 1 else beside(report_to, name) for name in targets} if report_to else {}
     check_writable(save_to, *pages.values(), json_out)
     layout = Layout(*(options[name] for name in ("separator", "decimal", "encoding", "sheet")))
-    x, y = split_targets(read_cells(table, layout), targets, _names(features))
+    cells = read_cells(table, layout)
+    groups = None if options["groups"] is None else cells.labels(options["groups"])
+    x, y = split_targets(cells, targets, _features(cells, targets, _names(features), options["groups"]))
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
     kept_in = checkpoint_for(table, targets, {"features": features, **options}, say)
     model = _regressor(options, kept_in, quiet)
     with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
-        model.fit(x, y)
+        model.fit(x, y, groups=groups)
     deliver(_outputs(model, save_to, pages, json_out, table.name, quiet), partial(how_to_write_again, kept_in, targets))
     for found in model.discoveries_:
         if found.leftover is not None:
@@ -106,12 +117,22 @@ def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool)
         operators=operators if operators in LIBRARIES else _names(operators) or None,
         time_limit=options["time_limit"],
         max_complexity=options["max_complexity"],
+        model_selection=options["choice"],
+        cv=options["cv"],
+        more=options["more"],
         random_state=options["seed"],
         n_jobs=options["jobs"],
         device=options["device"],
         checkpoint=kept_in,
         verbose=False if quiet else None,
     )
+
+
+def _features(cells: Table, targets: Sequence[str], named: list[str], groups: str | None) -> list[str]:
+    """The columns to use: those that were named, or all but the labels of the groups."""
+    if named or groups is None:
+        return named
+    return [name for name in cells.names if name not in (*targets, groups)]
 
 
 def _outputs(

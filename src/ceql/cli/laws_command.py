@@ -54,16 +54,9 @@ def laws(table: Path, target: str, features: str, most: int, json_out: Path | No
 
 
 def _weights(fits: Sequence[LawFit], data: Dataset) -> list[float]:
-    """Shares of the likelihoods that the criterion stands for: minus twice their logarithm, up to a constant."""
-    import numpy as np
+    from ceql.choice.evidence import scores, weights
 
-    from ceql.choice.criterion import criterion
-
-    scores = np.array([criterion(fit.formula, len(data.y)) for fit in fits])
-    if not np.isfinite(scores).any():
-        return [1.0 / len(fits)] * len(fits)
-    likelihood = np.exp(-0.5 * (scores - scores.min()))
-    return (likelihood / likelihood.sum()).tolist()
+    return list(weights(scores([fit.formula for fit in fits], data))) if fits else []
 
 
 def _as_json(fit: LawFit, weight: float, data: Dataset) -> dict[str, Any]:

@@ -58,8 +58,15 @@ def show(model: Path, row: int | None, target: str | None, json_out: Path | None
 @_out
 @_row
 @click.option("--with-inputs", is_flag=True, help="Repeat the columns of TABLE in front of the predictions.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Add bounds for a new measurement that hold with this probability, such as 0.95.",
+)
 @table_options
-def predict(model: Path, table: Path, out: Path, row: int | None, with_inputs: bool, **layout: str) -> None:
+def predict(
+    model: Path, table: Path, out: Path, row: int | None, with_inputs: bool, interval: float | None, **layout: str
+) -> None:
     """Predict the rows of TABLE with MODEL and write them as CSV; `nan` where the formula is undefined.
 
     Columns are found by their names, in any order, and others may stand beside them.
@@ -68,6 +75,7 @@ def predict(model: Path, table: Path, out: Path, row: int | None, with_inputs: b
     Examples:
       ceql predict model.ceql new.csv
       ceql predict model.ceql new.xlsx --sheet March --with-inputs --out predicted.csv
+      ceql predict model.ceql new.csv --interval 0.95
     """
     from ceql.cli.predictions import predicted
     from ceql.data.formats.file_layout import Layout
@@ -76,7 +84,7 @@ def predict(model: Path, table: Path, out: Path, row: int | None, with_inputs: b
 
     check_writable(out)
     cells = read_cells(table, Layout(**layout))
-    predictions, sentences = predicted(_loaded(model), cells, row, with_inputs)
+    predictions, sentences = predicted(_loaded(model), cells, row, with_inputs, interval)
     write_text(out, as_csv(predictions, missing="nan"))
     for sentence in sentences:
         click.echo(f"Warning: {sentence}", err=True)

@@ -7,19 +7,34 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from ceql.choice.uncertainty import uncertain
 from ceql.data.tables import Table
 from ceql.estimator.regressor import CEQLRegressor
 from ceql.estimator.results import Finding
 
 
 def predicted(
-    model: CEQLRegressor, table: Table, row: int | None = None, with_inputs: bool = False
+    model: CEQLRegressor,
+    table: Table,
+    row: int | None = None,
+    with_inputs: bool = False,
+    interval: float | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """A column of predictions for each target, behind the columns of the table if these are wanted; and warnings."""
+    """A column of predictions for each target, behind the columns of the table if these are wanted; and warnings.
+
+    With an `interval` two more for each: the bounds of a new measurement that hold with this probability.
+    """
     findings = [model._finding(row, name) for name in model.target_names_]
     x = table.numbers(findings[0].data.names).to_numpy()
     taken = table.names if with_inputs else []
-    made = pd.DataFrame({_free_name(found.name, taken): found.formula(x) for found in findings})
+    columns: dict[str, np.ndarray] = {}
+    for found in findings:
+        columns[_free_name(found.name, taken)] = found.formula(x)
+        if interval is not None:
+            known = uncertain(found.formula, found.discovery.formulas, found.discovery.weights, found.data, x)
+            for bound, values in zip(("lower", "upper"), known.interval(interval), strict=True):
+                columns[_free_name(f"{found.name} {bound}", [*taken, *columns])] = values
+    made = pd.DataFrame(columns)
     sentences = [sentence for found in findings for sentence in _warnings(found, x, len(findings) > 1)]
     if with_inputs:
         made = pd.concat([table.cells.reset_index(drop=True), made], axis=1)

@@ -45,6 +45,19 @@ class Table:
                 raise unknown_name("column", name, self.names)
         return pd.DataFrame({name: self._column(name) for name in names})
 
+    def labels(self, name: str) -> np.ndarray:
+        """A column as it stands; an error names the first cell that is empty."""
+        if name not in self.names:
+            raise unknown_name("column", name, self.names)
+        column: Any = self.cells[name]
+        empty = np.flatnonzero(column.isna().to_numpy())
+        if len(empty):
+            raise InputError(
+                f"{self.path}, {self._place(int(empty[0]))}, column {name!r}: the cell is empty. "
+                "Give every row a label."
+            )
+        return column.astype(str).to_numpy()
+
     def _column(self, name: str) -> np.ndarray:
         column: Any = self.cells[name]
         if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):

@@ -48,7 +48,7 @@ class Presented:
         from ceql.output.plots.front_plot import plot_pareto
 
         found = self._finding(row, target)
-        return plot_pareto(found.discovery.front, found.discovery.front.index(found.formula), ax)
+        return plot_pareto(found.discovery.front, found.row, ax, found.discovery.shortlist)
 
     def plot_poles(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
         """Where the formula is singular or undefined, in and around the data; returns matplotlib Axes."""

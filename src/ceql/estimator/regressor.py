@@ -12,11 +12,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ceql.choice.selection import check_rule
 from ceql.constraints import NONE, Constraints
-from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix
+from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix, shape_of
 from ceql.data.targets import Targets
 from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import CeqlWarning, InputError
+from ceql.estimator.folds import folds_of
+from ceql.estimator.forecasts import checked_level, forecasts, in_columns
 from ceql.estimator.parameters import checked_policy, is_number, named_operators, policy_from_dict, seed_of
 from ceql.estimator.presentation import Presented
 from ceql.estimator.results import Finding, constants_table, equations_table, finding, formula_in_row, one_or_all
@@ -53,10 +56,20 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         leaves over goes to those after it.
     max_complexity : int, optional
         The most nodes a formula may have. Set it when you want something to read rather than the best fit.
-    model_selection : "best", "accuracy" or "score"
-        Which row of ``equations_`` is used for prediction: the noise-aware choice, the lowest loss, or the steepest
-        gain in accuracy per node. Change it when the chosen row is too long or too short for you; every other row
-        can be used without a new fit.
+    model_selection : "best", "accuracy", "score" or "cv"
+        Which row of ``equations_`` is used for prediction: the noise-aware choice, the lowest loss, the steepest gain
+        in accuracy per node, or the simplest row that rows held out cannot tell from the best of them, by one standard
+        error. Change it when the chosen row is too long or too short for you; every other row can be used without a
+        new fit.
+    cv : int, splitter or list of (train, test), optional
+        The rows that are held out to validate a finished formula, whose constants are fitted to the others: for
+        ``r2_cv`` and for ``model_selection="cv"``. As in scikit-learn, except that a number of folds takes rows in
+        random order, always the same, since tables are often sorted, and whole groups where `fit` is given `groups`.
+        Take ``TimeSeriesSplit()`` for a series. None: 5 folds, or each row by itself where there are fewer than 10.
+        Of more than 2000 rows 2000 serve. The search itself sees all rows.
+    more : int
+        How many formulas beside the front ``equations_`` may show: those that are about as likely as the best by the
+        criterion, but beaten in size and loss by a formula of the front. They count in the weights and the intervals.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None
         The same number gives the same formula, whatever the number of workers, unless the clock ends the search. Try
         another one when a search fails. None takes a different seed each time.
@@ -104,7 +117,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     equations_ : DataFrame
-        The front: for every size the best formula, with ``chosen`` at the one that ``predict`` uses.
+        The front: for every size the best formula, with ``chosen`` at the one that ``predict`` uses. ``weight`` is
+        how likely a row is among all of them as far as the data can tell, ``r2`` and ``r2_cv`` are its R2 on the
+        training rows and on rows held out (NaN for rows without a chance). Formulas beside the front come last, with
+        False in the column ``front``.
     constants_ : DataFrame
         The decimal constants of the chosen formula with their standard errors.
     poles_ : list
@@ -128,6 +144,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         time_limit: float = 60.0,
         max_complexity: int | None = None,
         model_selection: str = "best",
+        cv: Any = None,
+        more: int = 3,
         random_state: Any = 0,
         n_jobs: int | None = None,
         threads: int | None = None,
@@ -146,6 +164,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.time_limit = time_limit
         self.max_complexity = max_complexity
         self.model_selection = model_selection
+        self.cv = cv
+        self.more = more
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.threads = threads
@@ -159,13 +179,17 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.checkpoint = checkpoint
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CEQLRegressor:
-        """Searches for a formula for y, or for each column of y. Ctrl-C stops the search and keeps the best so far."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> CEQLRegressor:
+        """Searches for a formula for y, or for each column of y. Ctrl-C stops the search and keeps the best so far.
+
+        `groups` are labels of the rows: those with the same one are held out together (see `cv`).
+        """
         targets = Targets.of(X, y, sample_weight)
         settings = self._settings()
+        folds = folds_of(self.cv, groups, shape_of(X, "X")[0], sample_weight)
         with live_display(self.verbose) as display:
             earlier = self._earlier_formulas(targets)
-            discoveries = discover_each(targets, settings, earlier, display, self._checkpoint())
+            discoveries = discover_each(targets, settings, earlier, display, self._checkpoint(), folds)
         self._take(discoveries, targets, is_table(X))
         self._advise()
         return self
@@ -203,7 +227,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
                 f"{', '.join(self._targets.inputs)}, but the data now have {len(targets.names)} target(s) and the "
                 f"columns {', '.join(targets.inputs)}. Set warm_start=False to start afresh."
             )
-        return [tuple(write_formula(f.expression) for f in (found.best, *found.front)) for found in self.discoveries_]
+        return [
+            tuple(write_formula(f.expression) for f in (found.best, *found.formulas)) for found in self.discoveries_
+        ]
 
     def save(self, path: str | Path) -> None:
         """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
@@ -211,18 +237,36 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         structured = {"template": self.template, "constraints": self.constraints}
         plain = {name: None if value is None else value.as_dict() for name, value in structured.items()}
         policy = None if self.policy is None else asdict(checked_policy(self.policy))
-        parameters = {**self.get_params(), **plain, "policy": policy, "checkpoint": None}
+        cv = self.cv if isinstance(self.cv, int | np.integer) else None  # splitters have no form in a file
+        parameters = {**self.get_params(deep=False), **plain, "policy": policy, "checkpoint": None, "cv": cv}
         write_model(path, parameters, self.discoveries_, self._targets, hasattr(self, "feature_names_in_"))
 
-    def predict(self, X: Any, row: Any = None) -> np.ndarray:
+    def predict(self, X: Any, row: Any = None, return_std: bool = False) -> Any:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.
 
         With several targets the values have one column for each, and `row` may be a list with a row for each.
+
+        ``return_std=True`` returns the standard deviation of what would be measured there as well: from the noise of
+        the residuals, the errors of the constants and the disagreement of the formulas that compete, by their weights.
+        It grows outside the data, and is infinite where the data do not determine the constants that matter.
         """
         formulas = self._formulas(row)
         x = self._checked(X)
-        values = [formula(x) for formula in formulas]
-        return values[0] if len(values) == 1 else np.column_stack(values)
+        values = in_columns([formula(x) for formula in formulas])
+        if not return_std:
+            return values
+        known = forecasts(formulas, self.discoveries_, self._targets, x)
+        return values, in_columns([one.deviation for one in known])
+
+    def predict_interval(self, X: Any, level: float = 0.95, row: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and upper bounds between which a new measurement lies with the probability `level`.
+
+        They are as far from the prediction as ``predict(X, return_std=True)`` says, in units of Student's distribution.
+        """
+        level, formulas = checked_level(level), self._formulas(row)
+        known = forecasts(formulas, self.discoveries_, self._targets, self._checked(X))
+        lower, upper = zip(*(one.interval(level) for one in known), strict=True)
+        return in_columns(lower), in_columns(upper)
 
     def sympy(self, row: Any = None, form: str = "smallest") -> Any:
         """The formula in SymPy: the form with the fewest nodes, or form="readable" for the shortest constants.
@@ -307,6 +351,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         limit = self.max_complexity
         if limit is not None and (not isinstance(limit, int | np.integer) or limit < 1):
             raise InputError(f"max_complexity must be a whole number of at least 1, or None, not {limit!r}.")
+        check_rule(self.model_selection)
+        if not isinstance(self.more, int | np.integer) or isinstance(self.more, bool) or self.more < 0:
+            raise InputError(f"more must be a whole number of at least 0, not {self.more!r}.")
         if self.template is not None and not isinstance(self.template, Template):
             raise InputError(f"template must be a ceql.templates.Template, not {type(self.template).__name__}.")
         if self.template is not None and self.recipe not in SEARCHES:
@@ -323,6 +370,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             time_limit=float(self.time_limit),
             max_complexity=None if limit is None else int(limit),
             model_selection=self.model_selection,
+            more=int(self.more),
             seed=seed_of(self.random_state),
             n_jobs=self.n_jobs,
             threads=self.threads,

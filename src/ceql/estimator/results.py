@@ -26,6 +26,11 @@ class Finding:
     discovery: Discovery
     data: Dataset
 
+    @property
+    def row(self) -> int:
+        """Its place among the formulas."""
+        return next(k for k, formula in enumerate(self.discovery.formulas) if formula is self.formula)
+
 
 def finding(
     discoveries: Sequence[Discovery], targets: Targets, row: int | None = None, target: str | None = None
@@ -48,13 +53,13 @@ def one_or_all(values: list) -> Any:
 
 
 def formula_in_row(discovery: Discovery, row: Any = None) -> Formula:
-    """The chosen formula, or the one in that row of the front."""
-    front = discovery.front
+    """The chosen formula, or the one in that row of the table: the front, then what competes beside it."""
+    formulas = discovery.formulas
     if row is None:
         return discovery.best
-    if not isinstance(row, int | np.integer) or not -len(front) <= row < len(front):
-        raise InputError(f"equations_ has rows 0 to {len(front) - 1}; there is no row {row!r}.")
-    return front[row]
+    if not isinstance(row, int | np.integer) or not -len(formulas) <= row < len(formulas):
+        raise InputError(f"equations_ has rows 0 to {len(formulas) - 1}; there is no row {row!r}.")
+    return formulas[row]
 
 
 def constants_table(formula: Formula) -> pd.DataFrame:
@@ -63,19 +68,31 @@ def constants_table(formula: Formula) -> pd.DataFrame:
 
 
 # Made here, since pandas imports a library for the first texts that it meets, and a fit should import nothing.
-_COLUMNS = pd.Index(["complexity", "loss", "score", "equation", "sympy_format", "chosen"])
+_COLUMNS = pd.Index(
+    ["complexity", "loss", "score", "weight", "r2", "r2_cv", "equation", "sympy_format", "front", "chosen"]
+)
 
 
 def equations_table(discovery: Discovery) -> pd.DataFrame:
-    """The front as a table, simplest formula first; `chosen` marks the row that `predict` uses."""
+    """The front as a table, simplest formula first, then what competes beside it, likeliest first.
+
+    `front` tells the two apart, and `chosen` marks the row that `predict` uses. Those beside the front have no `score`,
+    and `r2_cv` is known for rows that compete.
+    """
+    formulas, front = discovery.formulas, len(discovery.front)
+    unknown = (np.nan,) * len(formulas)
     return pd.DataFrame(
         {
-            "complexity": [formula.complexity for formula in discovery.front],
-            "loss": [formula.loss for formula in discovery.front],
-            "score": gains(discovery.front),
-            "equation": [str(formula) for formula in discovery.front],
-            "sympy_format": [formula.expression for formula in discovery.front],
-            "chosen": [k == discovery.chosen for k in range(len(discovery.front))],
+            "complexity": [formula.complexity for formula in formulas],
+            "loss": [formula.loss for formula in formulas],
+            "score": [*gains(discovery.front), *unknown[front:]],
+            "weight": discovery.weights or unknown,
+            "r2": discovery.r2 or unknown,
+            "r2_cv": discovery.r2_cv or unknown,
+            "equation": [str(formula) for formula in formulas],
+            "sympy_format": [formula.expression for formula in formulas],
+            "front": [k < front for k in range(len(formulas))],
+            "chosen": [k == discovery.chosen for k in range(len(formulas))],
         },
         columns=_COLUMNS,
     )

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ceql.choice.validation import Folds
 from ceql.data.targets import Targets
 from ceql.discovery import Discovery, Outcome, Progress, Settings
 from ceql.errors import CeqlWarning
@@ -21,6 +22,7 @@ def discover_each(
     guesses: Sequence[Guesses] = (),
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
+    folds: Folds | None = None,
 ) -> tuple[Discovery, ...]:
     """A discovery for each target. Each may take its share of the time that is left, so what an easy one leaves over
     goes to those after it. Ctrl-C ends the search of one target and skips those after it. Of several targets each has
@@ -38,7 +40,7 @@ def discover_each(
         share = max(left / (len(targets.names) - k), 1e-3)
         own = replace(settings, time_limit=share, guesses=(*settings.guesses, *known[k]))
         try:
-            found.append(discover(data, own, _named(progress, targets.names, k), kept_in[k]))
+            found.append(discover(data, own, _named(progress, targets.names, k), kept_in[k], folds))
         except KeyboardInterrupt:  # before this one had found anything
             if not found:
                 raise

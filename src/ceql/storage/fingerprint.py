@@ -15,8 +15,8 @@ from ceql.operators import library
 
 Fingerprint = dict[str, Any]
 
-# They decide how fast a search goes, how long it may and which formula of the front is shown, not its course.
-_FREE = {"time_limit", "n_jobs", "threads", "model_selection"}
+# They decide how fast a search goes, how long it may and which formulas are shown, not its course.
+_FREE = {"time_limit", "n_jobs", "threads", "model_selection", "more"}
 _DATA = {"X": "the values of X", "y": "the values of y", "weight": "the weights of the samples"}
 _LONG = 60  # characters; longer values are not shown
 

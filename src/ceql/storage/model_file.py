@@ -5,7 +5,11 @@
      "names": ["x1", ...], "from_frame": true, "target_names": ["y"],
      "front": [{"expression": "...", "loss": 0.1, "constants": [[value, error], ...]}, ...],
      "chosen": 2, "outcome": "EXACT", "seconds": 1.2, "starts": 1024, "imaginary_residue": 0.0, "rows_searched": 128,
-     "columns_searched": 2, "y": [...], "x": [[...], ...], "weight": [...]}
+     "columns_searched": 2, "shortlist": [...], "weights": [...], "r2": [...], "r2_cv": [...], "y": [...],
+     "x": [[...], ...], "weight": [...]}
+
+"shortlist" holds formulas like "front" does, and the lists after it have a number for each formula of both; files of
+0.1.0 lack them.
 
 With several targets the version is 2, and what begins with "front" and ends with "y" stands in a list "targets", once
 for each.
@@ -18,12 +22,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ceql import __version__
+from ceql.choice.evidence import scores, weights
+from ceql.choice.validation import r2_of
 from ceql.constraints import Constraints
 from ceql.data import content as fields
 from ceql.data.content import ContentError
@@ -33,7 +40,7 @@ from ceql.discovery import Discovery, Outcome, poles_of
 from ceql.errors import CeqlError
 from ceql.expression import parse_formula
 from ceql.expression.text.write import write_formula
-from ceql.formula import Formula, make_symbols
+from ceql.formula import Formula, make_symbols, mean_square
 from ceql.search.losses import SQUARED
 from ceql.storage.claims import check_losses, check_outcome
 from ceql.storage.files import write_atomically
@@ -77,10 +84,7 @@ def write_model(
 
 def _search(discovery: Discovery, data: Dataset) -> dict[str, Any]:
     return {
-        "front": [
-            {"expression": write_formula(f.expression), "loss": f.loss, "constants": [list(c) for c in f.constants]}
-            for f in discovery.front
-        ],
+        "front": [_row(formula) for formula in discovery.front],
         "chosen": discovery.chosen,
         "outcome": discovery.outcome.name,
         "seconds": discovery.seconds,
@@ -88,8 +92,17 @@ def _search(discovery: Discovery, data: Dataset) -> dict[str, Any]:
         "imaginary_residue": discovery.imaginary_residue,
         "rows_searched": discovery.rows_searched,
         "columns_searched": discovery.columns_searched,
+        "shortlist": [_row(formula) for formula in discovery.shortlist],
+        "weights": list(discovery.weights),
+        "r2": list(discovery.r2),
+        "r2_cv": list(discovery.r2_cv),
         "y": data.y.tolist(),
     }
+
+
+def _row(formula: Formula) -> dict[str, Any]:
+    constants = [list(constant) for constant in formula.constants]
+    return {"expression": write_formula(formula.expression), "loss": formula.loss, "constants": constants}
 
 
 def _plain(value: Any) -> Any:
@@ -163,26 +176,53 @@ def _target(search: Any, rows: int) -> np.ndarray:
 
 def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, int], loss: str) -> Discovery:
     rows = fields.rows(search, "front")
+    front_rows = len(rows)
+    rows = [*rows, *(fields.rows(search, "shortlist") if "shortlist" in search else ())]
     if sum(len(fields.text(row, "expression")) for row in rows) > LONGEST_FRONT:
         raise ContentError("its formulas are too long")
-    front = tuple(_formula(row, data.names, costs) for row in rows)
-    chosen = fields.whole(search, "chosen", len(front) - 1)
+    formulas = tuple(_formula(row, data.names, costs) for row in rows)
+    if not front_rows:
+        raise ContentError("'front' has no rows")
+    chosen = fields.whole(search, "chosen", len(formulas) - 1)
     outcome = fields.text(search, "outcome")
     if outcome not in Outcome.__members__:
         raise ContentError(f"'outcome' is {fields.shown(outcome)}, which is no end of a search")
-    check_losses(front, data, loss)
-    check_outcome(Outcome[outcome], front[chosen], data, loss)
+    check_losses(formulas, data, loss)
+    check_outcome(Outcome[outcome], formulas[chosen], data, loss)
     return Discovery(
-        front,
+        formulas[:front_rows],
         chosen,
-        poles_of(front[chosen], data),
+        poles_of(formulas[chosen], data),
         Outcome[outcome],
         fields.number(search, "seconds", least=0.0),
         fields.whole(search, "starts"),
         fields.number(search, "imaginary_residue", least=0.0),
         fields.whole(search, "rows_searched", len(data.y)),
         fields.whole(search, "columns_searched", len(data.names)) if "columns_searched" in search else 0,
+        shortlist=formulas[front_rows:],
+        **_evidence(search, formulas, data, loss),
     )
+
+
+def _evidence(search: dict[str, Any], formulas: tuple[Formula, ...], data: Dataset, loss: str) -> dict[str, Any]:
+    """What the rows say of each formula; computed where the file is too old to hold it, the cross-validation apart."""
+    if not search.get("weights"):
+        squares = [mean_square(formula(data.x) - data.y, data.weight) for formula in formulas]
+        plain = [replace(formula, loss=square) for formula, square in zip(formulas, squares, strict=True)]
+        return {"weights": weights(scores(plain, data)), "r2": r2_of(plain, data)}
+    shares = fields.numbers(search, "weights", (len(formulas),))
+    if (shares < 0.0).any() or abs(shares.sum() - 1.0) > _ROUNDING:
+        raise ContentError("'weights' must hold numbers of at least 0 whose sum is 1")
+    scored = {name: _scores(search, name, len(formulas)) for name in ("r2", "r2_cv")}
+    return {"weights": tuple(shares.tolist()), **scored}
+
+
+def _scores(search: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
+    """R2 of each formula: at most one, minus infinity where it is undefined on a row held out, NaN where not known."""
+    listed = fields.rows(search, name)
+    if len(listed) != count or not all(isinstance(v, int | float) and not v > 1.0 for v in listed):
+        raise ContentError(f"{name!r} must hold {count} numbers, none of them above 1")
+    return tuple(map(float, listed))
 
 
 def _formula(row: Any, names: tuple[str, ...], costs: Mapping[str, int]) -> Formula:

@@ -210,7 +210,8 @@ def test_the_command_finds_the_formula_again(searched, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "names", "weights", "words"),
     [
-        ({"model_selection": "score"}, ("a",), None, "no option for model_selection"),
+        ({"loss": "huber"}, ("a",), None, "no option for loss"),
+        ({"cv": [([0], [1])]}, ("a",), None, "no option for a cv that is no number"),
         ({"random_state": None}, ("a",), None, "seed was drawn anew"),
         ({}, ("a,b",), None, "comma"),
         ({}, ("a",), [0.5, 1.5] * 10, "weighted"),

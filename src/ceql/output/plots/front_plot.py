@@ -22,20 +22,26 @@ _PLACES = (
 )
 
 
-def plot_pareto(front: Sequence[Formula], chosen: int, ax: Any = None) -> Any:
-    """Complexity against loss, the chosen row marked, with the formulas that fit in without overlap."""
+def plot_pareto(front: Sequence[Formula], chosen: int, ax: Any = None, beside: Sequence[Formula] = ()) -> Any:
+    """Complexity against loss, the chosen row marked, with the formulas that fit in without overlap.
+
+    Rows are those of the front and then those `beside` it.
+    """
     ax = axes_or_new(ax, 7.0, 4.6)
-    sizes = np.array([formula.complexity for formula in front])
-    losses = drawable_losses(np.array([formula.loss for formula in front]))
-    ax.step(sizes, losses, where="post", color=GREY, lw=1.4, zorder=1)
-    ax.plot(sizes, losses, "o", color=BLUE, ms=7, ls="none", label="front", zorder=2)
+    formulas, last = (*front, *beside), len(front)
+    sizes = np.array([formula.complexity for formula in formulas])
+    losses = drawable_losses(np.array([formula.loss for formula in formulas]))
+    ax.step(sizes[:last], losses[:last], where="post", color=GREY, lw=1.4, zorder=1)
+    ax.plot(sizes[:last], losses[:last], "o", color=BLUE, ms=7, ls="none", label="front", zorder=2)
+    if beside:
+        ax.plot(sizes[last:], losses[last:], "o", mfc="none", mec=BLUE, ms=7, ls="none", label="beside it", zorder=2)
     ax.plot(sizes[chosen], losses[chosen], "*", color=ORANGE, mec="black", ms=17, ls="none", label="chosen", zorder=3)
     ax.set_yscale("log")
     ax.set(xlabel="complexity, nodes", ylabel="loss, mean squared error")
     ax.margins(x=0.12, y=0.14)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.legend(loc="lower left", fontsize=9, framealpha=0.9)
-    _annotate(ax, front, chosen, sizes, losses)
+    _annotate(ax, formulas, chosen, sizes, losses)
     return ax
 
 

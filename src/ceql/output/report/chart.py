@@ -156,13 +156,14 @@ class Chart:
 
 
 def front_chart(subject: Subject) -> str:
-    front = subject.discovery.front
-    sizes = np.array([float(formula.complexity) for formula in front])
-    losses = drawable_losses(np.array([formula.loss for formula in front]))
+    formulas, last = subject.discovery.formulas, len(subject.discovery.front)
+    sizes = np.array([float(formula.complexity) for formula in formulas])
+    losses = drawable_losses(np.array([formula.loss for formula in formulas]))
     x = Axis(0.0, max(5.0, sizes.max() * 1.08 + 1.0), "complexity, nodes")
     chart = Chart(x, log_axis(losses, "loss"), "complexity against loss")
-    chart.line(np.repeat(sizes, 2)[1:], np.repeat(losses, 2)[:-1], "step")
-    chart.points(sizes, losses, "points large")
+    chart.line(np.repeat(sizes[:last], 2)[1:], np.repeat(losses[:last], 2)[:-1], "step")
+    chart.points(sizes[:last], losses[:last], "points large")
+    chart.points(sizes[last:], losses[last:])
     chart.ring(sizes[subject.row], losses[subject.row], "ring")
     return chart.svg()
 

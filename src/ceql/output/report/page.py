@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import platform
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from ceql.choice.evidence import sentence
 from ceql.discovery import Discovery
 from ceql.expression.constants.parametrise import with_named_constants
 from ceql.formula import constants_of, in_readable_form
@@ -39,8 +41,10 @@ text-align:left;white-space:normal}.ceql-card tr.chosen{font-weight:bold;backgro
 def header(subject: Subject) -> str:
     quality, discovery = goodness(subject.formula, subject.data), subject.discovery
     r2 = "no variation" if math.isnan(quality.r2) else number(quality.r2, 6)
+    validated = _of_row(discovery.r2_cv, subject.row)
     pairs = [
         ("R²", r2),
+        *([] if math.isnan(validated) else [("R², rows held out", number(validated, 6))]),
         ("RMSE", number(quality.rmse)),
         ("loss (mean square)", number(subject.formula.loss)),
         ("complexity", f"{subject.formula.complexity} nodes"),
@@ -76,10 +80,20 @@ def domain(subject: Subject) -> str:
 
 
 def front(subject: Subject) -> str:
-    rows = _rows(subject.discovery, list(map(str, range(len(subject.discovery.front)))))
+    discovery = subject.discovery
+    places = range(len(discovery.formulas))
+    rows = _rows(discovery, list(map(str, places)), [_evidence(discovery, k) for k in places])
     words = "For every size the best formula that was found. The marked row is the one on this page."
+    if discovery.shortlist:
+        first = len(discovery.front)
+        words += f" Rows from {first} on compete beside the front: likely as well, but not the best of their size."
     figure = f"<figure>{front_chart(subject)}</figure>"
-    return section("The front", paragraph(words), figure, table(("row", "nodes", "loss", "formula"), rows, subject.row))
+    head = ("row", "nodes", "loss", *(("weight", "R², held out") if discovery.weights else ()), "formula")
+    doubt = sentence(discovery.formulas, discovery.weights, subject.data)
+    told = paragraph(doubt, "outcome") if doubt else ""
+    if discovery.weights:
+        words += " Weights say how likely a formula is among these, as far as the rows can tell."
+    return section("The front", paragraph(words), told, figure, table(head, rows, subject.row))
 
 
 def fit(subject: Subject) -> str:
@@ -204,16 +218,28 @@ def report_page(subject: Subject) -> str:
 
 def card(discovery: Discovery, target: str = "y") -> str:
     """A fitted model in a notebook: its formula and the front."""
-    marks = ["▸" if k == discovery.chosen else "" for k in range(len(discovery.front))]
-    front = table(("", "complexity", "loss", "equation"), _rows(discovery, marks), marked=discovery.chosen)
+    marks = ["▸" if k == discovery.chosen else "" for k in range(len(discovery.formulas))]
+    rows = _rows(discovery, marks, [()] * len(marks))
+    front = table(("", "complexity", "loss", "equation"), rows, marked=discovery.chosen)
     formula = formula_in_terms(discovery.best.expression, target)
     outcome = f"<p><small>{escape(discovery.outcome.value)}</small></p>"
     return f'<div class="ceql-card"><style>{_CARD_STYLE}</style>{formula}{front}{outcome}</div>'
 
 
-def _rows(discovery: Discovery, first: list[str]) -> list[tuple[str, ...]]:
-    """The front as cells, with these before them."""
+def _rows(discovery: Discovery, first: list[str], evidence: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The formulas as cells, with these before them and what is known of each among them."""
     return [
-        (mark, str(formula.complexity), number(formula.loss), f"<code>{escape(formula)}</code>")
-        for mark, formula in zip(first, discovery.front, strict=True)
+        (mark, str(f.complexity), number(f.loss), *told, f"<code>{escape(f)}</code>")
+        for mark, f, told in zip(first, discovery.formulas, evidence, strict=True)
     ]
+
+
+def _evidence(discovery: Discovery, row: int) -> tuple[str, ...]:
+    if not discovery.weights:
+        return ()
+    validated = _of_row(discovery.r2_cv, row)
+    return f"{discovery.weights[row]:.2f}", "" if math.isnan(validated) else number(validated)
+
+
+def _of_row(values: Sequence[float], row: int) -> float:
+    return values[row] if values else math.nan

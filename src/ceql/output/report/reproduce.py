@@ -17,6 +17,9 @@ _OPTIONS = {
     "operators": "--operators",
     "time_limit": "--time-limit",
     "max_complexity": "--max-complexity",
+    "model_selection": "--choice",
+    "cv": "--cv",
+    "more": "--more",
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "device": "--device",
@@ -68,7 +71,10 @@ def command_line(subject: Subject) -> str | None:
 
 def not_on_the_command_line(subject: Subject) -> str:
     """Why there is no command; nothing where there is one."""
-    strange = sorted(set(chosen_parameters(subject)) - set(_OPTIONS))
+    chosen = chosen_parameters(subject)
+    strange = sorted(set(chosen) - set(_OPTIONS))
+    if not isinstance(chosen.get("cv", 0), int | np.integer):
+        strange.append("a cv that is no number")
     if strange:
         return f"The command line has no option for {', '.join(strange)}; use the lines above."
     if is_weighted(subject):

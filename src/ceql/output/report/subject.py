@@ -24,4 +24,5 @@ class Subject:
 
     @property
     def row(self) -> int:
-        return self.discovery.front.index(self.formula)
+        """Its place among the formulas, those of the front first."""
+        return next(k for k, formula in enumerate(self.discovery.formulas) if formula is self.formula)

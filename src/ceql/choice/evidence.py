@@ -1,0 +1,106 @@
+"""Evidence: how likely each formula is among those that compete, as far as the rows can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ceql.choice.criterion import criterion
+from ceql.choice.exactness import EXACT, size_of
+from ceql.data.dataset import Dataset
+from ceql.expression import refit
+from ceql.formula import Formula
+
+
+@dataclass(frozen=True)
+class EvidencePolicy:
+    """When a formula counts as an alternative."""
+
+    telling: float = 0.1  # weight from which an alternative is named beside the best: one chance in ten
+    competes: float = 0.01  # weight from which it has a say in scores and intervals
+    named: int = 3  # alternatives that a sentence names at most
+    # Two formulas are the same if they have the same values once fitted, on these rows and in a box around them that is
+    # wider than theirs by this share on either side, to this share of the spread of y.
+    rows: int = 200
+    widened: float = 0.5
+    same: float = 1e-6
+
+
+EVIDENCE = EvidencePolicy()
+
+
+def scores(formulas: Sequence[Formula], data: Dataset) -> list[float]:
+    """The criterion of each; formulas that are exact differ by rounding alone, and rounding is no evidence."""
+    least = EXACT.loss * size_of(data)
+    return [
+        criterion(f if f.surprise is not None else replace(f, loss=max(f.loss, least)), len(data.y)) for f in formulas
+    ]
+
+
+def weights(scores: Sequence[float]) -> tuple[float, ...]:
+    """Shares of the likelihoods that criteria stand for: each is minus twice its logarithm, up to a constant.
+
+    Where no criterion is finite the rows say nothing, and all weights are the same.
+    """
+    values = np.array(scores, float)
+    if not np.isfinite(values).any():
+        return (1.0 / len(values),) * len(values)
+    likelihood = np.exp(-0.5 * (values - values.min()))
+    return tuple((likelihood / likelihood.sum()).tolist())
+
+
+def shortlist(
+    formulas: Sequence[Formula], scores: Sequence[float], most: int, least_weight: float = EVIDENCE.competes
+) -> tuple[Formula, ...]:
+    """The likeliest formulas, best first: at most that many, none below that weight among all that are given.
+
+    Formulas with the same text count once. Leave out those that stand on the front to get what competes beside it.
+    """
+    if not formulas:
+        return ()
+    shares = weights(scores)
+    likely: dict[str, Formula] = {}
+    for k in sorted(range(len(formulas)), key=lambda k: scores[k]):
+        if shares[k] >= least_weight:
+            likely.setdefault(str(formulas[k]), formulas[k])
+    return tuple(likely.values())[:most]
+
+
+@np.errstate(all="ignore")
+def told_apart(formulas: Sequence[Formula], data: Dataset, policy: EvidencePolicy = EVIDENCE) -> list[int]:
+    """For each formula the place of the first that has the same values: its own, unless it is written twice."""
+    few = data.thinned(policy.rows)
+    lower, upper = few.x.min(axis=0), few.x.max(axis=0)
+    reach = policy.widened * (upper - lower)
+    around = np.random.default_rng(0).uniform(lower - reach, upper + reach, few.x.shape)
+    points = np.vstack([few.x, around])
+    least = policy.same * max(float(np.std(few.y)), np.sqrt(EXACT.hit * size_of(few)))
+    first: list[int] = []
+    values: list[np.ndarray] = []
+    for formula in formulas:
+        fitted = refit(formula.expression, formula.symbols, few.x, few.y, few.weight)
+        value = formula.with_expression(fitted.expr)(points)
+        alike = (k for k, other in enumerate(values) if np.allclose(value, other, 0.0, least, equal_nan=True))
+        first.append(next(alike, len(values)))
+        values.append(value)
+    return first
+
+
+def sentence(
+    formulas: Sequence[Formula], weights: Sequence[float], data: Dataset, policy: EvidencePolicy = EVIDENCE
+) -> str:
+    """Which formulas the rows cannot tell apart; nothing where one of them stands out, in one form or in several."""
+    ranked = sorted(zip(weights, formulas, strict=False), key=lambda pair: -pair[0])
+    ranked = [pair for pair in ranked if pair[0] >= policy.competes]
+    if len(ranked) < 2 or ranked[1][0] < policy.telling:
+        return ""
+    first = told_apart([formula for _, formula in ranked], data, policy)
+    together = [sum(w for (w, _), other in zip(ranked, first, strict=True) if other == k) for k in range(len(ranked))]
+    close = [(w, formula) for w, (_, formula) in zip(together, ranked, strict=True) if w >= policy.telling]
+    if len(close) < 2:
+        return ""
+    named = ", ".join(f"{weight:.2f} for {formula}" for weight, formula in close[: policy.named])
+    more = f" and {len(close) - policy.named} more" if len(close) > policy.named else ""
+    return f"Weights: {named}{more}; these rows cannot tell them apart."

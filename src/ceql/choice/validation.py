@@ -1,0 +1,150 @@
+"""Cross-validation of finished formulas: the structure stays, the constants are fitted again without the rows held out.
+
+It is an honest score of the constants, and of a structure as far as too many constants are what is wrong with it. It is
+not one of the search, which saw all rows; for that, cross-validate the whole regressor with scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ceql.data.dataset import Dataset
+from ceql.engine.one_thread import one_thread
+from ceql.expression import parametrise, value_and_jacobian
+from ceql.expression.constants.refit import minimise
+from ceql.expression.evaluate.residual_problem import Problem
+from ceql.formula import Formula, mean_square
+
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]  # pairs of rows to fit to and rows held out
+
+
+@dataclass(frozen=True)
+class ValidationPolicy:
+    """How much is done to validate a formula."""
+
+    folds: int = 5  # as scikit-learn has by default
+    alone: int = 10  # in shorter tables each row is held out by itself: a fifth of them is too many to miss
+    rows: int = 2000  # of a long table: the error of the score is small by then
+    steps: int = 8  # of a fit without the rows held out, which begins at the constants of all rows
+
+
+VALIDATION = ValidationPolicy()
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """How far some formulas are off in rows that they were not fitted to."""
+
+    errors: np.ndarray  # a row for each formula, a column for each fold: weighted mean squares, infinite if undefined
+    sizes: np.ndarray  # weight of the rows held out in each fold
+    spread: float  # what the weighted mean of these rows would leave, as a mean square
+
+    @property
+    def r2(self) -> tuple[float, ...]:
+        """One less the squared error in all rows held out over their spread; NaN where these do not vary."""
+        if not self.spread > 0.0:
+            return (np.nan,) * len(self.errors)
+        return tuple((1.0 - self.errors @ self.sizes / self.sizes.sum() / self.spread).tolist())
+
+
+def own_folds(rows: int, count: int | None = None, policy: ValidationPolicy = VALIDATION) -> Folds:
+    """Folds by a permutation that is always the same, since tables are often sorted."""
+    count = count or (rows if rows < policy.alone else policy.folds)
+    parts = np.array_split(np.random.default_rng(0).permutation(rows), min(count, rows))
+    everything = np.arange(rows)
+    return [(np.setdiff1d(everything, part), np.sort(part)) for part in parts]
+
+
+@one_thread
+@np.errstate(all="ignore")  # a formula that is undefined or overflows in a row held out gets an infinite error
+def held_out(
+    formulas: Sequence[Formula],
+    data: Dataset,
+    folds: Folds | None = None,
+    fit_weight: np.ndarray | None = None,
+    policy: ValidationPolicy = VALIDATION,
+) -> HeldOut:
+    """The errors of each formula in the rows held out; of a long table some rows serve, always the same.
+
+    `fit_weight` are the weights of the rows in the fits, where a loss other than squares gives them others.
+    """
+    weight = data.weight if fit_weight is None else fit_weight
+    rows = _some_rows(len(data.y), policy.rows)
+    few = Dataset(data.x[rows], data.y[rows], data.weight[rows], data.names)
+    # Of folds that were made for all rows none may be left; then ours have to do.
+    parts = _among(rows, folds or (), len(data.y)) or own_folds(len(rows), None, policy)
+    tested = np.concatenate([test for _, test in parts])
+    mean = np.average(few.y[tested], weights=few.weight[tested])
+    spread = float(np.average((few.y[tested] - mean) ** 2, weights=few.weight[tested]))
+    errors = [list(_errors(formula, few, weight[rows], parts, policy.steps)) for formula in formulas]
+    sizes = np.array([few.weight[test].sum() for _, test in parts])
+    return HeldOut(np.array(errors, float).reshape(len(formulas), len(parts)), sizes, spread)
+
+
+def cross_validated(
+    formulas: Sequence[Formula],
+    data: Dataset,
+    folds: Folds | None = None,
+    fit_weight: np.ndarray | None = None,
+    policy: ValidationPolicy = VALIDATION,
+) -> tuple[float, ...]:
+    """R2 of each formula over all rows held out; minus infinity where one of them leaves it undefined."""
+    return held_out(formulas, data, folds, fit_weight, policy).r2
+
+
+def r2_of(formulas: Sequence[Formula], data: Dataset) -> tuple[float, ...]:
+    """R2 of each formula on the rows it is fitted to; NaN where the target does not vary."""
+    spread = mean_square(data.y - np.average(data.y, weights=data.weight), data.weight)
+    if not spread > 0.0:
+        return (np.nan,) * len(formulas)
+    squares = (f.loss if f.surprise is None else mean_square(f(data.x) - data.y, data.weight) for f in formulas)
+    return tuple(1.0 - square / spread for square in squares)
+
+
+def within_one_error(held: HeldOut) -> np.ndarray:
+    """Which formulas the rows held out cannot tell from the best: no further from it than one standard error.
+
+    The difference from the best is taken fold by fold, and its mean compared with the standard error of that mean. The
+    noise of a row is in the errors of both formulas, so that the difference is known far better than either; and a fold
+    may be a group or a stretch of time, whose rows are not independent of each other.
+    """
+    mean = held.errors @ held.sizes / held.sizes.sum()
+    best = int(np.argmin(mean))
+    finite = np.isfinite(mean)
+    if not finite[best]:
+        return finite
+    apart = np.where(np.isfinite(held.errors), held.errors, 0.0) - held.errors[best]
+    share = held.sizes / held.sizes.sum()
+    excess = apart @ share
+    variance = ((apart - excess[:, None]) ** 2) @ share / max(len(share) - 1, 1)
+    return finite & (excess <= np.sqrt(variance))
+
+
+def _some_rows(rows: int, most: int) -> np.ndarray:
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+
+
+def _among(kept: np.ndarray, folds: Folds, rows: int) -> Folds:
+    """The folds in terms of the rows that were kept, those that still have rows of both kinds."""
+    place = np.full(rows, -1)
+    place[kept] = np.arange(len(kept))
+    parts = [tuple(place[part][place[part] >= 0] for part in fold) for fold in folds]
+    return [(train, test) for train, test in parts if len(train) and len(test)]
+
+
+def _errors(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds, steps: int) -> Iterator[float]:
+    """The weighted mean square in the rows held out, fold by fold."""
+    form = parametrise(formula.expression)
+    program = value_and_jacobian(form.expr, formula.symbols, form.symbols)
+    whole = Problem(program, data.x, data.y, np.sqrt(weight))
+    for train, test in folds:
+        fold = replace(whole, x=data.x[train], y=data.y[train], root_weights=whole.root_weights[train])
+        values, _ = minimise(fold, form.values, steps)
+        off = program.value(data.x[test], values) - data.y[test]
+        error = float(np.average(np.broadcast_to(off, (len(test),)) ** 2, weights=data.weight[test]))
+        yield error if np.isfinite(error) else np.inf
