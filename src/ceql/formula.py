@@ -45,6 +45,28 @@ class PolishPolicy:
 POLISH = PolishPolicy()
 
 
+@dataclass(frozen=True)
+class LawConstant:
+    """A constant as the law calls it; its standard error is infinite where the rows do not determine it."""
+
+    name: str
+    meaning: str
+    value: float
+    error: float
+
+
+@dataclass(frozen=True)
+class NamedLaw:
+    """The law that a formula is: its name and text, and its constants under the names that they have there."""
+
+    name: str
+    field: str
+    text: str  # over the columns of the table
+    constants: tuple[LawConstant, ...]
+    known: int = 0  # how widely, for its price: 1, 2 or 3; 0 where its structure has to be paid for
+    others: tuple[str, ...] = ()  # further names of it
+
+
 @dataclass(frozen=True, eq=False)
 class Formula:
     """A formula in SymPy with its loss on the training data and its constants, each a value and a standard error."""
@@ -55,6 +77,7 @@ class Formula:
     constants: tuple[tuple[float, float], ...] = ()  # value and standard error of each, in the order of `parametrise`
 
     costs: Mapping[str, int] = field(default_factory=dict)  # operators that count for more than one node
+    law: NamedLaw | None = None  # where it was fitted as one: a constant that occurs twice is one constant
     surprise: float | None = None  # under a loss that is not of squares: how unlikely the data are, by its criterion
 
     @cached_property
@@ -80,8 +103,8 @@ class Formula:
         return sympy.latex(self.expression)
 
     def with_expression(self, expression: sympy.Expr) -> Formula:
-        """The same formula written differently."""
-        return replace(self, expression=expression)
+        """The same formula written differently, or with other numbers: no longer what was fitted as a law."""
+        return replace(self, expression=expression, law=None)
 
     def over(self, symbols: tuple[sympy.Symbol, ...]) -> Formula:
         """The same formula for a table with other columns, among which are those that it has."""

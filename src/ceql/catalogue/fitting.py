@@ -13,27 +13,22 @@ from ceql.catalogue.plain import of_all_columns
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.catalogue.separable import Ends, Rows, allowed, descend, first_look
 from ceql.catalogue.starts import Facts, start_grid
-from ceql.choice.criterion import NODE, criterion, of_rows
+from ceql.choice.criterion import criterion, price_of_constants
 from ceql.choice.exactness import EXACT, size_of
 from ceql.data.dataset import Dataset
 from ceql.engine.one_thread import one_thread
+from ceql.expression import parametrise
 from ceql.expression.constants.refit import covariance_of, minimise
+from ceql.expression.constants.rounding import rounded_values
 from ceql.expression.evaluate.residual_problem import Problem
-from ceql.formula import Formula, constants_of, make_symbols, mean_square, values_of
+from ceql.expression.prices import PRICES
+from ceql.formula import Formula, LawConstant, NamedLaw, make_symbols, mean_square, values_of
 
 Array = np.ndarray
 _MANY = 3  # constants with starting values; laws that have as many or more are of one kind
+_NATS_A_NODE = 1.5  # about what a node costs, before there is a formula to be priced
+_NUDGE = 1e-6  # relative change of a constant, to see what it changes
 _DEGREE = 3  # of the polynomial by which columns of a wide table are compared
-
-
-@dataclass(frozen=True)
-class FittedConstant:
-    """A constant as the law calls it; its standard error is infinite where the rows do not determine it."""
-
-    name: str
-    meaning: str
-    value: float
-    error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +37,7 @@ class LawFit:
 
     law: Law
     columns: tuple[str, ...]
-    constants: tuple[FittedConstant, ...]
+    constants: tuple[LawConstant, ...]
     loss: float
     formula: Formula
 
@@ -149,11 +144,13 @@ def improve(tried: Tried, data: Dataset, steps: int) -> Tried:
 
 def _scored(law: Law, places: tuple[int, ...], ends: Ends, data: Dataset) -> Tried:
     """Close to the criterion that its formula will have, but without the formula."""
-    rows, constants = len(data.y), len(law.constants) + 1
+    rows, constants = len(data.y), len(law.constants)
     least = EXACT.loss * size_of(data)
-    structure = NODE * law.structure + 2.0 * constants * (constants + 1) / max(rows - constants - 1, 0.5)
-    score = of_rows(max(ends.misfit[0] / rows, least), constants, rows, structure)
-    return Tried(law, places, ends, float(score), float(score))
+    structure = _NATS_A_NODE * law.structure
+    structure = min(structure, PRICES.of_law(law.known)) if law.known else structure
+    misfit = rows * np.log(max(ends.misfit[0] / rows, least))
+    score = float(misfit + 2.0 * (structure + price_of_constants(min(constants, rows - 1), rows)))
+    return Tried(law, places, ends, score, score)
 
 
 def _ahead(tried: Sequence[Tried], most: int, per_law: int) -> list[Tried]:
@@ -204,31 +201,62 @@ def problem_of(law: Law, places: Sequence[int], data: Dataset) -> Problem:
 
 
 @np.errstate(all="ignore")
-def with_errors(law: Law, places: Sequence[int], values: Array, data: Dataset) -> tuple[FittedConstant, ...]:
+def with_errors(law: Law, places: Sequence[int], values: Array, data: Dataset) -> tuple[LawConstant, ...]:
     """The constants with the standard errors that the rows leave them."""
     problem = problem_of(law, places, data)
-    errors = np.sqrt(np.abs(np.diag(covariance_of(problem, values, problem.misfit(values)))))
+    return _with_errors(law, values, covariance_of(problem, values, problem.misfit(values)))
+
+
+def _with_errors(law: Law, values: Array, covariance: Array) -> tuple[LawConstant, ...]:
+    errors = np.sqrt(np.abs(np.diag(covariance)))
     return tuple(
-        FittedConstant(constant.name, constant.meaning, float(value), float(error))
+        LawConstant(constant.name, constant.meaning, float(value), float(error))
         for constant, value, error in zip(law.constants, values, errors, strict=True)
     )
 
 
-def judged(law: Law, places: Sequence[int], values: Array, data: Dataset) -> LawFit | None:
-    columns = tuple(data.names[k] for k in places)
-    expression, symbols = law.with_numbers(values, columns), make_symbols(data.names)
+def judged(law: Law, places: Sequence[int], fitted: Array, data: Dataset) -> LawFit | None:
+    """With constants of no more digits than they have errors, judged on all rows; None where it has no value there."""
+    columns, symbols = tuple(data.names[k] for k in places), make_symbols(data.names)
+    rounded = rounded_values(problem_of(law, places, data), np.asarray(fitted, float))
+    values = rounded if law.allows(rounded) else fitted
+    expression = law.with_numbers(values, columns)
     fitted_values = values_of(expression, symbols, data.x)
     if fitted_values is None:
         return None
     loss = mean_square(fitted_values - data.y, data.weight)
     if not np.isfinite(loss):
         return None
-    formula = Formula(expression, symbols, loss, constants_of(expression, symbols, data))
-    return LawFit(law, columns, with_errors(law, places, values, data), loss, formula)
+    problem = problem_of(law, places, data)
+    covariance = covariance_of(problem, values, problem.misfit(values))
+    constants = _with_errors(law, values, covariance)
+    decimals = _decimals_with_errors(law, columns, values, covariance)
+    name = NamedLaw(law.name, law.field, law.text(columns), constants, law.known, tuple(o.name for o in law.others))
+    formula = Formula(expression, symbols, loss, decimals, law=name if law.is_named else None)
+    return LawFit(law, columns, constants, loss, formula)
+
+
+def _decimals_with_errors(
+    law: Law, columns: Sequence[str], values: Array, covariance: Array
+) -> tuple[tuple[float, float], ...]:
+    """The numbers that the formula shows, with the errors that those of the law's constants mean for them."""
+    shown = parametrise(law.with_numbers(values, columns)).values
+    slopes = np.zeros((len(shown), len(values)))
+    for k, value in enumerate(values):
+        nudged = np.array(values, float)
+        nudged[k] = value + (_NUDGE * abs(value) or _NUDGE)
+        moved = parametrise(law.with_numbers(nudged, columns)).values
+        if len(moved) != len(shown):  # a number became or ceased to be a whole one
+            return tuple((float(number), np.inf) for number in shown)
+        slopes[:, k] = (moved - shown) / (nudged[k] - value)
+    loose = ~np.isfinite(np.diag(covariance))
+    bounded = np.where(np.isfinite(covariance), covariance, 0.0)
+    errors = np.sqrt(np.abs(np.einsum("ij,jk,ik->i", slopes, bounded, slopes)))
+    errors[np.any(slopes[:, loose] != 0.0, axis=1)] = np.inf
+    return tuple((float(number), float(error)) for number, error in zip(shown, errors, strict=True))
 
 
 def _rank(fit: LawFit, data: Dataset) -> float:
     """By the criterion, where what is exact is no better for a misfit that rounding made smaller still."""
     floor = EXACT.loss * size_of(data)
-    formula = fit.formula if fit.loss >= floor else Formula(fit.formula.expression, fit.formula.symbols, floor)
-    return criterion(formula, len(data.y))
+    return criterion(replace(fit.formula, loss=max(fit.loss, floor)), len(data.y))

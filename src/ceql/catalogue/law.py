@@ -25,6 +25,7 @@ from ceql.operators import functions
 
 _FOLDER = Path(__file__).parent / "laws"
 PLAIN = "plain models"  # the field of those that need no theory: they are always fitted
+UNNAMED = "small forms"  # the field of those that are made of terms
 OF_A_QUANTITY = (
     "size",
     "rate",
@@ -38,6 +39,7 @@ OF_A_QUANTITY = (
 )
 WITHOUT_ONE = ("exponent", "phase")
 _START = re.compile(r"(?P<kind>[a-z ]+?)(?: (?:of|in))? (?P<quantity>1/.+|[xy].*)")
+_WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 _NO_NODES = ("(", ")", "")
 _FACTOR = re.compile(r"(?P<sign>[*/]?)(?P<name>x[1-9]|y)(?:\*\*(?P<power>[0-9.]+))?")
 
@@ -95,6 +97,7 @@ class Law:
     columns: tuple[Column, ...]
     constants: tuple[Constant, ...]
     others: tuple[Alias, ...] = ()
+    known: int = 3  # 1: every textbook has it, 2: known beyond its field, 3: others, 0: a family of curves, no law
 
     @cached_property
     def expression(self) -> Expr:
@@ -140,6 +143,16 @@ class Law:
     @property
     def is_plain(self) -> bool:
         return self.field == PLAIN
+
+    @property
+    def is_named(self) -> bool:
+        """Whether people know it under its name; small forms are made, not known."""
+        return self.field != UNNAMED
+
+    def text(self, columns: Sequence[str]) -> str:
+        """Its formula over these columns of a table, its constants by their names: to be read, not parsed."""
+        places = dict(zip((column.name for column in self.columns), columns, strict=True))
+        return _WORD.sub(lambda word: places.get(word.group(), word.group()), self.formula)
 
     def with_numbers(self, values: Sequence[float] | np.ndarray, columns: Sequence[str]) -> Expr:
         """The formula with these constants in these columns of a table."""
@@ -207,7 +220,7 @@ def _read_law(entry: Mapping[str, Any], of_field: str) -> Law:
     others = tuple(
         Alias(alias["name"], alias.get("field", of_field), alias.get("symbols", {})) for alias in entry.get("also", ())
     )
-    law = Law(name, of_field, entry["formula"], columns, constants, others)
+    law = Law(name, of_field, entry["formula"], columns, constants, others, entry.get("known", 3))
     _check(law)
     return law
 
@@ -257,6 +270,8 @@ def _check(law: Law) -> None:
         raise InputError(f"The law {law.name!r} must call its columns x1, x2, ... in this order.")
     if not law.allows([constant.typical for constant in law.constants]):
         raise InputError(f"The law {law.name!r} has a typical value outside the bounds of its constant: mend one.")
+    if law.known not in (0, 1, 2, 3):
+        raise InputError(f"The law {law.name!r} has known = {law.known!r}: it is 0, 1, 2 or 3.")
     unknown = [key for alias in law.others for key in alias.symbols if key not in law.names]
     if unknown:
         raise InputError(f"The law {law.name!r} renames {unknown[0]}, which is none of its constants.")

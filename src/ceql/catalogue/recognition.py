@@ -9,14 +9,14 @@ from itertools import permutations
 import numpy as np
 from scipy.stats import qmc
 
-from ceql.catalogue.fitting import Array, FittedConstant, Tried, improve, look, with_errors
+from ceql.catalogue.fitting import Array, Tried, improve, look, with_errors
 from ceql.catalogue.law import Law, catalogue
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.catalogue.separable import Rows, allowed, descend
 from ceql.catalogue.starts import Facts
 from ceql.data.dataset import Dataset
 from ceql.engine.one_thread import one_thread
-from ceql.formula import Formula
+from ceql.formula import Formula, LawConstant
 
 _INSIDE = 1e-3  # of the box, left free at its ends, where a law may be undefined: log(0), 1/0
 
@@ -29,7 +29,7 @@ class Named:
     columns: tuple[str, ...]
     values: dict[str, float]
 
-    def constants(self, data: Dataset) -> tuple[FittedConstant, ...]:
+    def constants(self, data: Dataset) -> tuple[LawConstant, ...]:
         """With the standard errors that the rows of a table leave them."""
         places = [data.names.index(name) for name in self.columns]
         return with_errors(self.law, places, np.array(list(self.values.values())), data)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ceql.catalogue.compiling import compiled
 from ceql.catalogue.fitting import LawFit, judged, problem_of, telling_columns
-from ceql.catalogue.law import Column, Constant, Law, Start
+from ceql.catalogue.law import UNNAMED, Column, Constant, Law, Start
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.choice.criterion import of_rows
 from ceql.data.dataset import Dataset, typical_size
@@ -24,7 +24,6 @@ from ceql.engine.one_thread import one_thread
 from ceql.expression.constants.refit import minimise
 
 Array = np.ndarray
-FIELD = "small forms"
 _ROUNDING = 1e-13  # of a sum of squares, below which the sums over the rows know nothing
 _LARGEST = 1e12  # of a value of a term beside its typical value: further off it rules every sum
 _RATES = (-12.0, -5.0, -2.5, -1.2, -0.6, -0.25, 0.25, 0.6, 1.2, 2.5, 5.0, 12.0)  # over the range of the column
@@ -221,7 +220,7 @@ def _refined(one: _Sum, data: Dataset, few: Dataset, places: Sequence[int], poli
     if start is None:
         return None
     constants = tuple(Constant(name, "constant", 1.0, Start("numbers", numbers=(1.0,))) for name in names)
-    law = Law(one.link.text.format(inside), FIELD, one.link.text.format(inside), columns, constants)
+    law = Law(one.link.text.format(inside), UNNAMED, one.link.text.format(inside), columns, constants, known=0)
     values, _ = minimise(problem_of(law, places, few), start, policy.last_steps)
     if few is not data:
         values, _ = minimise(problem_of(law, places, data), values, policy.long_table_steps)

@@ -1,8 +1,8 @@
-"""The one criterion: how well something fits against what it costs to say it. Small is good.
+"""The one criterion: how well something fits against what it takes to say it. Small is good.
 
-It is the Bayesian information criterion with a price on structure, since every node of a formula could have been
-another one. A formula is judged by `criterion`; fits of a network that are not formulas yet by `of_fits`, with the
-edge as the unit of structure; `of_rows` is what both are made of.
+It is minus twice the logarithm of a probability: of the residuals under the formula, with the size of the noise fitted,
+and of the formula under a prior. `ceql.expression.prices` says what that prior is made of and why. A formula is judged
+by `criterion`; fits of a network that are not formulas yet by `of_fits`, with the edge as the unit of structure.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import numpy as np
 
 from ceql.engine.stages import edge_price
 from ceql.expression import parametrise
-from ceql.expression.complexity import structure_count
+from ceql.expression.operations import extra_cost
+from ceql.expression.prices import PRICES, Prices, structure_price
 from ceql.formula import Formula
 
-NODE = 2.0  # price of a node of a formula
 EDGE = 4.0  # price of an edge of a network beside its constant: about two nodes of the formula
 _LEAST = 1e-300  # stands for a misfit of zero
 _LEAST_FIT = 1e-30  # relative misfit of a fit below which rounding rules
@@ -44,19 +44,36 @@ def per_row(misfit: np.ndarray, edges: np.ndarray, rows: int) -> np.ndarray:
     return np.log(np.maximum(misfit, _LEAST_FIT)) + edges * edge_price(rows)
 
 
+def constants_of(formula: Formula) -> int:
+    """How many constants the rows have to determine: those of the law, which may occur twice, or the decimals."""
+    return len(parametrise(formula.expression).symbols) if formula.law is None else len(formula.law.constants)
+
+
 def interpolates(formula: Formula, rows: int) -> bool:
     """Whether it has as many constants as half the rows: meeting the rows would prove nothing then."""
-    return 2 * len(parametrise(formula.expression).symbols) >= rows
+    return 2 * constants_of(formula) >= rows
 
 
-def criterion(formula: Formula, rows: int) -> float:
+def description(formula: Formula, prices: Prices = PRICES) -> float:
+    """The price of a formula but for its constants, in nats: of its structure, or of the name of the law that it is."""
+    extra = prices.leaf * extra_cost(formula.expression, formula.costs)
+    structure = structure_price(formula.expression, prices)
+    if formula.law is not None and formula.law.known:
+        structure = min(structure, prices.of_law(formula.law.known))
+    return structure + extra
+
+
+def price_of_constants(constants: float, rows: int, prices: Prices = PRICES) -> float:
+    """Of this many fitted constants, in nats; the size of the noise is one more."""
+    few = prices.few_rows * rows * np.log(rows / max(rows - constants, 0.5))
+    return float(prices.constant * (constants + 1) * np.log(rows) + few)
+
+
+def criterion(formula: Formula, rows: int, prices: Prices = PRICES) -> float:
     """Of a formula on the data it was fitted to; infinite where it could meet any rows."""
     if interpolates(formula, rows):
         return np.inf
-    structure = NODE * structure_count(formula.expression, formula.costs)
-    fitted = len(parametrise(formula.expression).symbols) + 1  # the size of the noise is one more
-    # With few rows a formula follows the noise further than the logarithm knows (Hurvich and Tsai's correction).
-    structure += 2.0 * fitted * (fitted + 1) / max(rows - fitted - 1, 0.5)
+    price = 2.0 * (description(formula, prices) + price_of_constants(constants_of(formula), rows, prices))
     if formula.surprise is not None:  # a loss that is not of squares has its own likelihood
-        return float(formula.surprise + np.log(rows) * fitted + structure)
-    return float(of_rows(formula.loss, fitted, rows, structure))
+        return float(formula.surprise + price)
+    return float(rows * np.log(floor(formula.loss)) + price)

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from ceql.choice.criterion import NODE, criterion, of_rows
+from ceql.choice.criterion import criterion, description, of_rows
 from ceql.choice.front import pareto_front
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset, typical_size
@@ -166,7 +166,7 @@ class _Judge:
         constants = len(parametrise(formula.expression).symbols)
         least = max((_ROUNDING * typical_size(data.y)) ** 2, 1e-300)
         misfit = max(float(square.mean()), least)
-        return float(of_rows(misfit, constants, len(square), NODE * formula.complexity, len(data.y)))
+        return float(of_rows(misfit, constants, len(square), 2.0 * description(formula), len(data.y)))
 
     def effort(self, formula: Formula) -> Effort:
         """Rounds and steps of a fit: fewer where the constants of a formula are many, and a step takes long."""

@@ -37,19 +37,26 @@ def round_to_errors(
     if not form.symbols:
         return expr
     problem = make_problem(form, symbols, x, y, weights)
-    misfit = problem.misfit(form.values)
-    freedom = problem.rows - len(form.values)
+    values = rounded_values(problem, form.values, policy)
+    return expr if values is form.values else form.substitute(values)
+
+
+@np.errstate(all="ignore")
+def rounded_values(problem: Problem, fitted: Array, policy: RoundingPolicy = ROUNDING) -> Array:
+    """The constants of a problem likewise; as they are where the fit is exact or rounding would spoil it."""
+    misfit = problem.misfit(fitted)
+    freedom = problem.rows - len(fitted)
     if freedom <= 0 or not policy.exact_data * problem.power < misfit < math.inf:
-        return expr
-    covariance = bounded_covariance(problem, form.values, misfit / freedom)
+        return fitted
+    covariance = bounded_covariance(problem, fitted, misfit / freedom)
     if covariance is None:
-        return expr
-    limit = misfit + policy.harmless * len(form.values) * misfit / freedom
+        return fitted
+    limit = misfit + policy.harmless * len(fitted) * misfit / freedom
     for extra in range(policy.most_extra_digits + 1):
-        values = rounded_together(form.values, covariance, policy.error_digits + extra)
+        values = rounded_together(fitted, covariance, policy.error_digits + extra)
         if problem.misfit(values) <= limit:
-            return form.substitute(values)
-    return expr
+            return values
+    return fitted
 
 
 def bounded_covariance(problem: Problem, values: Array, variance: float) -> Array | None:

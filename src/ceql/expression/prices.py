@@ -1,0 +1,118 @@
+"""What it takes to say a formula, in nats: the prior of the criterion.
+
+Operators cost minus the logarithm of how often they occur in formulas of science; those of functions stand with the
+functions. A whole number or a fraction p/q costs the logarithm of |p| q, since as many others are as simple; a function
+inside a function costs extra, since laws seldom have that. Decimal constants are paid for by the criterion, which knows
+the rows that determine them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+from typing import Any
+
+from sympy import E, Pow, Rational, fraction
+
+from ceql.expression.symbolic import Expr
+from ceql.operators import functions
+
+
+@dataclass(frozen=True)
+class Prices:
+    """All in nats. Twice their sum stands beside the misfit in the criterion."""
+
+    leaf: float = 1.10  # a column or a number
+    add: float = 1.78
+    sub: float = 2.67
+    mul: float = 0.99
+    div: float = 1.88
+    power: float = 2.44
+    nested: float = 3.0  # a function inside a function, beside its own price
+    whole_number: float = 1.0  # times the logarithm of |p| q
+    # A constant, times the logarithm of the rows. Half of it would do if the rows were independent and the formula the
+    # only one that was tried; measured rows are neither.
+    constant: float = 1.0
+    few_rows: float = 1.0  # how far constants follow the noise of few rows: times rows log(rows/(rows - constants))
+    # A law that has a name is said by its name: one that every textbook has, one known beyond its field, and others.
+    common_law: float = 4.0
+    known_law: float = 8.0
+    other_law: float = 12.0
+
+    def of_law(self, known: int) -> float:
+        """Of the name of a law, by how well it is known: 1, 2 or 3."""
+        return (self.common_law, self.known_law, self.other_law)[known - 1]
+
+
+PRICES = Prices()
+_NAMED_POWERS = {Rational(2): "square", Rational(3): "cube", Rational(1, 2): "sqrt"}
+
+
+@lru_cache(maxsize=8192)
+def structure_price(expression: Expr, prices: Prices = PRICES) -> float:
+    """Of a formula but for its decimal constants."""
+    return sum(_parts(expression, False, prices))
+
+
+def _size(number: Any) -> float:
+    return log(max(abs(int(number.p)) * int(number.q), 1))
+
+
+def _parts(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
+    """Prices of the operators, columns and numbers as a reader sees them: a quotient is no power, a difference no sum."""
+    if not node.args:
+        yield prices.leaf + (prices.whole_number * _size(node) if node.is_Rational else 0.0)
+    elif node.is_Add:
+        yield from _parts_of_sum(node, is_inside, prices)
+    elif node.is_Mul:
+        yield from _parts_of_product(node, is_inside, prices)
+    elif isinstance(node, Pow):
+        yield from _parts_of_power(node, is_inside, prices)
+    else:
+        function = functions.of_kind(node.func)
+        yield functions.RAREST if function is None else function.price
+        yield prices.nested if is_inside else 0.0
+        for inner in node.args:
+            yield from _parts(inner, True, prices)
+
+
+def _parts_of_sum(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
+    first, *others = node.args
+    yield from _parts(first, is_inside, prices)
+    for term in others:
+        is_taken_off = term.could_extract_minus_sign()
+        yield prices.sub if is_taken_off else prices.add
+        yield from _parts(-term if is_taken_off else term, is_inside, prices)
+
+
+def _parts_of_product(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
+    above, below = fraction(node)
+    if below != 1:
+        yield prices.div
+        yield from _parts(above, is_inside, prices)
+        yield from _parts(below, is_inside, prices)
+        return
+    factors = [factor for factor in node.args if factor != -1]
+    yield prices.mul * (len(factors) - 1)
+    for factor in factors:
+        yield from _parts(factor, is_inside, prices)
+
+
+def _parts_of_power(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
+    base, exponent = node.args
+    if base is E:
+        yield functions.get("exp").price
+        yield prices.nested if is_inside else 0.0
+        yield from _parts(exponent, True, prices)
+    elif exponent.is_Rational and exponent.is_negative:
+        yield prices.div + prices.leaf
+        yield from _parts(Pow(base, -exponent), is_inside, prices)
+    elif exponent in _NAMED_POWERS:
+        yield functions.get(_NAMED_POWERS[exponent]).price
+        yield from _parts(base, is_inside, prices)
+    else:
+        yield prices.power
+        yield from _parts(base, is_inside, prices)
+        yield from _parts(exponent, is_inside, prices)
