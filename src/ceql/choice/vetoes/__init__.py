@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from ceql.choice.criterion import interpolates
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.vetoes.case import Case, columns_of
@@ -16,21 +14,16 @@ from ceql.choice.vetoes.frequencies import unseen_frequency
 from ceql.choice.vetoes.loose_constants import fewer, out_of_scale, undetermined
 from ceql.choice.vetoes.places import Places, places_of
 from ceql.choice.vetoes.policy import VetoPolicy
-from ceql.choice.vetoes.undefined import undefined
-from ceql.choice.vetoes.unsupported import unsupported
+from ceql.choice.vetoes.undefined import undefined_between_rows
+from ceql.choice.vetoes.unsupported import unsupported_by_rows
 from ceql.data.dataset import Dataset
 from ceql.formula import Formula
 
-__all__ = ["VETOES", "VetoPolicy", "Vetoes", "fewer", "struck"]
+__all__ = ["BETWEEN_ROWS", "OF_CONSTANTS", "VetoPolicy", "Vetoes", "fewer", "struck"]
 
-# Those that cost least come first.
-VETOES: tuple[Callable[[Case], str | None], ...] = (
-    out_of_scale,
-    unseen_frequency,
-    undefined,
-    unsupported,
-    undetermined,
-)
+Veto = Callable[[Case], str | None]
+BETWEEN_ROWS: tuple[Veto, ...] = (unseen_frequency, undefined_between_rows, unsupported_by_rows)
+OF_CONSTANTS: tuple[Veto, ...] = (out_of_scale, undetermined)
 
 
 class Vetoes:
@@ -45,8 +38,10 @@ class Vetoes:
         """Why the formula is struck; None where it may be chosen."""
         if self._is_proven(formula):
             return None
-        case = Case(formula, self.data, self._places_in(columns_of(formula)), self.policy)
-        return next((sentence for sentence in (veto(case) for veto in VETOES) if sentence is not None), None)
+        columns = columns_of(formula)
+        case = Case(formula, self.data, self._places_in(columns), self.policy)
+        vetoes = (*BETWEEN_ROWS, *OF_CONSTANTS) if columns else OF_CONSTANTS
+        return next((sentence for sentence in (veto(case) for veto in vetoes) if sentence is not None), None)
 
     def _is_proven(self, formula: Formula) -> bool:
         """Whether it meets the rows to rounding with far fewer constants than rows: that is evidence enough."""
@@ -60,7 +55,6 @@ class Vetoes:
         return self._places[columns]
 
 
-@np.errstate(all="ignore")
 def struck(formula: Formula, data: Dataset, policy: VetoPolicy = VetoPolicy()) -> str | None:
     """None if the formula may be chosen, else one sentence that says why not."""
     return Vetoes(data, policy).sentence(formula)

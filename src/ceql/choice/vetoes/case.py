@@ -12,7 +12,8 @@ import numpy as np
 from ceql.choice.vetoes.places import Array, Places
 from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.data.dataset import Dataset
-from ceql.expression import compile_numpy, node_count, parametrise
+from ceql.expression import compile_numpy, node_count, parametrise, value_and_jacobian
+from ceql.expression.constants.refit import RANK_TOLERANCE
 from ceql.expression.evaluate.poles import not_negative, positive_only, singular_factors
 from ceql.expression.symbolic import Expr
 from ceql.formula import Formula
@@ -81,6 +82,22 @@ class Case:
         low, high = float(self.data.y.min()), float(self.data.y.max())
         margin = self.policy.far * ((high - low) or abs(high) or 1.0)
         return low - margin, high + margin
+
+    @cached_property
+    def _leverages(self) -> Array:
+        """How much each place alone decides on the value there, were the constants fitted anew: from 0 to 1."""
+        form = parametrise(self.formula.expression)
+        symbols = [self.formula.symbols[k] for k in columns_of(self.formula)]
+        _, jacobian = value_and_jacobian(form.expr, symbols, form.symbols)(self.places.x, form.values)
+        jacobian = jacobian * np.sqrt(self.places.rows)[:, None]
+        size = np.linalg.norm(jacobian, axis=0)
+        if not len(size) or not np.isfinite(size).all():
+            return np.zeros(len(self.places.x))
+        left, strength, _ = np.linalg.svd(jacobian / np.where(size > 0, size, 1.0), full_matrices=False)
+        return np.sum(left[:, strength > RANK_TOLERANCE * strength[0]] ** 2, axis=1)
+
+    def leverage(self, place: int) -> float:
+        return float(self._leverages[place])
 
     def is_far(self, values: Array) -> Array:
         low, high = self.envelope

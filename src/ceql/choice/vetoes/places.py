@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.data.dataset import Dataset
@@ -25,6 +25,7 @@ class Places:
     names: tuple[str, ...]  # of the columns
     x: Array
     y: Array
+    rows: Array  # how many there are at each
     first: Array
     last: Array
     steps: Array
@@ -40,8 +41,8 @@ class Places:
 
     def ends(self, segment: int) -> str:
         """The two rows in words."""
-        rows = self.x[self.first[segment]], self.x[self.last[segment]]
-        return "between the rows at " + " and ".join(self.named(row, bare=self.has_one_column) for row in rows)
+        both = self.x[self.first[segment]], self.x[self.last[segment]]
+        return "between the rows at " + " and ".join(self.named(row, bare=self.has_one_column) for row in both)
 
     def named(self, point: Array, bare: bool = False) -> str:
         """A point in words."""
@@ -59,7 +60,7 @@ def places_of(data: Dataset, used: Sequence[int], policy: VetoPolicy) -> Places:
     y = np.bincount(place, weights=data.y, minlength=len(x)) / counted
     first, last = _in_order(len(x), policy) if len(used) == 1 else _near(x, policy)
     steps = np.linspace(0.0, 1.0, policy.inner_points + 2)
-    return Places(tuple(data.names[k] for k in used), x, y, first, last, steps)
+    return Places(tuple(data.names[k] for k in used), x, y, counted, first, last, steps)
 
 
 def _in_order(count: int, policy: VetoPolicy) -> tuple[Array, Array]:
@@ -76,7 +77,7 @@ def _near(x: Array, policy: VetoPolicy) -> tuple[Array, Array]:
     scaled = x / np.where(spread > 0, spread, 1.0)
     anchors = np.unique(np.linspace(0, len(x) - 1, min(len(x), policy.most_anchors)).astype(int))
     count = min(policy.neighbours + 1, len(x))
-    _, nearest = cKDTree(scaled).query(scaled[anchors], k=count)
+    _, nearest = KDTree(scaled).query(scaled[anchors], k=count)
     pairs = np.column_stack([np.repeat(anchors, count), np.ravel(nearest)])
     pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
     return pairs[:, 0], pairs[:, 1]

@@ -26,8 +26,11 @@ class VetoPolicy:
     window_of_several: int = 12  # rows around one in several columns
     smooth_degree: int = 2  # of the polynomial that the rows must not follow without the pole
     smooth_degree_of_several: int = 1
-    smooth: float = 3.0  # times the noise: misfit of that polynomial, one row left out, up to which no pole is shown
-    giant: float = 30.0  # ranges of the middle half of y: a row so far out is evidence by itself
+    smooth: float = 2.5  # times the noise: misfit of that polynomial, one row left out, up to which no pole is shown
+    bent: float = 0.999  # leverage of the row left out above which the formula follows that row wherever it lies
+    doubtful: float = 8.0  # takes the place of `smooth` for such a row
+    giant: float = 30.0  # ranges of the middle half of y: a row so far from their median is evidence by itself
+    grown: float = 3.0  # times as far from it as all other rows around the pole: likewise
 
     # Undefined between rows.
     empty: float = 3.0  # distances of neighbouring rows: where that much has no row, being undefined there is no fault

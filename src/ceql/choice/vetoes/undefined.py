@@ -11,7 +11,7 @@ from ceql.choice.vetoes.places import Array
 from ceql.choice.vetoes.zooming import at, dips
 
 
-def undefined(case: Case) -> str | None:
+def undefined_between_rows(case: Case) -> str | None:
     """Roots and logarithms of what turns negative between neighbours, and whatever else has no value there."""
     segments, points = _lost(case)
     one = case.places.has_one_column

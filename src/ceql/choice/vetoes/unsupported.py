@@ -112,11 +112,12 @@ def _power(d: Array, order: Array | float) -> Array:
 
 
 def _windows(case: Case, spots: Spots) -> Iterator[Array]:
-    """The rows on either side of each spot on the only column."""
-    x = case.places.x[:, 0]
+    """The rows around each spot on the only column, more of them on one side near an end."""
+    x, width = case.places.x[:, 0], 2 * case.policy.window
     for point in case.places.at(spots.segment, spots.step[:, None])[:, 0, 0]:
-        here = int(np.searchsorted(x, point))
-        yield np.arange(max(0, here - case.policy.window), min(len(x), here + case.policy.window))
+        first = int(np.searchsorted(x, point)) - case.policy.window
+        first = max(0, min(first, len(x) - width))
+        yield np.arange(first, min(len(x), first + width))
 
 
 def _rows_around(case: Case, function: Function, spots: Spots, strength: Array) -> tuple[Array, Array]:
@@ -137,7 +138,8 @@ def _is_shown(case: Case, function: Function, rows: Array, strength: Array, orde
     policy = case.policy
     misfits = misfits_without_one(along, part, policy.smooth_degree if one else policy.smooth_degree_of_several)
     least = int(np.argmin(misfits))
-    return bool(misfits[least] > policy.smooth * case.noise) or _is_giant(case, rows[least])
+    bar = policy.doubtful if case.leverage(rows[least]) > policy.bent else policy.smooth
+    return bool(misfits[least] > bar * case.noise) or _stands_out(case, rows, least)
 
 
 def misfits_without_one(along: Array, values: Array, degree: int) -> Array:
@@ -155,13 +157,16 @@ def misfits_without_one(along: Array, values: Array, degree: int) -> Array:
     return size * np.sqrt(np.sum(left[..., 0] ** 2, axis=1) / (count - 2 - degree))
 
 
-def _is_giant(case: Case, row: int) -> bool:
-    """Whether the row is so far from all others that only something singular explains it."""
+def _stands_out(case: Case, rows: Array, which: int) -> bool:
+    """Whether one of the rows is so far from all others that only something singular explains it."""
     low, middle, high = np.percentile(case.data.y, (25, 50, 75))
-    return bool(abs(case.places.y[row] - middle) > case.policy.giant * max(high - low, case.noise))
+    apart = np.abs(case.places.y[rows] - middle)
+    others = float(np.max(np.delete(apart, which), initial=0.0))
+    giant = case.policy.giant * max(high - low, case.noise)
+    return bool(apart[which] > giant or apart[which] > case.policy.grown * max(others, case.noise))
 
 
-def unsupported(case: Case) -> str | None:
+def unsupported_by_rows(case: Case) -> str | None:
     """Poles and peaks first; then values far from the data that neither of them explains."""
     explained = np.zeros(len(case.places.first), bool)
     for denominator in case.denominators():
