@@ -59,7 +59,8 @@ def places_of(data: Dataset, used: Sequence[int], policy: VetoPolicy) -> Places:
     counted = np.bincount(place, minlength=len(x))
     y = np.bincount(place, weights=data.y, minlength=len(x)) / counted
     first, last = _in_order(len(x), policy) if len(used) == 1 else _near(x, policy)
-    steps = np.linspace(0.0, 1.0, policy.inner_points + 2)
+    inner = np.linspace(0.0, 1.0, policy.inner_points + 2)[1:-1]
+    steps = np.concatenate([[0.0, policy.next_to_row], inner, [1.0 - policy.next_to_row, 1.0]])
     return Places(tuple(data.names[k] for k in used), x, y, counted, first, last, steps)
 
 
@@ -80,4 +81,6 @@ def _near(x: Array, policy: VetoPolicy) -> tuple[Array, Array]:
     _, nearest = KDTree(scaled).query(scaled[anchors], k=count)
     pairs = np.column_stack([np.repeat(anchors, count), np.ravel(nearest)])
     pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    length = np.linalg.norm(scaled[pairs[:, 0]] - scaled[pairs[:, 1]], axis=1)
+    pairs = pairs[length <= policy.longest * np.median(length)]
     return pairs[:, 0], pairs[:, 1]

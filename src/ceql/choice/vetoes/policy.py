@@ -11,9 +11,11 @@ class VetoPolicy:
 
     # Where it is looked at.
     inner_points: int = 7  # between two neighbouring rows
+    next_to_row: float = 1e-3  # of their distance: two more, so that a peak beside a row is seen to begin
     most_segments: int = 4000  # between neighbours in one column; of a longer table not every row ends one
     most_anchors: int = 300  # rows of several columns whose neighbours are looked up
     neighbours: int = 3  # of each of these
+    longest: float = 2.0  # median distances of neighbours in several columns: those farther apart are none
     most_factors: int = 12  # denominators, roots and logarithms that are looked at, the shortest first
     most_places: int = 64  # zeros of one of them
     zooms: int = 10  # rounds of locating one, each 32 times as sharp as the one before
@@ -22,11 +24,12 @@ class VetoPolicy:
     # A pole or a peak between rows.
     far: float = 3.0  # ranges of y beyond the data at which a value leaves their envelope by far
     beside: float = 1e-6  # of the distance of two rows: how close to a pole its strength is read off
-    window: int = 4  # rows on either side of a pole that may show it
-    window_of_several: int = 12  # rows around one in several columns
+    window: int = 8  # rows on either side of a pole that may show it
+    window_of_several: int = 16  # rows around one in several columns
+    fewest_of_several: int = 6  # of them, without which nothing can be said
     smooth_degree: int = 2  # of the polynomial that the rows must not follow without the pole
     smooth_degree_of_several: int = 1
-    smooth: float = 2.5  # times the noise: misfit of that polynomial, one row left out, up to which no pole is shown
+    smooth: float = 2.0  # times the noise: misfit of that polynomial, one row left out, up to which no pole is shown
     bent: float = 0.999  # leverage of the row left out above which the formula follows that row wherever it lies
     doubtful: float = 8.0  # takes the place of `smooth` for such a row
     giant: float = 30.0  # ranges of the middle half of y: a row so far from their median is evidence by itself

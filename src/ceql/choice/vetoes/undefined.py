@@ -38,7 +38,7 @@ def _negative_dips(case: Case) -> Iterator[tuple[int, Array]]:
     """Where a root's or a logarithm's inside is negative between two of the points looked at."""
     for margin in case.margins():
         function = case.function(margin)
-        spots = dips(case, function, function(case.points))
+        spots = dips(case, function, function(case.points), size=np.asarray)
         spots = spots.only(at(case, function, spots) < 0)
         for segment, step in zip(spots.segment, spots.step, strict=True):
             yield int(segment), case.places.at(np.array([segment]), np.array([[step]]))[0, 0]

@@ -77,6 +77,8 @@ def _shown(case: Case, function: Function, spots: Spots, vanishes: bool) -> Arra
         pairs = zip(_windows(case, spots), strength, order, strict=True)
         return np.array([_is_shown(case, function, rows, np.full(len(rows), r), q) for rows, r, q in pairs], bool)
     rows, strengths = _rows_around(case, function, spots, strength)
+    if len(rows) < case.policy.fewest_of_several:
+        return np.ones(len(spots), bool)
     return np.full(len(spots), _is_shown(case, function, rows, strengths, float(np.median(order))))
 
 

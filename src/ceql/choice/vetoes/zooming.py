@@ -46,12 +46,15 @@ def crossings(case: Case, function: Function, values: Array) -> Spots:
     return spots.only(np.abs(at(case, function, spots)) <= sizes)
 
 
-def dips(case: Case, function: Function, values: Array) -> Spots:
-    """Where the size of the function falls far below that at both ends of a segment without changing the sign."""
-    size = np.abs(values)
-    inner = np.argmin(np.where(np.isnan(size), np.inf, size)[:, 1:-1], axis=1) + 1
-    least = size[np.arange(len(size)), inner]
-    ends = np.minimum(size[:, 0], size[:, -1])
+def dips(case: Case, function: Function, values: Array, size: Function = np.abs) -> Spots:
+    """Where the function is least between the ends of a segment and far below both of them, by this measure of it.
+
+    Segments on which a point looked at has another sign than the others are left out.
+    """
+    heights = size(values)
+    inner = np.argmin(np.where(np.isnan(heights), np.inf, heights)[:, 1:-1], axis=1) + 1
+    least = heights[np.arange(len(heights)), inner]
+    ends = np.minimum(heights[:, 0], heights[:, -1])
     one_sign = (values > 0).all(axis=1) | (values < 0).all(axis=1)
     # The lowest point looked at need not be deep: what lies beside it may be.
     segment = np.flatnonzero(one_sign & (least < ends))
@@ -60,10 +63,10 @@ def dips(case: Case, function: Function, values: Array) -> Spots:
     low, high = case.places.steps[inner - 1], case.places.steps[inner + 1]
     for _ in range(case.policy.zooms):
         trial, found = _cut(case, function, segment, low, high)
-        here = np.clip(np.argmin(np.abs(found), axis=1), 1, _PARTS - 1)
+        here = np.clip(np.argmin(size(found), axis=1), 1, _PARTS - 1)
         low, high = _pick(trial, here - 1), _pick(trial, here + 1)
     spots = Spots(segment, (low + high) / 2)
-    return spots.only(np.abs(at(case, function, spots)) <= case.policy.dip * ends[segment])
+    return spots.only(size(at(case, function, spots)) <= case.policy.dip * ends[segment])
 
 
 def at(case: Case, function: Function, spots: Spots, aside: float = 0.0) -> Array:
