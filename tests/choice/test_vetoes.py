@@ -79,7 +79,7 @@ def test_poles_that_bend_a_single_row_are_struck(seed, gap):
 
 
 @settings(max_examples=30, deadline=None)
-@given(seeds, st.floats(-1.5, 1.5), st.integers(20, 200))
+@given(seeds, st.floats(0.1, 1.5), st.integers(20, 200))
 def test_poles_with_rows_on_both_sides_are_kept(seed, pole, rows):
     x = np.random.default_rng(seed).uniform(-2, 2, rows)
     x = x[np.abs(x - pole) > 0.01]
@@ -129,6 +129,12 @@ def test_a_doublet_in_several_columns_is_struck():
     data = table(noisy(a + b**2, 0.01), a=a, b=b)
     sentence = struck(written("(a + b**2)*(a - 1.1*b + 0.10001)/(a - 1.1*b + 0.1)", data), data)
     assert "has a pole where a - 1.1*b + 0.1 = 0, between the rows at (a = " in str(sentence)
+
+
+def test_a_pole_on_a_point_that_is_looked_at_is_seen():
+    x = np.arange(40.0)
+    data = table(noisy(0.5 * x + 1, 0.01), x=x)
+    assert "a pole at x = 11.5, " in str(struck(written("(0.5*x + 1)*(x - 11.4999)/(x - 11.5)", data), data))
 
 
 def test_0_over_0_is_no_pole():

@@ -59,7 +59,8 @@ def places_of(data: Dataset, used: Sequence[int], policy: VetoPolicy) -> Places:
     counted = np.bincount(place, minlength=len(x))
     y = np.bincount(place, weights=data.y, minlength=len(x)) / counted
     first, last = _in_order(len(x), policy) if len(used) == 1 else _near(x, policy)
-    inner = np.linspace(0.0, 1.0, policy.inner_points + 2)[1:-1]
+    count = min(policy.inner_points, max(1, policy.most_points // max(len(first), 1)))
+    inner = np.linspace(0.0, 1.0, count + 2)[1:-1]
     steps = np.concatenate([[0.0, policy.next_to_row], inner, [1.0 - policy.next_to_row, 1.0]])
     return Places(tuple(data.names[k] for k in used), x, y, counted, first, last, steps)
 

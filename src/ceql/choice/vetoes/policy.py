@@ -11,8 +11,9 @@ class VetoPolicy:
 
     # Where it is looked at.
     inner_points: int = 7  # between two neighbouring rows
+    most_points: int = 6000  # of this kind; in a longer table there are fewer between two rows, but at least one
     next_to_row: float = 1e-3  # of their distance: two more, so that a peak beside a row is seen to begin
-    most_segments: int = 4000  # between neighbours in one column; of a longer table not every row ends one
+    most_segments: int = 2000  # between neighbours in one column; of a longer table not every row ends one
     most_anchors: int = 300  # rows of several columns whose neighbours are looked up
     neighbours: int = 3  # of each of these
     longest: float = 2.0  # median distances of neighbours in several columns: those farther apart are none

@@ -31,11 +31,13 @@ class Spots:
 
 def crossings(case: Case, function: Function, values: Array) -> Spots:
     """Where the function changes its sign through zero; `values` are those at the case's points."""
-    segment, k = np.nonzero(values[:, :-1] * values[:, 1:] < 0)
+    # A point looked at may be the zero itself.
+    segment, k = np.nonzero((values[:, :-1] * values[:, 1:] < 0) | ((values[:, 1:] == 0) & (values[:, :-1] != 0)))
     segment, k = _some(segment, k, case.policy.most_places)
     steps = case.places.steps
     low, high = steps[k], steps[k + 1]
-    sizes = np.minimum(np.abs(values[segment, k]), np.abs(values[segment, k + 1]))
+    before, after = np.abs(values[segment, k]), np.abs(values[segment, k + 1])
+    sizes = np.where(after == 0, before, np.minimum(before, after))
     for _ in range(case.policy.zooms):
         trial, found = _cut(case, function, segment, low, high)
         changes = found[:, :-1] * found[:, 1:] <= 0
