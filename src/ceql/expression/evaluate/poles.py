@@ -51,7 +51,7 @@ class Pole:
 
 def find_poles(expression: Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray) -> list[Pole]:
     """The poles inside the box from `lower` to `upper`."""
-    return zero_sets(_singular_factors(expression), symbols, lower, upper)
+    return zero_sets(singular_factors(expression), symbols, lower, upper)
 
 
 def find_borders(expression: Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray) -> list[Pole]:
@@ -83,7 +83,7 @@ def zero_sets(
 
 def count_overlooked(expression: Expr) -> int:
     """How many places where it may be singular are not looked at, because the formula has too many of them."""
-    return len(_looked_at(_singular_factors(expression))[1])
+    return len(_looked_at(singular_factors(expression))[1])
 
 
 def _looked_at(factors: Iterable[Factor]) -> tuple[list[Factor], list[Factor]]:
@@ -94,7 +94,8 @@ def _looked_at(factors: Iterable[Factor]) -> tuple[list[Factor], list[Factor]]:
     return ordered[:within], ordered[within:]
 
 
-def _singular_factors(expression: Expr) -> Iterator[Factor]:
+def singular_factors(expression: Expr) -> Iterator[Factor]:
+    """Everything that makes the formula singular where it vanishes, each with the kind of singularity."""
     for part in expression.atoms(*functions.kinds()):
         function = functions.of_kind(part.func)
         if function is not None and function.singular is not None and part.args[0].free_symbols:
@@ -141,6 +142,12 @@ def _changes_sign(factor: Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarr
     points = np.random.default_rng(0).uniform(lower, upper, (_SPREAD, len(symbols)))
     values = np.broadcast_to(compile_numpy(factor, list(symbols))(points), (_SPREAD,))
     return bool((values > 0).any() and (values < 0).any())
+
+
+def has_no_numbers(factor: Expr) -> bool:
+    """Whether it vanishes where columns alone say so, as x1 - x2 and tan(x) do: no number was set to put it there."""
+    shifted = any(term.is_number for part in factor.atoms(sympy.Add) for term in part.args)
+    return not shifted and not factor.has(sympy.Float)
 
 
 def not_negative(expression: Expr) -> Iterator[Expr]:

@@ -1,0 +1,62 @@
+"""The sines, cosines and tangents of a formula, with their periods and whether their frequencies are fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import pi
+
+import sympy
+
+from ceql.expression.complexity import node_count
+from ceql.expression.constants.rounding_policy import ROUNDING
+from ceql.expression.symbolic import Expr
+
+_DEGREE = pi / 180  # an angle in degrees has this frequency, which nobody fitted
+_SAME_UNIT = 0.02  # relative deviation within which a fitted frequency is that of degrees
+_MOST_NODES = 200  # of an argument that is differentiated; a longer one counts as fitted where it has a decimal
+
+
+@dataclass(frozen=True)
+class Oscillation:
+    """One call of a periodic function."""
+
+    call: Expr
+    argument: Expr
+    period: float  # of the call, or of its square where only that occurs
+    is_fitted: bool  # a number that no theory gives scales the argument
+    is_tangent: bool
+
+
+def oscillations(expression: Expr) -> Iterator[Oscillation]:
+    """Each sine, cosine and tangent of columns, in an order that depends on the formula alone."""
+    calls = sorted(expression.atoms(sympy.sin, sympy.cos, sympy.tan), key=sympy.default_sort_key)
+    for call in calls:
+        argument = call.args[0]
+        if argument.free_symbols:
+            tangent = isinstance(call, sympy.tan)
+            period = pi if tangent or _only_in_even_powers(expression, call) else 2 * pi
+            yield Oscillation(call, argument, period, _has_fitted_scale(argument), tangent)
+
+
+def _only_in_even_powers(expression: Expr, call: Expr) -> bool:
+    """Whether it occurs as a square alone, which has half its period."""
+    mark = sympy.Dummy(positive=True)
+    even = {p: mark for p in expression.atoms(sympy.Pow) if p.base == call and p.exp.is_Integer and p.exp % 2 == 0}
+    return bool(even) and not expression.xreplace(even).has(call)
+
+
+def _has_fitted_scale(argument: Expr) -> bool:
+    """Whether the argument changes with a column at a rate that has a decimal, or a number too long for a known one."""
+    if node_count(argument) > _MOST_NODES:
+        return argument.has(sympy.Float)
+    return any(_is_fitted(argument.diff(symbol)) for symbol in sorted(argument.free_symbols, key=str))
+
+
+def _is_fitted(rate: Expr) -> bool:
+    if rate.is_number and abs(abs(float(rate)) / _DEGREE - 1) < _SAME_UNIT:
+        return False
+    if rate.has(sympy.Float):
+        return True
+    long = (max(abs(r.p), r.q) > ROUNDING.largest_denominator for r in rate.atoms(sympy.Rational))
+    return not rate.has(sympy.pi) and any(long)
