@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ceql.choice.sifting import Struck
 from ceql.data.dataset import Dataset
 from ceql.expression.evaluate.poles import Pole, find_poles
 from ceql.formula import Formula, make_symbols
@@ -32,6 +33,7 @@ class Discovery:
     columns_searched: int = 0  # of a wide table it looks at those that promise most; 0: not known
     leftover: Path | None = None  # a checkpoint that nobody asked for: to be removed once the result is in safety
     shortlist: tuple[Formula, ...] = ()  # as likely as those of the front, but beaten in size and loss by one of them
+    struck: tuple[Struck, ...] = ()  # formulas that may not be chosen, each with the sentence that says why
     weights: tuple[float, ...] = ()  # how likely each formula is among all of them, as far as the rows can tell
     r2: tuple[float, ...] = ()  # on the rows that the constants are fitted to
     r2_cv: tuple[float, ...] = ()  # on rows held out, the constants fitted to the others; NaN: not computed
@@ -56,5 +58,6 @@ def over_all(found: Discovery, data: Dataset) -> Discovery:
     """The same with formulas that take all columns of the table."""
     symbols = make_symbols(data.names)
     front, beside = (tuple(f.over(symbols) for f in part) for part in (found.front, found.shortlist))
-    whole = replace(found, front=front, shortlist=beside)
+    struck = tuple(replace(one, formula=one.formula.over(symbols)) for one in found.struck)
+    whole = replace(found, front=front, shortlist=beside, struck=struck)
     return replace(whole, poles=poles_of(whole.best, data))

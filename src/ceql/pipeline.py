@@ -8,10 +8,12 @@ from functools import partial
 
 import numpy as np
 
+from ceql.catalogue.offers import offers, seconds_for_offers
 from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
 from ceql.choice.selection import check_rule, choose
+from ceql.choice.sifting import Sifted, sifted
 from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, r2_of
 from ceql.data.dataset import Dataset, typical_size
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, over_all, poles_of
@@ -19,8 +21,10 @@ from ceql.engine import fit
 from ceql.engine.deadline import Stopwatch
 from ceql.engine.dispatch import Workers
 from ceql.errors import InputError, unknown_name
+from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.network.extract import extract, upright
+from ceql.network.libraries import search_network
 from ceql.search.driver import run
 from ceql.search.finishing import sketches_within
 from ceql.search.guesses import starting_formulas
@@ -100,7 +104,8 @@ def _discovered(
             found = _found_earlier(keeper, settings, data)
             if found is None:
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-                    kept = 0.0 if loss is None else seconds_for_judging(data, settings.time_limit, policy.judgement)
+                    kept = _seconds_for_offers(data, settings)
+                    kept += 0.0 if loss is None else seconds_for_judging(data, settings.time_limit, policy.judgement)
                     own = replace(settings, time_limit=settings.time_limit - kept)
                     founders = tuple(formula.expression for formula in guessed)
                     given = few, own, workers, watch, loss, weights, founders, report, keeper.note, keeper.write
@@ -109,42 +114,72 @@ def _discovered(
     else:
         found = _trained(data, settings, report, watch)
     known = (formula.over(constant.symbols) for formula in found.formulas)  # a checkpoint has them over all columns
-    formulas = [*(f for f in (*known, *guessed) if _is_allowed(f, settings)), constant]
+    formulas = [f for f in (*known, *guessed) if _is_allowed(f, settings)]
     try:
-        concluded = _concluded(formulas, found, data, settings, loss, folds)
+        offered = [f for f in _offers(data, settings, found.outcome, loss) if _is_allowed(f, settings)]
+        concluded = _concluded([*formulas, *offered], constant, found, data, settings, loss, folds)
     except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed
-        few = pareto_front(formulas, len(data.y))
-        concluded = replace(_concluded(few, found, data, settings, loss, folds), outcome=Outcome.INTERRUPTED)
+        few = pareto_front(formulas, len(data.y), policy.prices)
+        hasty = replace(settings, search=replace(policy, sifting=policy.sifting.hasty))
+        concluded = _concluded(few, constant, found, data, hasty, loss, folds)
+        concluded = replace(concluded, outcome=Outcome.INTERRUPTED)
     return replace(concluded, seconds=watch.seconds, leftover=leftover)
+
+
+def _offers(data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None) -> list[Formula]:
+    """What needs no search. It would only stand in the way of an exact formula, and who interrupts wants no more."""
+    if settings.recipe not in SEARCHES or settings.template is not None:
+        return []
+    if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED):
+        return []
+    operators = None
+    if settings.operators is not None:
+        operators = search_network(1, settings.operators, settings.constraints.without).operator_names
+    least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
+    has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None
+    policy = settings.search.catalogue if has_time else least
+    return offers(data, settings.catalogue and has_time, settings.constraints, operators, policy)
+
+
+def _seconds_for_offers(data: Dataset, settings: Settings) -> float:
+    """Seconds kept for them: none where a search is not to be, or the limit is too short for both."""
+    policy = settings.search.catalogue
+    seconds = seconds_for_offers(*data.x.shape, policy)
+    if settings.template is not None or seconds > policy.most_of_limit * settings.time_limit:
+        return 0.0
+    return seconds
 
 
 def _concluded(
     formulas: Sequence[Formula],
+    constant: Formula,
     found: Found,
     data: Dataset,
     settings: Settings,
     loss: Loss | None,
     folds: Folds | None,
 ) -> Discovery:
-    """The front of these formulas, the one that is reported, its poles, and what the rows say of each."""
-    constraints = settings.constraints
+    """The front of these formulas and what competes beside it, the one that is reported, its poles, and what the rows
+    say of each."""
+    constraints, policy = settings.constraints, settings.search
     if loss is not None and found.outcome is not Outcome.CONSTANT:
-        policy = settings.search
-        formulas = judged(formulas, data, loss, constraints, settings.time_limit, policy.judgement, policy.finishing)
-    front = pareto_front(formulas, len(data.y))
+        given = data, loss, constraints, settings.time_limit, policy.judgement, policy.finishing
+        *formulas, constant = judged([*formulas, constant], *given)
+    left = _sifted(formulas, constant, found.outcome, data, settings)
+    front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)
-    held = held_out(front, data, folds, fit_weight) if settings.model_selection == "cv" else None
-    chosen = _chosen(front, settings, data, held)
-    best = front[chosen]
+    held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
+    chosen = _chosen(shown, settings, data, held)
+    best = shown[chosen]
     if loss is not None:
         warn_of_rows_without_loss(best, data, loss)
     outcome = found.outcome
-    if constraints and len(front) == 1 and outcome is not Outcome.CONSTANT:
+    if constraints and len(shown) == 1 and outcome is not Outcome.CONSTANT:
         outcome = Outcome.NOT_ALLOWED
     if outcome is Outcome.EXACT and not _fits_exactly(best, data, loss):
         outcome = Outcome.TOO_COMPLEX
     concluded = Discovery(
-        tuple(front),
+        front,
         chosen,
         poles_of(best, data),
         outcome,
@@ -153,16 +188,33 @@ def _concluded(
         found.imaginary_residue,
         found.rows_searched or len(data.y),
         len(data.names),
+        shortlist=left.beside,
+        struck=left.struck,
     )
-    return _with_evidence(concluded, data, folds, fit_weight, everything=held is not None)
+    return _with_evidence(concluded, data, folds, fit_weight, policy.prices, everything=held is not None)
+
+
+def _sifted(
+    formulas: Sequence[Formula], constant: Formula, outcome: Outcome, data: Dataset, settings: Settings
+) -> Sifted:
+    """An exact formula is proof enough, a template is what the user wants, and a recipe is shown as it is."""
+    policy = settings.search
+    if outcome in (Outcome.EXACT, Outcome.CONSTANT) or settings.template is not None or settings.recipe not in SEARCHES:
+        return Sifted(tuple(pareto_front([*formulas, constant], len(data.y), policy.prices)), (), ())
+    return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting)
 
 
 def _with_evidence(
-    found: Discovery, data: Dataset, folds: Folds | None, fit_weight: np.ndarray | None, everything: bool = False
+    found: Discovery,
+    data: Dataset,
+    folds: Folds | None,
+    fit_weight: np.ndarray | None,
+    prices: Prices = PRICES,
+    everything: bool = False,
 ) -> Discovery:
     """With the weights of the formulas and how well each fits; those without a chance are not cross-validated."""
     formulas = found.formulas
-    shares = weights(scores(formulas, data))
+    shares = weights(scores(formulas, data, prices))
     beside = len(found.front)
     judged = [
         k for k, w in enumerate(shares) if everything or w >= EVIDENCE.competes or k >= beside or k == found.chosen
@@ -200,13 +252,13 @@ def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
     return is_hit(formula, data)
 
 
-def _chosen(front: list[Formula], settings: Settings, data: Dataset, held: HeldOut | None = None) -> int:
+def _chosen(shown: Sequence[Formula], settings: Settings, data: Dataset, held: HeldOut | None = None) -> int:
     """The row to report. The constant that opens the front lacks the columns that are required, if any are."""
-    first = 1 if settings.constraints.required and len(front) > 1 else 0
+    first = 1 if settings.constraints.required and len(shown) > 1 else 0
     # A few gross outliers rule the mean of squares.
     size = mean_square(data.y, data.weight) if settings.loss == SQUARED else typical_size(data.y) ** 2
     held = None if held is None else replace(held, errors=held.errors[first:])
-    return first + choose(front[first:], settings.model_selection, len(data.y), size, held)
+    return first + choose(shown[first:], settings.model_selection, len(data.y), size, held, settings.search.prices)
 
 
 # ---- one network, one schedule ------------------------------------------------------------------------------------

@@ -241,6 +241,10 @@ def _decimals_with_errors(
 ) -> tuple[tuple[float, float], ...]:
     """The numbers that the formula shows, with the errors that those of the law's constants mean for them."""
     shown = parametrise(law.with_numbers(values, columns)).values
+    errors = np.sqrt(np.abs(np.diag(covariance)))
+    sizes = {abs(float(value)): float(error) for value, error in zip(values, errors, strict=True)}
+    if all(abs(float(number)) in sizes for number in shown):  # each is a constant of the law, perhaps with a sign
+        return tuple((float(number), sizes[abs(float(number))]) for number in shown)
     slopes = np.zeros((len(shown), len(values)))
     for k, value in enumerate(values):
         nudged = np.array(values, float)

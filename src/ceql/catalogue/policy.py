@@ -1,4 +1,4 @@
-"""The numbers that steer how the catalogue is fitted and recognised; all of them count work, none is a time."""
+"""The numbers that steer how the catalogue is fitted and recognised; they count work; times only plan it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ class CataloguePolicy:
     most_columns: int = 5  # of a wide table that laws are tried on: those that alone say most about y
     most_assignments: int = 20  # of columns to the places of one law
     most_terms: int = 64  # columns up to which a straight line in all of them is fitted
+    # About how long all of it takes: the least, for every further column, for every row of at most that many.
+    seconds: float = 1.2
+    seconds_a_column: float = 0.7
+    seconds_a_row: float = 1e-4
+    priced_rows: int = 20000
+    most_of_limit: float = 0.4  # share of the time limit; with a shorter one only the plain models are fitted
     form_columns: int = 3  # of a table that small forms are made of
     forms_per_size: int = 12  # small forms of each number of constants that are fitted to y
     recognised_points: int = 72  # at which a law must have the formula's values

@@ -1,9 +1,9 @@
 """Small formulas without a name: a function of a sum of one or two simple terms, all of them tried.
 
-Most laws of one or two columns have the form y = g(a + b t1 + c t2): g is nothing, exp, a reciprocal, a root, a square or
-a logarithm, and a term is a power, an exponential, a logarithm or a pole of a column, perhaps times another column. For
-g's inverse of y that is linear in a, b, c. A constant inside a term takes a grid of values, so all of these formulas are
-solved at once by sums over the rows, and Levenberg-Marquardt on y itself refines the best of each size.
+Most laws of one or two columns have the form y = g(a + b t1 + c t2): g is nothing, exp, a reciprocal, a root, a square
+or a logarithm, and a term is a power, an exponential, a logarithm or a pole of a column, perhaps times another column.
+For g's inverse of y that is linear in a, b, c. A constant inside a term takes a grid of values, so all of these formulas
+are solved at once by sums over the rows, and Levenberg-Marquardt on y itself refines the best of each size.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ceql.engine.one_thread import one_thread
 from ceql.expression.constants.refit import minimise
 
 Array = np.ndarray
+_WITHOUT_SCALE = ("exp({})", "log({})")
 _ROUNDING = 1e-13  # of a sum of squares, below which the sums over the rows know nothing
 _LARGEST = 1e12  # of a value of a term beside its typical value: further off it rules every sum
 _RATES = (-12.0, -5.0, -2.5, -1.2, -0.6, -0.25, 0.25, 0.6, 1.2, 2.5, 5.0, 12.0)  # over the range of the column
@@ -139,41 +140,49 @@ class _Sum:
 
 @np.errstate(all="ignore")
 def _scored(link: Link, terms: Sequence[Term], y: Array, weight: Array) -> Iterator[_Sum]:
-    """Every sum of one term, with and without an offset, and of two terms of which one is plain, with an offset or, if
-    both are plain, without."""
+    """The best of every kind of sum: of one term, with and without an offset, and of two terms of which one is plain,
+    with an offset or, if both are plain, without."""
     target = link.into(y)
     root = np.sqrt(weight) * link.slope(y)
     values = np.vstack([np.ones(len(y)), *(term.values for term in terms)]) * root
     values = values / np.linalg.norm(values, axis=1, keepdims=True)
     target = target * root
     gram, along, size = values @ values.T, values @ target, float(target @ target)
-    singles = np.arange(1, len(values))
+    places = {kind: k for k, kind in enumerate(dict.fromkeys(term.kind for term in terms), start=1)}
+    kinds = np.array([0, *(places[term.kind] for term in terms)])
+    constants = np.array([1, *(1 + (term.inner is not None) for term in terms)])
+    nodes = np.array([2, *(2 + term.nodes for term in terms)])
+    for members, has_offset in _sums_of(terms, link.text not in _WITHOUT_SCALE):
+        misfit = _misfits(gram, along, size, members) / len(y)
+        count = constants[members].sum(axis=1)
+        score = of_rows(misfit, count, len(y), 2.0 * (link.nodes + nodes[members].sum(axis=1)))
+        usable = np.flatnonzero(np.isfinite(score) & (2 * count < len(y)))
+        usable = usable[np.argsort(score[usable], kind="stable")]
+        _, first = np.unique(kinds[members[usable]], axis=0, return_index=True)
+        for row in usable[first]:
+            yield _Sum(link, tuple(terms[k - 1] for k in members[row] if k), has_offset, float(score[row]))
+
+
+def _sums_of(terms: Sequence[Term], may_lack_offset: bool) -> Iterator[tuple[Array, bool]]:
+    """The places of the terms of each sum, the offset being at place 0, and whether it is in.
+
+    Without an offset exp and log would leave y no scale of its own, as if its unit were known.
+    """
+    singles = np.arange(1, len(terms) + 1)
     plain = np.array([k + 1 for k, term in enumerate(terms) if term.inner is None], int)
     first, second = (grid.ravel() for grid in np.meshgrid(plain, singles, indexing="ij"))
     both_plain = np.isin(second, plain)
     keep = (first < second) | ~both_plain
     first, second, both_plain = first[keep], second[keep], both_plain[keep]
-    zeros = np.zeros_like
-    groups = (
-        (singles[:, None], False),
-        (np.stack([zeros(singles), singles], axis=1), True),
-        (np.stack([first, second], axis=1)[both_plain], False),
-        (np.stack([zeros(first), first, second], axis=1), True),
-    )
-    for members, has_offset in groups:
-        misfit = _misfits(gram, along, size, members) / len(y)
-        for row, left in zip(members, misfit, strict=True):
-            used = tuple(terms[k - 1] for k in row if k)
-            constants = len(row) + sum(term.inner is not None for term in used)
-            nodes = link.nodes + 2 * len(row) + sum(term.nodes for term in used)
-            if np.isfinite(left) and 2 * constants < len(y):
-                yield _Sum(link, used, has_offset, float(of_rows(left, constants, len(y), 2.0 * nodes)))
+    if may_lack_offset:
+        yield singles[:, None], False
+        yield np.stack([first, second], axis=1)[both_plain], False
+    yield np.stack([np.zeros_like(singles), singles], axis=1), True
+    yield np.stack([np.zeros_like(first), first, second], axis=1), True
 
 
 def _misfits(gram: Array, along: Array, size: float, members: Array) -> Array:
     """What sums of these terms leave of the target, by the normal equations of terms of length one."""
-    if not len(members):
-        return np.zeros(0)
     small = gram[members[:, :, None], members[:, None, :]] + 1e-12 * np.eye(members.shape[1])
     solved = np.linalg.solve(small, along[members][:, :, None])[:, :, 0]
     left = size - np.einsum("sk,sk->s", solved, along[members])
@@ -246,12 +255,12 @@ def _weights(
 @np.errstate(all="ignore")
 def small_forms(data: Dataset, policy: CataloguePolicy = POLICY) -> tuple[LawFit, ...]:
     """The best small formulas of each number of constants, fitted to y; columns of a wide table that say most."""
+    if policy.forms_per_size == 0:
+        return ()
     few = data.thinned(policy.screened_rows)
     places = telling_columns(few, data, policy.form_columns)
     terms = _terms(few.x[:, list(places)])
-    sums = [
-        one for link in LINKS if link.allows(few.y) for one in _scored(link, terms, few.y, few.weight)
-    ]
+    sums = [one for link in LINKS if link.allows(few.y) for one in _scored(link, terms, few.y, few.weight)]
     middle = data.thinned(policy.fitted_rows)
     fits = (_refined(one, data, middle, places, policy) for one in _best(sums, policy.forms_per_size))
     return tuple(fit for fit in fits if fit is not None and fit.is_determined)

@@ -11,6 +11,7 @@ from ceql.choice.criterion import criterion
 from ceql.choice.exactness import EXACT, size_of
 from ceql.data.dataset import Dataset
 from ceql.expression import refit
+from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula
 
 
@@ -31,12 +32,11 @@ class EvidencePolicy:
 EVIDENCE = EvidencePolicy()
 
 
-def scores(formulas: Sequence[Formula], data: Dataset) -> list[float]:
+def scores(formulas: Sequence[Formula], data: Dataset, prices: Prices = PRICES) -> list[float]:
     """The criterion of each; formulas that are exact differ by rounding alone, and rounding is no evidence."""
     least = EXACT.loss * size_of(data)
-    return [
-        criterion(f if f.surprise is not None else replace(f, loss=max(f.loss, least)), len(data.y)) for f in formulas
-    ]
+    floored = (f if f.surprise is not None else replace(f, loss=max(f.loss, least)) for f in formulas)
+    return [criterion(formula, len(data.y), prices) for formula in floored]
 
 
 def weights(scores: Sequence[float]) -> tuple[float, ...]:

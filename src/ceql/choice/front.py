@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ceql.choice.criterion import criterion, floor
+from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula
 
 
-def pareto_front(formulas: Sequence[Formula], n_samples: int) -> list[Formula]:
+def pareto_front(formulas: Sequence[Formula], n_samples: int, prices: Prices = PRICES) -> list[Formula]:
     """The formulas that no other beats in both complexity and loss, simplest first.
 
     Of several formulas of one size the best by the criterion stands for all: a decimal always fits noise a bit better
@@ -20,21 +21,23 @@ def pareto_front(formulas: Sequence[Formula], n_samples: int) -> list[Formula]:
     best: dict[int, Formula] = {}
     for formula in formulas:
         rival = best.get(formula.complexity)
-        if np.isfinite(formula.loss) and (rival is None or _order(formula, n_samples) < _order(rival, n_samples)):
+        if np.isfinite(formula.loss) and (
+            rival is None or _order(formula, n_samples, prices) < _order(rival, n_samples, prices)
+        ):
             best[formula.complexity] = formula
     front: list[Formula] = []
     for size in sorted(best):
-        price = criterion(best[size], n_samples)
+        price = criterion(best[size], n_samples, prices)
         # The first is the constant that opens every front.
-        while len(front) > 1 and front[-1].loss <= best[size].loss and criterion(front[-1], n_samples) > price:
+        while len(front) > 1 and front[-1].loss <= best[size].loss and criterion(front[-1], n_samples, prices) > price:
             front.pop()
         if not front or best[size].loss < front[-1].loss:
             front.append(best[size])
     return front
 
 
-def _order(formula: Formula, n_samples: int) -> tuple[float, float]:
-    return criterion(formula, n_samples), formula.loss
+def _order(formula: Formula, n_samples: int, prices: Prices) -> tuple[float, float]:
+    return criterion(formula, n_samples, prices), formula.loss
 
 
 def gains(front: Sequence[Formula]) -> np.ndarray:

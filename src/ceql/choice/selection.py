@@ -11,6 +11,7 @@ from ceql.choice.exactness import EXACT
 from ceql.choice.front import gains
 from ceql.choice.validation import HeldOut, within_one_error
 from ceql.errors import unknown_name
+from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula
 
 RULES = ("best", "accuracy", "score", "cv")
@@ -21,7 +22,14 @@ def check_rule(rule: str) -> None:
         raise unknown_name("model_selection rule", rule, RULES)
 
 
-def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float, held_out: HeldOut | None = None) -> int:
+def choose(
+    front: Sequence[Formula],
+    rule: str,
+    n_samples: int,
+    y_size: float,
+    held_out: HeldOut | None = None,
+    prices: Prices = PRICES,
+) -> int:
     """The row to report: "best" weighs fit against size with the noise in mind, "accuracy" takes the lowest loss and
     "score" the steepest gain among rows within 1.5 times the lowest loss.
 
@@ -40,9 +48,9 @@ def choose(front: Sequence[Formula], rule: str, n_samples: int, y_size: float, h
     if rule == "score":
         near = losses <= 1.5 * losses.min()
         return int(np.argmax(np.where(near, gains(front), -np.inf)))
-    prices = [criterion(formula, n_samples) for formula in front]
+    scores = [criterion(formula, n_samples, prices) for formula in front]
     if rule == "cv" and held_out is not None:
         equal = np.flatnonzero(within_one_error(held_out) & proven)
         if len(equal):
-            return min(equal.tolist(), key=lambda k: (front[k].complexity, prices[k]))
-    return int(np.argmin(prices))
+            return min(equal.tolist(), key=lambda k: (front[k].complexity, scores[k]))
+    return int(np.argmin(scores))

@@ -36,7 +36,8 @@ RULES = ("best", "accuracy", "score", "cv")
 @click.option("--choice", type=SuggestingChoice(RULES), default="best", show_default=True, help="Which row is chosen.")
 @click.option("--cv", type=click.IntRange(2), help="Folds of the cross-validation. [default: 5]")
 @click.option("--groups", help="A column with labels: rows with the same one are held out together.")
-@click.option("--more", type=click.IntRange(0), default=3, show_default=True, help="Formulas shown beside the front.")
+@click.option("--catalogue/--no-catalogue", default=True, help="Whether named laws compete with what is found.")
+@click.option("--more", type=click.IntRange(0), default=12, show_default=True, help="Formulas shown beside the front.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
 @click.option("--device", type=SuggestingChoice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
@@ -119,6 +120,7 @@ def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool)
         max_complexity=options["max_complexity"],
         model_selection=options["choice"],
         cv=options["cv"],
+        catalogue=options["catalogue"],
         more=options["more"],
         random_state=options["seed"],
         n_jobs=options["jobs"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from ceql.estimator.parameters import checked_policy, is_number, named_operators
 from ceql.estimator.presentation import Presented
 from ceql.estimator.results import Finding, constants_table, equations_table, finding, formula_in_row, one_or_all
 from ceql.estimator.several_targets import discover_each
+from ceql.expression.prices import PRICES, Prices
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, in_readable_form
 from ceql.output.export import write
@@ -67,6 +68,13 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         random order, always the same, since tables are often sorted, and whole groups where `fit` is given `groups`.
         Take ``TimeSeriesSplit()`` for a series. None: 5 folds, or each row by itself where there are fewer than 10.
         Of more than 2000 rows 2000 serve. The search itself sees all rows.
+    catalogue : bool
+        Whether the laws that the fields of science know (``ceql.catalogue``, 300 and more) are fitted to the table as
+        well and compete with what the search finds. A formula that was fitted as one has its name in ``equations_``,
+        and ``constants_`` calls its constants what they are called there. False leaves plain models and the search.
+    prices : Prices, optional
+        What operators, numbers, constants and names of laws cost in the choice among formulas, a
+        ``ceql.expression.prices.Prices``. Raise a price to see less of something.
     more : int
         How many formulas beside the front ``equations_`` may show: those that are about as likely as the best by the
         criterion, but beaten in size and loss by a formula of the front. They count in the weights and the intervals.
@@ -145,7 +153,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         max_complexity: int | None = None,
         model_selection: str = "best",
         cv: Any = None,
-        more: int = 3,
+        catalogue: bool = True,
+        prices: Prices | None = None,
+        more: int = 12,
         random_state: Any = 0,
         n_jobs: int | None = None,
         threads: int | None = None,
@@ -165,6 +175,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.max_complexity = max_complexity
         self.model_selection = model_selection
         self.cv = cv
+        self.catalogue = catalogue
+        self.prices = prices
         self.more = more
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -202,7 +214,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             del self.feature_names_in_
         self.discoveries_ = list(discoveries)
         self.target_names_ = list(targets.names)
-        self.equations_ = one_or_all([equations_table(discovery) for discovery in discoveries])
+        self.equations_ = one_or_all([equations_table(discovery, self.prices or PRICES) for discovery in discoveries])
         self.constants_ = one_or_all([constants_table(discovery.best) for discovery in discoveries])
         self.poles_ = one_or_all([list(discovery.poles) for discovery in discoveries])
         self._targets = targets
@@ -238,7 +250,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         plain = {name: None if value is None else value.as_dict() for name, value in structured.items()}
         policy = None if self.policy is None else asdict(checked_policy(self.policy))
         cv = self.cv if isinstance(self.cv, int | np.integer) else None  # splitters have no form in a file
-        parameters = {**self.get_params(deep=False), **plain, "policy": policy, "checkpoint": None, "cv": cv}
+        prices = None if self.prices is None else asdict(self.prices)
+        others = {"policy": policy, "prices": prices, "checkpoint": None, "cv": cv}
+        parameters = {**self.get_params(deep=False), **plain, **others}
         write_model(path, parameters, self.discoveries_, self._targets, hasattr(self, "feature_names_in_"))
 
     def predict(self, X: Any, row: Any = None, return_std: bool = False) -> Any:
@@ -352,6 +366,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         if limit is not None and (not isinstance(limit, int | np.integer) or limit < 1):
             raise InputError(f"max_complexity must be a whole number of at least 1, or None, not {limit!r}.")
         check_rule(self.model_selection)
+        if not isinstance(self.catalogue, bool | np.bool_):
+            raise InputError(f"catalogue must be True or False, not {self.catalogue!r}.")
         if not isinstance(self.more, int | np.integer) or isinstance(self.more, bool) or self.more < 0:
             raise InputError(f"more must be a whole number of at least 0, not {self.more!r}.")
         if self.template is not None and not isinstance(self.template, Template):
@@ -370,6 +386,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             time_limit=float(self.time_limit),
             max_complexity=None if limit is None else int(limit),
             model_selection=self.model_selection,
+            catalogue=self.catalogue,
             more=int(self.more),
             seed=seed_of(self.random_state),
             n_jobs=self.n_jobs,
@@ -379,8 +396,15 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             constraints=self.constraints or NONE,
             loss=self.loss,
             guesses=_texts(self.guesses),
-            search=checked_policy(self.policy),
+            search=checked_policy(self._policy()),
         )
+
+    def _policy(self) -> SearchPolicy | None:
+        if self.prices is None:
+            return self.policy
+        if not isinstance(self.prices, Prices):
+            raise InputError(f"prices must be a {Prices.__module__}.Prices(...) or None, not {self.prices!r}.")
+        return replace(self.policy or SearchPolicy(), prices=self.prices)
 
     def _checkpoint(self) -> Checkpoint | None:
         if self.checkpoint is None or isinstance(self.checkpoint, Checkpoint):
@@ -414,6 +438,7 @@ def load(path: str | Path) -> CEQLRegressor:
         "template": Template.from_dict,
         "constraints": Constraints.from_dict,
         "policy": policy_from_dict,
+        "prices": lambda content: policy_from_dict({"prices": content}).prices,
     }
     try:
         restored: dict[str, Any] = {

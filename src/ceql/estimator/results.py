@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ceql.choice.criterion import description
 from ceql.choice.front import gains
 from ceql.data.dataset import Dataset
 from ceql.data.targets import Targets
 from ceql.discovery import Discovery
 from ceql.errors import InputError, unknown_name
+from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula
 
 
@@ -63,19 +65,39 @@ def formula_in_row(discovery: Discovery, row: Any = None) -> Formula:
 
 
 def constants_table(formula: Formula) -> pd.DataFrame:
-    """The decimal constants of a formula as it shows them, each with its standard error."""
-    return pd.DataFrame(list(formula.constants), columns=["value", "standard_error"], dtype=float)
+    """The decimal constants of a formula as it shows them, or those of the law that it is, under the names that they
+    have there, each with its standard error."""
+    law = formula.law
+    if law is None:
+        return pd.DataFrame(list(formula.constants), columns=["value", "standard_error"], dtype=float)
+    pairs = [(constant.value, constant.error) for constant in law.constants]
+    names = pd.Index([constant.name for constant in law.constants], name=law.name)
+    return pd.DataFrame(pairs, columns=["value", "standard_error"], index=names, dtype=float)
 
 
 # Made here, since pandas imports a library for the first texts that it meets, and a fit should import nothing.
 _COLUMNS = pd.Index(
-    ["complexity", "loss", "score", "weight", "r2", "r2_cv", "equation", "sympy_format", "front", "chosen"]
+    [
+        "complexity",
+        "price",
+        "loss",
+        "score",
+        "weight",
+        "r2",
+        "r2_cv",
+        "equation",
+        "law",
+        "sympy_format",
+        "front",
+        "chosen",
+    ]
 )
 
 
-def equations_table(discovery: Discovery) -> pd.DataFrame:
+def equations_table(discovery: Discovery, prices: Prices = PRICES) -> pd.DataFrame:
     """The front as a table, simplest formula first, then what competes beside it, likeliest first.
 
+    `price` is what it takes to say the formula but for its constants, in nats, and `law` the name that it has.
     `front` tells the two apart, and `chosen` marks the row that `predict` uses. Those beside the front have no `score`,
     and `r2_cv` is known for rows that compete.
     """
@@ -84,12 +106,14 @@ def equations_table(discovery: Discovery) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "complexity": [formula.complexity for formula in formulas],
+            "price": [description(formula, prices) for formula in formulas],
             "loss": [formula.loss for formula in formulas],
             "score": [*gains(discovery.front), *unknown[front:]],
             "weight": discovery.weights or unknown,
             "r2": discovery.r2 or unknown,
             "r2_cv": discovery.r2_cv or unknown,
             "equation": [str(formula) for formula in formulas],
+            "law": [formula.law.name if formula.law else "" for formula in formulas],
             "sympy_format": [formula.expression for formula in formulas],
             "front": [k < front for k in range(len(formulas))],
             "chosen": [k == discovery.chosen for k in range(len(formulas))],

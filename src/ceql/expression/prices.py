@@ -61,7 +61,7 @@ def _size(number: Any) -> float:
 
 
 def _parts(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
-    """Prices of the operators, columns and numbers as a reader sees them: a quotient is no power, a difference no sum."""
+    """Prices of the operators, columns and numbers as a reader sees them: a quotient is no power."""
     if not node.args:
         yield prices.leaf + (prices.whole_number * _size(node) if node.is_Rational else 0.0)
     elif node.is_Add:

@@ -70,7 +70,7 @@ def _sketched(problem: TargetProblem, fit_: Reduced) -> Formula | None:
 
 
 def _rank(problem: TargetProblem, formula: Formula) -> tuple[bool, float]:
-    return formula.complexity > problem.most_nodes, criterion(formula, len(problem.data.y))
+    return formula.complexity > problem.most_nodes, criterion(formula, len(problem.data.y), problem.policy.prices)
 
 
 def _fits(problem: TargetProblem, state: TargetState, threads: int) -> list[Reduced]:

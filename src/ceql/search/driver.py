@@ -15,7 +15,7 @@ from ceql.search.ending import ended
 from ceql.search.finishing import sketches_within
 from ceql.search.outcome import Found, Outcome, Progress
 from ceql.search.reweighting import followed
-from ceql.search.scheduler import asked, looks_noisy, next_turn, others_by_width, with_others
+from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, others_by_width, with_others
 from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own, weighted
 from ceql.search.state import RowWeights, SearchState
 from ceql.search.target_search import (
@@ -186,6 +186,9 @@ def _ended_by_itself(search: Search, stage: Stage, state: SearchState) -> tuple[
         rounds_explained=state.rounds_explained + state.explained,
     )
     if state.rounds_explained > policy.rounds_explained or state.rounds_beyond_limit > policy.rounds_beyond_limit:
+        return state, Outcome.SETTLED
+    enough = policy.rounds_measured + len(search.data.y) // policy.rows_a_round
+    if state.rounds >= enough and is_measured(search.data.y, policy):
         return state, Outcome.SETTLED
     mains = zip(stage.mains, state.targets, strict=False)
     if looks_noisy(stage.targets, state) and all(has_settled(problem, known) for problem, known in mains):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple
 from functools import partial
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy as np
 from ceql.choice.criterion import criterion
 from ceql.formula import Formula
 from ceql.search.drawing import at_once, front, outline
-from ceql.search.finishing import finishing
+from ceql.search.finishing import finishing, planned
 from ceql.search.outcome import Found, Outcome
 from ceql.search.policy import Finishing
-from ceql.search.scheduler import asked
+from ceql.search.scheduler import asked, is_measured
 from ceql.search.settings import Settings
 from ceql.search.simpler_numbers import with_simpler_numbers
 from ceql.search.stage import Search, Stage, proposers
@@ -55,8 +56,11 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
     """The formulas of the search, and whether these are all: Ctrl-C ends the drawing and keeps those it has."""
     data, settings = search.data, search.settings
     plan = finishing(settings.time_limit, search.deadline, len(data.y), search.policy.finishing)
+    if is_measured(data.y, search.policy.end):  # what such rows can tell apart is soon drawn
+        least = planned(search.policy.finishing.levels[-1], search.policy.finishing)
+        plan = Finishing(*map(min, astuple(plan), astuple(least)))
     proposed, is_whole = _as_it_grows(partial(_proposals, search, stage, state, plan))
-    rival = min((criterion(formula, len(data.y)) for formula in proposed), default=np.inf)
+    rival = min((criterion(formula, len(data.y), search.policy.prices) for formula in proposed), default=np.inf)
     of_fits: list[Formula] = []
     for problem, known in zip(stage.mains, state.targets, strict=False):
         if is_whole:
@@ -65,7 +69,8 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
             of_fits += drawn
     relatives: list[Formula] = []
     if is_whole and settings.template is None:
-        given = of_fits + proposed, data, settings.constraints, plan.relatives, search.policy.polish
+        policies = search.policy.polish, search.policy.prices
+        given = of_fits + proposed, data, settings.constraints, plan.relatives, *policies
         relatives, is_whole = _as_it_grows(partial(with_simpler_numbers, *given))
     if not is_whole:
         return _in_haste(search, stage, state, of_fits, proposed, relatives), False

@@ -97,4 +97,4 @@ class NoisyCandidates:
         return self._answers[problem.whole]
 
     def _criterion(self, formula: Formula) -> float:
-        return criterion(formula, len(self._data.y))
+        return criterion(formula, len(self._data.y), self._policy.prices)

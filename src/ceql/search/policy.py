@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ceql.catalogue.policy import CataloguePolicy
 from ceql.choice.exactness import Exactness
 from ceql.choice.residuals import ResidualPolicy
+from ceql.choice.sifting import SiftingPolicy
 from ceql.closed_form.policy import ClosedFormPolicy
 from ceql.engine.fit import Levenberg
 from ceql.engine.stages import Schedule
+from ceql.expression.prices import Prices
 from ceql.formula import PolishPolicy
 from ceql.network.sampling import Prior
 from ceql.transforms.policy import TransformPolicy
@@ -116,6 +119,11 @@ class EndPolicy:
 
     rounds_beyond_limit: int = 12  # after an exact formula that is larger than allowed, for an approximation
     rounds_explained: int = 2  # after a formula without a search that leaves only noise, for a better one
+    # Of a table with few rows whose target was rounded: these cannot tell more formulas apart.
+    rounds_measured: int = 7  # and one more
+    rows_a_round: int = 16  # for this many rows,
+    few_measured: int = 300  # as long as they are no more than these.
+    digits_measured: int = 8  # significant digits that a measured target has at most
     rounds_with_spare: int = 40  # after an exact formula for which there may be a shorter one
     fewest_edges: int = 6  # a limit on the edges of sub-networks is never less
     edges_a_node: float = 0.75  # edges that a node of the largest formula allowed needs
@@ -267,3 +275,6 @@ class SearchPolicy:
     judgement: JudgementPolicy = field(default_factory=JudgementPolicy)
     finishing: FinishingPolicy = field(default_factory=FinishingPolicy)
     polish: PolishPolicy = field(default_factory=PolishPolicy)
+    catalogue: CataloguePolicy = field(default_factory=CataloguePolicy)
+    prices: Prices = field(default_factory=Prices)
+    sifting: SiftingPolicy = field(default_factory=SiftingPolicy)

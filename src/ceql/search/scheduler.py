@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ceql.data.dataset import Dataset
-from ceql.search.policy import SearchPolicy
+from ceql.search.policy import EndPolicy, SearchPolicy
 from ceql.search.state import SearchState
 from ceql.search.target_search import TargetProblem, begin, sees_noise
 from ceql.transforms import (
@@ -25,6 +25,7 @@ from ceql.transforms import (
     with_logs,
 )
 
+_ROUNDED = 1e-6  # of the last digit, within which a number is a rounded one
 _LOG_TARGETS = ("y", "log y")
 
 # Makes the problem of a target: the data with all rows, all rows of the target, and those to look at.
@@ -146,6 +147,16 @@ def asked(targets: SearchTargets, state: SearchState, most: int, worth_making: i
     """The state after y itself and that many other targets were asked for formulas that need no search."""
     state = with_others(targets, state) if most >= worth_making else state
     return replace(state, asked=state.asked.union([0, *others_by_width(targets, state)[:most]]))
+
+
+def is_measured(y: np.ndarray, policy: EndPolicy) -> bool:
+    """Whether the target was rounded, as measured numbers are, in few rows. An exact formula would be simple enough to
+    be found at once, and these rows cannot tell more formulas apart than are tried in a few rounds."""
+    if len(y) > policy.few_measured:
+        return False
+    size = np.abs(y[y != 0.0])
+    unit = 10.0 ** (np.floor(np.log10(size)) + 1 - policy.digits_measured)
+    return bool(np.all(np.abs(size / unit - np.round(size / unit)) <= _ROUNDED))
 
 
 def looks_noisy(targets: SearchTargets, state: SearchState) -> bool:

@@ -10,11 +10,17 @@ from ceql.choice.front import pareto_front
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.expression.constants.simpler import relatives
+from ceql.expression.prices import PRICES, Prices
 from ceql.formula import POLISH, Formula, PolishPolicy, polish, refitted
 
 
 def with_simpler_numbers(
-    formulas: Sequence[Formula], data: Dataset, constraints: Constraints, most: int, policy: PolishPolicy = POLISH
+    formulas: Sequence[Formula],
+    data: Dataset,
+    constraints: Constraints,
+    most: int,
+    policy: PolishPolicy = POLISH,
+    prices: Prices = PRICES,
 ) -> Iterator[list[Formula]]:
     """Relatives, fitted to y, of what stands on the front and of what has too many numbers for few rows.
 
@@ -22,7 +28,7 @@ def with_simpler_numbers(
     Yields what there is as it grows.
     """
     rows, found = len(data.y), list[Formula]()
-    front = pareto_front(formulas, rows)
+    front = pareto_front(formulas, rows, prices)
     others = [formula for formula in formulas if formula not in front and interpolates(formula, rows)]
     others.sort(key=lambda formula: (len(formula.constants), formula.loss))
     for formula in (*front, *others)[:most]:
@@ -30,7 +36,7 @@ def with_simpler_numbers(
             fitted = refitted(simpler, data, formula.symbols, constraints, policy)
             found = found if fitted is None else [*found, fitted]
         yield found
-    best = min([*formulas, *found], key=partial(criterion, rows=rows), default=None)
+    best = min([*formulas, *found], key=partial(criterion, rows=rows, prices=prices), default=None)
     if best is not None and best in found:
         finished = polish(best.expression, data, best.symbols, constraints, policy)
         yield found if finished is None else [*found, finished]

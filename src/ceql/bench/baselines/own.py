@@ -111,14 +111,12 @@ def fitted(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], arguments: dict
 
 def offered_formulas(discovery: Any) -> tuple[Any, ...]:
     """All formulas that a discovery puts before the user: its front, and the shortlist beside it where there is one."""
-    return (*discovery.front, *getattr(discovery, "shortlist", ()))
+    return discovery.formulas
 
 
 def without_catalogue() -> dict[str, Any]:
-    """What keeps `CEQLRegressor` from fitting named laws; nothing where it fits none anyway."""
-    from ceql import CEQLRegressor
-
-    return {"catalogue": False} if "catalogue" in CEQLRegressor().get_params() else {}
+    """What keeps `CEQLRegressor` from fitting named laws."""
+    return {"catalogue": False}
 
 
 @dataclass(frozen=True)

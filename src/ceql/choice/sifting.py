@@ -1,0 +1,164 @@
+"""From all formulas that were found to those that are shown: the front, what competes beside it, and what is struck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ceql.choice.criterion import constants_of, criterion
+from ceql.choice.front import pareto_front
+from ceql.choice.vetoes import Vetoes, fewer
+from ceql.choice.vetoes.policy import VetoPolicy
+from ceql.data.dataset import Dataset
+from ceql.expression.prices import PRICES, Prices
+from ceql.formula import Formula
+
+
+@dataclass(frozen=True)
+class SiftingPolicy:
+    """How many formulas are looked at closely. All of it counts formulas: the clock has no say."""
+
+    checked: int = 60  # that vetoes are asked about, the best first; what was not asked about is not shown
+    checked_rows: int = 2000  # of a longer table that they are asked about
+    lightened: int = 1  # struck for a constant that the rows do not determine, and refitted without it
+    ahead: int = 16  # of all formulas, the best by the criterion, and of each number of constants as many as `a_size`
+    a_size: int = 4
+    sure: int = 2  # of each number of constants, that are shown beside the front before others
+    same: float = 0.02  # of the residuals: formulas whose values differ by less are one formula, written twice
+    vetoes: VetoPolicy = VetoPolicy()
+
+    @property
+    def hasty(self) -> SiftingPolicy:
+        """For who cannot wait: what stands on the front is asked about, and nothing is refitted."""
+        return replace(self, checked=self.checked // 3, lightened=1)
+
+
+SIFTING = SiftingPolicy()
+
+
+@dataclass(frozen=True, eq=False)
+class Struck:
+    """A formula that is not shown, and the sentence that says why."""
+
+    formula: Formula
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Sifted:
+    """What is left: a formula beside the front is not beaten by the criterion, but in size and loss."""
+
+    front: tuple[Formula, ...]
+    beside: tuple[Formula, ...]
+    struck: tuple[Struck, ...]
+
+
+class _Sieve:
+    """Asks the vetoes about each formula at most once, and about no more than the policy allows."""
+
+    def __init__(self, data: Dataset, constant: Formula, prices: Prices, policy: SiftingPolicy) -> None:
+        self.data, self.prices, self.policy = data, prices, policy
+        self._vetoes = Vetoes(data.thinned(policy.checked_rows), policy.vetoes)
+        self._answers: dict[int, str | None] = {id(constant): None}  # a number alone has nothing to be struck for
+        self._formulas: list[Formula] = [constant]  # held, so that no identity is used twice
+        self.struck: list[Struck] = []
+
+    def passes(self, formula: Formula) -> bool:
+        if id(formula) not in self._answers:
+            if len(self._answers) > self.policy.checked:
+                return False
+            why = self._vetoes.sentence(formula)
+            self._answers[id(formula)] = why
+            self._formulas.append(formula)
+            if why is not None:
+                self.struck.append(Struck(formula, why))
+        return self._answers[id(formula)] is None
+
+    def score(self, formula: Formula) -> float:
+        return criterion(formula, len(self.data.y), self.prices)
+
+
+def sifted(
+    formulas: Sequence[Formula],
+    constant: Formula,
+    data: Dataset,
+    more: int,
+    prices: Prices = PRICES,
+    policy: SiftingPolicy = SIFTING,
+) -> Sifted:
+    """The front of what no veto strikes, and up to `more` of the best beside it."""
+    sieve = _Sieve(data, constant, prices, policy)
+    ranked = _distinct(sorted(formulas, key=sieve.score), data, policy.same)
+    others = _of_each_size(ranked[policy.ahead :], len(ranked), policy.a_size)
+    kept = [formula for formula in (*ranked[: policy.ahead], *others) if sieve.passes(formula)]
+    lighter = _lightened(sieve)
+    if lighter:
+        ranked = _distinct(sorted([*ranked, *lighter], key=sieve.score), data, policy.same)
+        kept = [formula for formula in ranked if formula in kept or formula in lighter]
+    front = _front([*ranked, constant], sieve)
+    shown = {id(formula) for formula in front}
+    left = (f for f in kept if id(f) not in shown and f.expression.free_symbols and sieve.passes(f))
+    rest = sorted((f for f in left if np.isfinite(sieve.score(f))), key=sieve.score)
+    sure = _of_each_size(rest, more, policy.sure)
+    more_of_them = [formula for formula in _of_each_size(rest, len(rest), policy.a_size) if formula not in sure]
+    beside = sorted([*sure, *more_of_them][:more], key=sieve.score)
+    return Sifted(tuple(front), tuple(beside), tuple(sieve.struck))
+
+
+def _front(pool: Sequence[Formula], sieve: _Sieve) -> list[Formula]:
+    """What stands on the front is asked about, and what is struck leaves it to the next."""
+    left = list(pool)
+    while True:
+        front = pareto_front(left, len(sieve.data.y), sieve.prices)
+        fallen = {id(formula) for formula in front if not sieve.passes(formula)}
+        if not fallen:
+            return front
+        left = [formula for formula in left if id(formula) not in fallen]
+
+
+def _lightened(sieve: _Sieve) -> list[Formula]:
+    """The best of those that are struck, without constants that the rows do not determine."""
+    loose = [
+        struck.formula for struck in sieve.struck if any(not error < abs(c) for c, error in struck.formula.constants)
+    ]
+    data = sieve.data.thinned(sieve.policy.checked_rows)
+    if data is not sieve.data:  # refitted to some rows only, they would not be judged like the others
+        return []
+    return [light for formula in loose[: sieve.policy.lightened] for light in fewer(formula, data, sieve.policy.vetoes)]
+
+
+def _distinct(ranked: Iterable[Formula], data: Dataset, same: float) -> list[Formula]:
+    """Without those that say the same as one before them: the catalogue, the search and the small forms often agree."""
+    few = data.thinned(400)
+    kept: list[Formula] = []
+    values: list[np.ndarray] = []
+    for formula in ranked:
+        value = formula(few.x)
+        least = same * np.sqrt(max(formula.loss, 1e-300))
+        pairs = enumerate(zip(kept, values, strict=True))
+        twins = (
+            k
+            for k, (known, other) in pairs
+            if constants_of(formula) >= constants_of(known) and np.max(np.abs(value - other)) <= least
+        )
+        twin = next(twins, None)
+        if twin is None:
+            kept.append(formula)
+            values.append(value)
+        elif formula.law is not None and kept[twin].law is None and constants_of(formula) == constants_of(kept[twin]):
+            kept[twin] = formula  # the same with a name
+    return kept
+
+
+def _of_each_size(ranked: Iterable[Formula], most: int, a_size: int) -> list[Formula]:
+    """The best, but not only such with the same number of constants."""
+    counts: dict[int, int] = {}
+    chosen = []
+    for formula in ranked:
+        size = constants_of(formula)
+        counts[size] = counts.get(size, 0) + 1
+        if counts[size] <= a_size and len(chosen) < most:
+            chosen.append(formula)
+    return chosen
