@@ -81,6 +81,10 @@ def _discovered(
 ) -> Discovery:
     constraints = settings.constraints
     policy = settings.search
+
+    def tell(progress: Progress) -> None:  # of the whole limit, whatever is kept of it for later
+        report(replace(progress, time_limit=settings.time_limit))
+
     loss = read_loss(settings.loss, data.y, policy.losses)
     few = data if loss is None else data.thinned(policy.reweighting.rows)
     weights = None if loss is None else first_weights(few, policy.reweighting)
@@ -108,7 +112,7 @@ def _discovered(
                     kept += 0.0 if loss is None else seconds_for_judging(data, settings.time_limit, policy.judgement)
                     own = replace(settings, time_limit=settings.time_limit - kept)
                     founders = tuple(formula.expression for formula in guessed)
-                    given = few, own, workers, watch, loss, weights, founders, report, keeper.note, keeper.write
+                    given = few, own, workers, watch, loss, weights, founders, tell, keeper.note, keeper.write
                     found = keeper.require(partial(run, Search(*given), keeper.kept))
                 leftover = keeper.end(_ending(found, watch.seconds))
     else:
@@ -128,7 +132,7 @@ def _discovered(
 
 def _offers(data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None) -> list[Formula]:
     """What needs no search. It would only stand in the way of an exact formula, and who interrupts wants no more."""
-    if settings.recipe not in SEARCHES or settings.template is not None:
+    if settings.recipe not in SEARCHES or settings.template is not None or settings.constraints.known:
         return []
     if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED):
         return []
@@ -145,7 +149,9 @@ def _seconds_for_offers(data: Dataset, settings: Settings) -> float:
     """Seconds kept for them: none where a search is not to be, or the limit is too short for both."""
     policy = settings.search.catalogue
     seconds = seconds_for_offers(*data.x.shape, policy)
-    if settings.template is not None or seconds > policy.most_of_limit * settings.time_limit:
+    rows, columns = data.x.shape
+    is_large = columns > policy.most_table_columns or rows * (columns - 1) > policy.most_cells
+    if is_large or settings.template is not None or seconds > policy.most_of_limit * settings.time_limit:
         return 0.0
     return seconds
 
@@ -201,7 +207,8 @@ def _sifted(
     policy = settings.search
     if outcome in (Outcome.EXACT, Outcome.CONSTANT) or settings.template is not None or settings.recipe not in SEARCHES:
         return Sifted(tuple(pareto_front([*formulas, constant], len(data.y), policy.prices)), (), ())
-    return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting)
+    allows = settings.constraints.allows
+    return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows)
 
 
 def _with_evidence(

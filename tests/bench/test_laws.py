@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from ceql.bench.baselines import METHODS
-from ceql.bench.baselines.own import Own, offered_formulas
+from ceql.bench.baselines.own import Own
 from ceql.bench.cli import bench, bench_report
 from ceql.bench.errors import BenchError, SuiteError
 from ceql.bench.law_folder import with_tables
@@ -137,11 +136,6 @@ def test_long_formulas_are_cut_in_the_tables(folder):
     shown = on_screen(suite, [records[0].__class__(**{**records[0].__dict__, "expression": text})])
     assert text not in shown
     assert f"{text[:120]} ..." in shown
-
-
-def test_front_and_shortlist_are_the_offer():
-    assert offered_formulas(SimpleNamespace(front=("a", "b"))) == ("a", "b")
-    assert offered_formulas(SimpleNamespace(front=("a", "b"), shortlist=("c",))) == ("a", "b", "c")
 
 
 def test_the_catalogue_is_switched_off_by_a_setting():

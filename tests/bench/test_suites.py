@@ -16,7 +16,7 @@ from ceql.bench.points import is_grid
 from ceql.bench.posed import complaints
 from ceql.bench.problems import load_problem, load_suite, sample, select, suite_names
 
-OWN = ("ablation", "noise", "paper", "poles", "scalability")
+OWN = ("ablation", "few-rows", "noise", "paper", "poles", "scalability")
 PUBLIC = ("classic", "empirical", "srbench", "srsd", "strogatz")
 SUITES = tuple(sorted((*OWN, *PUBLIC, "laws")))
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -140,7 +140,10 @@ def test_complaints_notice_what_is_wrong():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: load_suite("papr"), "Did you mean 'paper'.*Known: ablation, classic, empirical, laws, noise, paper"),
+        (
+            lambda: load_suite("papr"),
+            "Did you mean 'paper'.*Known: ablation, classic, empirical, few-rows, laws",
+        ),
         (lambda: load_suite("nowhere/mine.toml"), "no suite file nowhere/mine.toml"),
         (lambda: load_problem("E-77"), "Unknown problem 'E-77'. Did you mean 'E-7"),
         (lambda: select(load_suite("paper"), ("e7",)), "Did you mean 'E-7'"),

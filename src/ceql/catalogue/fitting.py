@@ -215,6 +215,18 @@ def _with_errors(law: Law, values: Array, covariance: Array) -> tuple[LawConstan
     )
 
 
+@np.errstate(all="ignore")
+def on_all_rows(short: LawFit, data: Dataset, policy: CataloguePolicy) -> LawFit | None:
+    """A fit to some rows of a long table, taken to all of them."""
+    places = [data.names.index(name) for name in short.columns]
+    start = np.array([constant.value for constant in short.constants])
+    values, _ = minimise(problem_of(short.law, places, data), start, policy.long_table_steps)
+    if not (np.isfinite(values).all() and short.law.allows(values)):
+        return None
+    return judged(short.law, places, values, data)
+
+
+@np.errstate(all="ignore")
 def judged(law: Law, places: Sequence[int], fitted: Array, data: Dataset) -> LawFit | None:
     """With constants of no more digits than they have errors, judged on all rows; None where it has no value there."""
     columns, symbols = tuple(data.names[k] for k in places), make_symbols(data.names)

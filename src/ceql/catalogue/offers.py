@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ceql.catalogue.fitting import fit_all
+from ceql.catalogue.fitting import fit_all, on_all_rows
 from ceql.catalogue.law import catalogue
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.catalogue.small_forms import small_forms
+from ceql.choice.criterion import criterion
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset
 from ceql.expression.operations import contained
+from ceql.expression.text.formula_values import can_be_read
 from ceql.formula import Formula
 
 
@@ -26,13 +28,18 @@ def offers(
     Without the laws there are still the plain models, so that the choice is never worse than a straight line.
     """
     laws = catalogue() if with_laws else tuple(law for law in catalogue() if law.is_plain)
-    fits = (*fit_all(data, policy, laws), *small_forms(data, policy))
-    return [
-        fit.formula
-        for fit in fits
+    few = data.thinned(policy.offered_rows)
+    fits = [
+        fit
+        for fit in (*fit_all(few, policy, laws), *small_forms(few, policy))
         if constraints.allows(fit.formula.expression)
+        and can_be_read(fit.formula.expression)
         and (operators is None or contained(fit.formula.expression) <= _with_powers(operators))
     ]
+    if few is not data:
+        ranked = sorted(fits, key=lambda fit: criterion(fit.formula, len(few.y)))[: policy.offered]
+        fits = [fit for short in ranked if (fit := on_all_rows(short, data, policy)) is not None]
+    return [fit.formula for fit in fits]
 
 
 def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY) -> float:

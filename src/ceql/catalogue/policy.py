@@ -30,6 +30,12 @@ class CataloguePolicy:
     seconds_a_row: float = 1e-4
     priced_rows: int = 20000
     most_of_limit: float = 0.4  # share of the time limit; with a shorter one only the plain models are fitted
+    offered_rows: int = 600  # of a longer table, on which laws and forms are compared; then
+    offered: int = 16  # of them are fitted to all rows
+    # A table with more columns, or with more rows times columns beside the first, gets the plain models alone: there laws
+    # take long, and the rows speak for themselves.
+    most_table_columns: int = 3
+    most_cells: int = 4000
     form_columns: int = 3  # of a table that small forms are made of
     forms_per_size: int = 12  # small forms of each number of constants that are fitted to y
     recognised_points: int = 72  # at which a law must have the formula's values

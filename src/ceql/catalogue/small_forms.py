@@ -2,8 +2,8 @@
 
 Most laws of one or two columns have the form y = g(a + b t1 + c t2): g is nothing, exp, a reciprocal, a root, a square
 or a logarithm, and a term is a power, an exponential, a logarithm or a pole of a column, perhaps times another column.
-For g's inverse of y that is linear in a, b, c. A constant inside a term takes a grid of values, so all of these formulas
-are solved at once by sums over the rows, and Levenberg-Marquardt on y itself refines the best of each size.
+For g's inverse of y that is linear in a, b, c. A constant inside a term takes a grid of values, so all of these
+formulas are solved at once by sums over the rows, and Levenberg-Marquardt on y itself refines the best of each size.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from ceql.expression.constants.refit import minimise
 
 Array = np.ndarray
 _WITHOUT_SCALE = ("exp({})", "log({})")
+_FEW_COLUMNS = 2  # with more, products have no constant inside
+_MANY_TERMS = 400  # with more, no sum of two terms has one with a constant inside
 _ROUNDING = 1e-13  # of a sum of squares, below which the sums over the rows know nothing
 _LARGEST = 1e12  # of a value of a term beside its typical value: further off it rules every sum
 _RATES = (-12.0, -5.0, -2.5, -1.2, -0.6, -0.25, 0.25, 0.6, 1.2, 2.5, 5.0, 12.0)  # over the range of the column
@@ -106,7 +108,7 @@ def _terms(x: Array) -> list[Term]:
     terms = [term for group in (*plain, *inner) for term in group]
     for i, j in permutations(range(len(names)), 2):
         factors = [term for term in plain[i] if term.kind in (names[i], f"1/{names[i]}")]
-        others = [*(plain[j] if i < j else ()), *inner[j]]
+        others = [*(plain[j] if i < j else ()), *(inner[j] if len(names) <= _FEW_COLUMNS else ())]
         for factor in factors:
             for other in others:
                 values = factor.values * other.values
@@ -172,7 +174,7 @@ def _sums_of(terms: Sequence[Term], may_lack_offset: bool) -> Iterator[tuple[Arr
     plain = np.array([k + 1 for k, term in enumerate(terms) if term.inner is None], int)
     first, second = (grid.ravel() for grid in np.meshgrid(plain, singles, indexing="ij"))
     both_plain = np.isin(second, plain)
-    keep = (first < second) | ~both_plain
+    keep = (first < second) | (~both_plain & (len(singles) <= _MANY_TERMS))
     first, second, both_plain = first[keep], second[keep], both_plain[keep]
     if may_lack_offset:
         yield singles[:, None], False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ceql.choice.vetoes import Vetoes, fewer
 from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.data.dataset import Dataset
 from ceql.expression.prices import PRICES, Prices
+from ceql.expression.text.formula_values import can_be_read
 from ceql.formula import Formula
 
 
@@ -87,13 +89,15 @@ def sifted(
     more: int,
     prices: Prices = PRICES,
     policy: SiftingPolicy = SIFTING,
+    allows: Callable[[Any], bool] = lambda expression: True,
 ) -> Sifted:
-    """The front of what no veto strikes, and up to `more` of the best beside it."""
+    """The front of what no veto strikes, and up to `more` of the best beside it. `allows` knows the constraints that
+    formulas with fewer constants have to keep to like all others."""
     sieve = _Sieve(data, constant, prices, policy)
     ranked = _distinct(sorted(formulas, key=sieve.score), data, policy.same)
     others = _of_each_size(ranked[policy.ahead :], len(ranked), policy.a_size)
     kept = [formula for formula in (*ranked[: policy.ahead], *others) if sieve.passes(formula)]
-    lighter = _lightened(sieve)
+    lighter = [f for f in _lightened(sieve) if can_be_read(f.expression) and allows(f.expression)]
     if lighter:
         ranked = _distinct(sorted([*ranked, *lighter], key=sieve.score), data, policy.same)
         kept = [formula for formula in ranked if formula in kept or formula in lighter]

@@ -117,10 +117,13 @@ def _check_tuple(place: str, value: Any, default: tuple) -> None:
                 raise InputError(f"{place} must hold finite numbers, not {item!r}.")
         elif not isinstance(default[0], tuple):
             _check_number(place, item)
-        elif not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
+        elif (
+            not isinstance(item, tuple) or len(item) != 2 or isinstance(item[0], str) != isinstance(default[0][0], str)
+        ):
             raise InputError(f"{place} must be a tuple of pairs such as {default[0]!r}, not {value!r}.")
         else:
-            _check_number(place, item[1])
+            for number in item[isinstance(item[0], str) :]:
+                _check_number(place, number)
     if not isinstance(default[0], tuple) and not is_signed and not sum(value) > 0:
         raise InputError(f"{place} must hold a number above 0, but it is {value!r}.")
 

@@ -31,7 +31,8 @@ class Prices:
     div: float = 1.88
     power: float = 2.44
     nested: float = 3.0  # a function inside a function, beside its own price
-    whole_number: float = 1.0  # times the logarithm of |p| q
+    whole_number: float = 1.0  # times the logarithm of |p| q,
+    largest_number: float = 6.0  # but no more than this: a known constant such as 9.81 has its digits for nothing
     # A constant, times the logarithm of the rows. Half of it would do if the rows were independent and the formula the
     # only one that was tried; measured rows are neither.
     constant: float = 1.0
@@ -63,7 +64,9 @@ def _size(number: Any) -> float:
 def _parts(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
     """Prices of the operators, columns and numbers as a reader sees them: a quotient is no power."""
     if not node.args:
-        yield prices.leaf + (prices.whole_number * _size(node) if node.is_Rational else 0.0)
+        yield prices.leaf
+        if node.is_Rational:
+            yield min(prices.whole_number * _size(node), prices.largest_number)
     elif node.is_Add:
         yield from _parts_of_sum(node, is_inside, prices)
     elif node.is_Mul:
@@ -88,6 +91,12 @@ def _parts_of_sum(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]
 
 
 def _parts_of_product(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
+    number, others = node.as_coeff_Mul(rational=True)
+    if number not in (1, -1):  # before the fraction is taken apart: 4.905 is one number
+        yield prices.mul
+        yield from _parts(number, is_inside, prices)
+        yield from _parts(others, is_inside, prices)
+        return
     above, below = fraction(node)
     if below != 1:
         yield prices.div

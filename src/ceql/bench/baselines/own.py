@@ -105,13 +105,8 @@ def fitted(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], arguments: dict
     # A frame, so that the formula comes back in the problem's own names.
     model = CEQLRegressor(**arguments).fit(pd.DataFrame(X, columns=list(names)), y)
     found = model.discovery_
-    front = tuple(formula.expression for formula in offered_formulas(found))
+    front = tuple(formula.expression for formula in found.formulas)
     return Found(model.sympy(), front=front, outcome=found.outcome.name.lower())
-
-
-def offered_formulas(discovery: Any) -> tuple[Any, ...]:
-    """All formulas that a discovery puts before the user: its front, and the shortlist beside it where there is one."""
-    return discovery.formulas
 
 
 def without_catalogue() -> dict[str, Any]:

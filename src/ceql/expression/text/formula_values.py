@@ -9,7 +9,7 @@ from operator import add, mul, sub, truediv
 from typing import Any
 
 import numpy as np
-from sympy import E, Float, Integer, pi
+from sympy import E, Float, Integer, Pow, pi
 
 from ceql.expression.constants.parametrise import structural_exponent
 from ceql.expression.symbolic import Expr
@@ -94,3 +94,9 @@ def apply(function: ElementaryFunction, argument: Value, token: Token) -> Value:
             constant = float(function.value(np.float64(argument.constant)))  # pyright: ignore[reportArgumentType]
         _require_reasonable(constant, token.position)
     return Value(function.symbolic(argument.expr), constant)
+
+
+def can_be_read(expression: Any) -> bool:
+    """Whether a reader would take its text: exponents beyond the largest are refused."""
+    powers = (power.exp for power in expression.atoms(Pow) if power.exp.is_number)
+    return all(abs(float(exponent)) <= LARGEST_EXPONENT for exponent in powers)
