@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
-from ceql.catalogue.fitting import fit_all, on_all_rows
+from ceql.catalogue.fitting import fit_all, judged, on_all_rows
 from ceql.catalogue.law import catalogue
+from ceql.catalogue.plain import of_some_columns
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.catalogue.small_forms import small_forms
 from ceql.choice.criterion import criterion
@@ -27,19 +29,24 @@ def offers(
 
     Without the laws there are still the plain models, so that the choice is never worse than a straight line.
     """
-    laws = catalogue() if with_laws else tuple(law for law in catalogue() if law.is_plain)
     few = data.thinned(policy.offered_rows)
-    fits = [
-        fit
-        for fit in (*fit_all(few, policy, laws), *small_forms(few, policy))
-        if constraints.allows(fit.formula.expression)
-        and can_be_read(fit.formula.expression)
-        and (operators is None or contained(fit.formula.expression) <= _with_powers(operators))
-    ]
+    laws = catalogue() if with_laws else tuple(law for law in catalogue() if law.is_plain)
+    fits = [*fit_all(few, policy, laws), *small_forms(few, policy)]
     if few is not data:
         ranked = sorted(fits, key=lambda fit: criterion(fit.formula, len(few.y)))[: policy.offered]
         fits = [fit for short in ranked if (fit := on_all_rows(short, data, policy)) is not None]
-    return [fit.formula for fit in fits]
+    if data.x.shape[1] > policy.most_table_columns:
+        lines = of_some_columns(data, policy.line_columns)
+        fits += [fit for line in lines if (fit := judged(*line, data)) is not None]
+    names = None if operators is None else _with_powers(operators)
+    formulas = [fit.formula for fit in fits]
+    return [f for f in formulas if _is_allowed(f.expression, constraints, names)]
+
+
+def _is_allowed(expression: Any, constraints: Constraints, operators: frozenset[str] | None) -> bool:
+    if not (constraints.allows(expression) and can_be_read(expression)):
+        return False
+    return operators is None or contained(expression) <= operators
 
 
 def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY) -> float:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from ceql.catalogue.law import PLAIN, Column, Constant, Law, Start
 from ceql.data.dataset import Dataset
 
+_FAMILIAR = 1  # how well a straight line is known
+_NOTHING_LEFT = 1e-9  # of a column, beside those that are in
+_FEW_RATES = 12  # columns up to which an exponential of a straight line is fitted
 _NARROW = 3  # columns up to which the catalogue has these models as data
 
 
@@ -15,13 +20,61 @@ def of_all_columns(data: Dataset, most: int) -> tuple[Law, ...]:
     count = data.x.shape[1]
     if not _NARROW < count <= most or 2 * (count + 1) >= len(data.y):
         return ()
-    line = Law("straight line in all columns", PLAIN, _sum("a", count, "a0"), _columns(count), _constants("a", count))
+    line = Law(
+        "straight line in all columns",
+        PLAIN,
+        _sum("a", count, "a0"),
+        _columns(count),
+        _constants("a", count),
+        known=_FAMILIAR,
+    )
     return (line, *_exponential(data, count))
+
+
+def of_some_columns(data: Dataset, sizes: Sequence[int]) -> Iterator[tuple[Law, tuple[int, ...], np.ndarray]]:
+    """Straight lines in the columns that say most together, of these numbers of columns, with their constants.
+
+    A column is taken in when it explains most of what those before it leave.
+    """
+    changing = [k for k in range(data.x.shape[1]) if np.ptp(data.x[:, k]) > 0]
+    root = np.sqrt(data.weight)
+    scaled = data.x[:, changing] - np.average(data.x[:, changing], axis=0, weights=data.weight)
+    left = scaled * root[:, None]
+    rest = (data.y - np.average(data.y, weights=data.weight)) * root
+    sizes = [size for size in sizes if size <= len(changing) and 2 * (size + 1) < len(data.y)]
+    chosen: list[int] = []
+    while len(chosen) < max(sizes, default=0):
+        lengths = np.linalg.norm(left, axis=0)
+        lengths[lengths <= _NOTHING_LEFT * np.linalg.norm(scaled * root[:, None], axis=0)] = np.inf
+        gain = np.abs(left.T @ rest) / lengths
+        gain[chosen] = -1.0
+        best = int(np.argmax(gain))
+        if not gain[best] > 0.0:
+            return
+        chosen.append(best)
+        direction = left[:, best] / lengths[best]
+        rest = rest - direction * (direction @ rest)
+        left = left - np.outer(direction, direction @ left)
+        if len(chosen) in sizes:
+            places = tuple(changing[k] for k in chosen)
+            yield _line(places), places, _fitted_line(data, places)
+
+
+def _line(places: Sequence[int]) -> Law:
+    count = len(places)
+    name = f"straight line in {count} column{'s' if count > 1 else ''}"
+    return Law(name, PLAIN, _sum("a", count, "a0"), _columns(count), _constants("a", count), known=_FAMILIAR)
+
+
+def _fitted_line(data: Dataset, places: Sequence[int]) -> np.ndarray:
+    terms = np.column_stack([np.ones(len(data.y)), data.x[:, list(places)]]) * np.sqrt(data.weight)[:, None]
+    scale = np.linalg.norm(terms, axis=0)
+    return np.linalg.lstsq(terms / scale, data.y * np.sqrt(data.weight), rcond=None)[0] / scale
 
 
 def _exponential(data: Dataset, count: int) -> tuple[Law, ...]:
     """y = A exp(line), started from the straight line through log y."""
-    if data.y.min() <= 0:
+    if data.y.min() <= 0 or count > _FEW_RATES:
         return ()
     terms = np.column_stack([np.ones(len(data.y)), data.x])
     slopes = np.linalg.lstsq(terms, np.log(data.y), rcond=None)[0][1:]

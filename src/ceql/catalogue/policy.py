@@ -23,16 +23,30 @@ class CataloguePolicy:
     per_law: int = 2  # choices of columns for one law that go on
     most_columns: int = 5  # of a wide table that laws are tried on: those that alone say most about y
     most_assignments: int = 20  # of columns to the places of one law
-    most_terms: int = 64  # columns up to which a straight line in all of them is fitted
+    line_columns: tuple[int, ...] = (
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        8,
+        10,
+        12,
+        15,
+        20,
+        25,
+    )  # straight lines in as many of a wide table
+    most_terms: int = 12  # columns up to which a straight line in all of them is fitted
     # About how long all of it takes: the least, for every further column, for every row of at most that many.
     seconds: float = 1.2
     seconds_a_column: float = 0.7
     seconds_a_row: float = 1e-4
     priced_rows: int = 20000
     most_of_limit: float = 0.4  # share of the time limit; with a shorter one only the plain models are fitted
-    offered_rows: int = 600  # of a longer table, on which laws and forms are compared; then
+    offered_rows: int = 1000  # of a longer table, on which laws and forms are compared; then
     offered: int = 16  # of them are fitted to all rows
-    # A table with more columns, or with more rows times columns beside the first, gets the plain models alone: there laws
+    # A table with more columns, or more rows times columns beside the first, gets the plain models alone: there laws
     # take long, and the rows speak for themselves.
     most_table_columns: int = 3
     most_cells: int = 4000

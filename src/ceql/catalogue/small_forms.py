@@ -230,12 +230,27 @@ def _refined(one: _Sum, data: Dataset, few: Dataset, places: Sequence[int], poli
     start = _weights(inside, names, few.x[:, list(places)], inner, one.link, few)
     if start is None:
         return None
+    if one.has_offset and one.link.text != "{}" and _is_parabola(one.terms):
+        inside, names, start = _about_its_vertex(one.terms[0].kind, start)
     constants = tuple(Constant(name, "constant", 1.0, Start("numbers", numbers=(1.0,))) for name in names)
     law = Law(one.link.text.format(inside), UNNAMED, one.link.text.format(inside), columns, constants, known=0)
     values, _ = minimise(problem_of(law, places, few), start, policy.last_steps)
     if few is not data:
         values, _ = minimise(problem_of(law, places, data), values, policy.long_table_steps)
     return judged(law, places, values, data) if np.isfinite(values).all() else None
+
+
+def _is_parabola(terms: Sequence[Term]) -> bool:
+    return len(terms) == 2 and terms[1].kind == f"{terms[0].kind}**2"
+
+
+def _about_its_vertex(column: str, start: Array) -> tuple[str, list[str], Array]:
+    """a0 + a1 x + a2 x**2 as a0 + a2 (x + c)**2: far from zero, the exponential of the former is no number.
+
+    Its exponential is a Gaussian, its reciprocal a Lorentzian.
+    """
+    a0, a1, a2 = start
+    return f"a0 + a2*({column} + c)**2", ["a0", "a2", "c"], np.array([a0 - 0.25 * a1**2 / a2, a2, 0.5 * a1 / a2])
 
 
 def _weights(

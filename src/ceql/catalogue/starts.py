@@ -132,6 +132,8 @@ def start_grid(law: Law, places: Sequence[int], facts: Facts, most: int) -> np.n
     axes = [_within(law.constants[k], facts, places, fine) for k in law.nonlinear]
     if not axes:
         return np.zeros((1, 0))
+    if all(len(axis) == 1 for axis in axes):  # as many axes as a wide table has columns are no grid
+        return np.concatenate(axes)[None]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
     if len(grid) <= most:
         return grid

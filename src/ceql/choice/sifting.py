@@ -26,7 +26,7 @@ class SiftingPolicy:
     checked_rows: int = 2000  # of a longer table that they are asked about
     lightened: int = 1  # struck for a constant that the rows do not determine, and refitted without it
     ahead: int = 16  # of all formulas, the best by the criterion, and of each number of constants as many as `a_size`
-    a_size: int = 4
+    a_size: int = 6
     sure: int = 2  # of each number of constants, that are shown beside the front before others
     same: float = 0.02  # of the residuals: formulas whose values differ by less are one formula, written twice
     vetoes: VetoPolicy = VetoPolicy()

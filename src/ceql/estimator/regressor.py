@@ -155,7 +155,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         cv: Any = None,
         catalogue: bool = True,
         prices: Prices | None = None,
-        more: int = 12,
+        more: int = 16,
         random_state: Any = 0,
         n_jobs: int | None = None,
         threads: int | None = None,

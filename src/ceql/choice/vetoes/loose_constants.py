@@ -44,7 +44,7 @@ def fewer(formula: Formula, data: Dataset, policy: VetoPolicy = VetoPolicy()) ->
     Where the best of these still has such a constant, it is taken further.
     """
     found: list[Formula] = []
-    tries = policy.most_refits
+    tries = policy.most_refits if len(formula.constants) <= policy.most_constants else 0
     current: Formula | None = formula
     while current is not None and tries > 0:
         drafts = _drafts(current, data)[:tries]

@@ -54,4 +54,5 @@ class VetoPolicy:
     # or three times their size (the cosine of a wave that is nearly a sine), and `fewer` offers what does without them.
     hopeless: float = 5.0
     most_refits: int = 12  # with one constant less, per formula
+    most_constants: int = 20  # of a formula that is refitted at all: with many, each refit takes long
     as_well: float = 1.001  # times the loss: a constant less that costs no more was not needed
