@@ -53,5 +53,5 @@ def words(row: Any, name: str) -> str:
     """A text that says something and can be written."""
     text = content.text(row, name)
     if not text.strip() or not content.is_text(text):
-        raise ContentError(f"{name!r} is {content.shown(text)}, which says nothing")
+        raise ContentError(f"{name!r} is {content.shown(text)}, which cannot be read as words")
     return text

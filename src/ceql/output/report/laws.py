@@ -33,10 +33,10 @@ def struck(discovery: Discovery) -> str:
     count = len(discovery.struck)
     if not count:
         return ""
-    rows = [(formula_cell(one.formula), escape(one.why)) for one in discovery.struck]
+    items = "".join(f"<li>{formula_cell(one.formula)}<br>{escape(one.why)}</li>" for one in discovery.struck)
     title = "1 formula was struck" if count == 1 else f"{count} formulas were struck"
-    words = "They were found and fit, but say something of the data that no row shows, so that they may not be chosen."
-    return collapsed(title, paragraph(words, "soft"), table(("formula", "why"), rows))
+    words = "They fit, but say something that no row shows or determines, so that they may not be chosen."
+    return collapsed(title, paragraph(words, "soft"), f'<ul class="struck">{items}</ul>')
 
 
 def error_cell(error: float) -> str:
@@ -44,8 +44,6 @@ def error_cell(error: float) -> str:
 
 
 def formula_cell(formula: Formula) -> str:
-    return f"<code>{escape(formula)}</code>"
-
-
-def name_cell(formula: Formula) -> str:
-    return escape(formula.law.name) if formula.law is not None else ""
+    """The formula with its name below it: a column of its own would leave a phone no room for the formula."""
+    name = "" if formula.law is None else f"<br><small>{escape(formula.law.name)}</small>"
+    return f"<code>{escape(formula)}</code>{name}"

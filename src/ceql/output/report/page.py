@@ -14,7 +14,7 @@ from ceql.formula import constants_of, in_readable_form
 from ceql.output.curves import DRAWN_ROWS, Slice, goodness, used_columns
 from ceql.output.report.caveats import caveats
 from ceql.output.report.chart import fit_charts, front_chart, slice_charts
-from ceql.output.report.laws import constants_of_law, error_cell, formula_cell, law_paragraph, name_cell, struck
+from ceql.output.report.laws import constants_of_law, error_cell, formula_cell, law_paragraph, struck
 from ceql.output.report.markup import (
     bullets,
     code_block,
@@ -93,8 +93,7 @@ def front(subject: Subject) -> str:
         first = len(discovery.front)
         words += f" Rows from {first} on compete beside the front: likely as well, but not the best of their size."
     figure = f"<figure>{front_chart(subject)}</figure>"
-    named = ("law",) if _has_laws(discovery) else ()
-    head = ("row", "nodes", "loss", *(("weight", "R², held out") if discovery.weights else ()), *named, "formula")
+    head = ("row", "nodes", "loss", *(("weight", "R², held out") if discovery.weights else ()), "formula")
     doubt = sentence(discovery.formulas, discovery.weights, subject.data)
     told = paragraph(doubt, "outcome") if doubt else ""
     if discovery.weights:
@@ -226,8 +225,7 @@ def card(discovery: Discovery, target: str = "y") -> str:
     """A fitted model in a notebook: its formula and the front."""
     marks = ["▸" if k == discovery.chosen else "" for k in range(len(discovery.formulas))]
     rows = _rows(discovery, marks, [()] * len(marks))
-    named = ("law",) if _has_laws(discovery) else ()
-    front = table(("", "complexity", "loss", *named, "equation"), rows, marked=discovery.chosen)
+    front = table(("", "complexity", "loss", "equation"), rows, marked=discovery.chosen)
     formula = formula_in_terms(discovery.best.expression, target)
     outcome = f"<p><small>{escape(discovery.outcome.value)}</small></p>"
     law = law_paragraph(discovery.best.law)
@@ -236,15 +234,10 @@ def card(discovery: Discovery, target: str = "y") -> str:
 
 def _rows(discovery: Discovery, first: list[str], evidence: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The formulas as cells, with these before them and what is known of each among them."""
-    has_laws = _has_laws(discovery)
     return [
-        (mark, str(f.complexity), number(f.loss), *told, *([name_cell(f)] if has_laws else []), formula_cell(f))
+        (mark, str(f.complexity), number(f.loss), *told, formula_cell(f))
         for mark, f, told in zip(first, discovery.formulas, evidence, strict=True)
     ]
-
-
-def _has_laws(discovery: Discovery) -> bool:
-    return any(formula.law is not None for formula in discovery.formulas)
 
 
 def _evidence(discovery: Discovery, row: int) -> tuple[str, ...]:
