@@ -68,8 +68,7 @@ def test_poles_and_errors_of_constants_are_shown(ceql, tmp_path):
     ceql("fit", tmp_path / "noisy.csv", *arguments, "--no-checkpoint", "--save", tmp_path / "m.ceql")
     out = ceql("show", tmp_path / "m.ceql")[1]
     assert "pole: t = 0.5" in out
-    assert out.count("constant: ") == 2
-    assert " ± " in out
+    assert out.count(" ± ") == 2
     assert "pole" not in ceql("show", tmp_path / "m.ceql", "--row", "0")[1]
 
 

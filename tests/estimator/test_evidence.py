@@ -294,3 +294,15 @@ def test_a_discovery_that_was_made_by_hand_needs_no_evidence(model):
     assert np.isnan(other.equations_["weight"]).all()
     assert np.isfinite(other.predict(X, return_std=True)[1]).all()
     assert "R2" not in in_words(other._finding())
+
+
+# ---- what is struck -----------------------------------------------------------------------------------------------
+
+
+def test_struck_formulas_are_a_table(law_model, model):
+    made = law_model()
+    assert made.struck_.columns.tolist() == ["equation", "why"]
+    assert made.struck_["equation"].tolist() == [str(one.formula) for one in made.discovery_.struck]
+    assert made.struck_["why"].tolist() == [one.why for one in made.discovery_.struck]
+    assert [len(table) for table in law_model(2).struck_] == [2, 2]
+    assert len(model.struck_) == len(model.discovery_.struck)

@@ -22,7 +22,7 @@ from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.discovery import Discovery, Outcome, Progress, Settings
 from ceql.engine.stages import Chunk
-from ceql.formula import Formula, make_symbols
+from ceql.formula import Formula, LawConstant, NamedLaw, make_symbols
 from ceql.pipeline import discover
 from ceql.search.archive import Archive
 from ceql.search.policy import SearchPolicy
@@ -368,7 +368,9 @@ def test_formulas_come_back_in_the_form_they_had(undisturbed, tmp_path):
     x, y = make_symbols(("x1", "x2"))
     inside = Formula(sympy.Mul(sympy.Float(-0.3), x + 2 * y, evaluate=False), (x, y), 0.1, ((-0.3, 0.1),), {"sin": 2})
     found = [formula for name in ("exact", "with a spare", "guessed") for formula in undisturbed(name).found.front]
-    ending = Ending("SETTLED", (inside, *found), 5, 5, 1.0, np.inf)
+    constants = (LawConstant("a", "slope", -0.3, np.inf), LawConstant("b", "level", 2.0, 0.1))
+    named = replace(inside, law=NamedLaw("a line", "plain models", "a*(x1 + b*x2)", constants, 2, ("another name",)))
+    ending = Ending("SETTLED", (inside, named, *found), 5, 5, 1.0, np.inf)
     path = tmp_path / "run.ckpt"
     path.write_bytes(to_bytes(SearchState((), ending=ending), {"columns": ["x1", "x2"]}))
     assert same(read_checkpoint(path)[0].ending, ending)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from ceql.cli.did_you_mean import SuggestingChoice
 from ceql.cli.json_output import is_standard_output, write_findings
@@ -37,7 +38,14 @@ RULES = ("best", "accuracy", "score", "cv")
 @click.option("--cv", type=click.IntRange(2), help="Folds of the cross-validation. [default: 5]")
 @click.option("--groups", help="A column with labels: rows with the same one are held out together.")
 @click.option("--catalogue/--no-catalogue", default=True, help="Whether named laws compete with what is found.")
-@click.option("--more", type=click.IntRange(0), default=16, show_default=True, help="Formulas shown beside the front.")
+@click.option(
+    "--more",
+    type=click.IntRange(0),
+    default=16,
+    show_default=True,
+    help="Formulas beside the front. Without it those with a chance are printed, at most 5.",
+)
+@click.option("--struck", is_flag=True, help="Print the formulas that may not be chosen, and why.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
 @click.option("--device", type=SuggestingChoice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
@@ -101,7 +109,8 @@ def fit(
     model = _regressor(options, kept_in, quiet)
     with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
         model.fit(x, y, groups=groups)
-    deliver(_outputs(model, save_to, pages, json_out, table.name, quiet), partial(how_to_write_again, kept_in, targets))
+    show = partial(_show, quiet=quiet, more=_asked_for("more"), struck=options["struck"])
+    deliver(_outputs(model, save_to, pages, json_out, table.name, show), partial(how_to_write_again, kept_in, targets))
     for found in model.discoveries_:
         if found.leftover is not None:
             found.leftover.unlink(missing_ok=True)
@@ -138,12 +147,17 @@ def _features(cells: Table, targets: Sequence[str], named: list[str], groups: st
 
 
 def _outputs(
-    model: CEQLRegressor, save_to: Path | None, pages: dict[str, Path], json_out: Path | None, table: str, quiet: bool
+    model: CEQLRegressor,
+    save_to: Path | None,
+    pages: dict[str, Path],
+    json_out: Path | None,
+    table: str,
+    show: Callable[..., None],
 ) -> Iterator[Callable[[], None]]:
     """What is printed comes first: the disk may turn out to be full, and the formula must not be lost with it."""
     findings = [model._finding(target=name) for name in model.target_names_]
     if json_out is None or not is_standard_output(json_out):
-        yield partial(_show, findings, quiet)
+        yield partial(show, findings)
     if json_out is not None:
         yield partial(write_findings, json_out, findings)
     if save_to is not None:
@@ -152,10 +166,19 @@ def _outputs(
         yield partial(model.report, path, target=name, table=table)
 
 
-def _show(findings: Sequence[Finding], quiet: bool) -> None:
+def _asked_for(name: str) -> Any:
+    """The value of an option that was given; None for one at its default."""
+    context = click.get_current_context()
+    return None if context.get_parameter_source(name) is ParameterSource.DEFAULT else context.params[name]
+
+
+def _show(findings: Sequence[Finding], quiet: bool, more: int | None, struck: bool) -> None:
     from ceql.cli.summary import in_words
 
-    click.echo("\n".join(str(f.formula) for f in findings) if quiet else "\n\n".join(map(in_words, findings)))
+    if quiet:
+        click.echo("\n".join(str(f.formula) for f in findings))
+    else:
+        click.echo("\n\n".join(in_words(found, more, struck) for found in findings))
 
 
 def _names(text: str) -> list[str]:

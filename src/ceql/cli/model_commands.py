@@ -31,14 +31,21 @@ _out = click.option(
 @_model
 @_row
 @_target
+@click.option(
+    "--more", type=click.IntRange(0), help="Formulas beside the front. [default: those with a chance, at most 5]"
+)
+@click.option("--struck", is_flag=True, help="Print the formulas that may not be chosen, and why.")
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write it here as JSON ('-' = stdout).")
-def show(model: Path, row: int | None, target: str | None, json_out: Path | None) -> None:
+def show(
+    model: Path, row: int | None, target: str | None, more: int | None, struck: bool, json_out: Path | None
+) -> None:
     """Show the formula in MODEL, the front it was chosen from, its constants and poles, and how it was found.
 
     \b
     Examples:
       ceql show model.ceql
       ceql show model.ceql --row 2
+      ceql show model.ceql --more 12 --struck
       ceql show model.ceql --json - | jq .front
     """
     from ceql.cli.summary import how_found, in_words
@@ -49,7 +56,7 @@ def show(model: Path, row: int | None, target: str | None, json_out: Path | None
     if json_out is not None:
         write_findings(json_out, findings)
     else:
-        click.echo("\n\n".join(f"{in_words(found)}\n{how_found(fitted, found)}" for found in findings))
+        click.echo("\n\n".join(f"{in_words(found, more, struck)}\n{how_found(fitted, found)}" for found in findings))
 
 
 @click.command()

@@ -22,7 +22,15 @@ from ceql.estimator.folds import folds_of
 from ceql.estimator.forecasts import checked_level, forecasts, in_columns
 from ceql.estimator.parameters import checked_policy, is_number, named_operators, policy_from_dict, seed_of
 from ceql.estimator.presentation import Presented
-from ceql.estimator.results import Finding, constants_table, equations_table, finding, formula_in_row, one_or_all
+from ceql.estimator.results import (
+    Finding,
+    constants_table,
+    equations_table,
+    finding,
+    formula_in_row,
+    one_or_all,
+    struck_table,
+)
 from ceql.estimator.several_targets import discover_each
 from ceql.expression.prices import PRICES, Prices
 from ceql.expression.text.write import write_formula
@@ -127,18 +135,23 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     equations_ : DataFrame
         The front: for every size the best formula, with ``chosen`` at the one that ``predict`` uses. ``weight`` is
         how likely a row is among all of them as far as the data can tell, ``r2`` and ``r2_cv`` are its R2 on the
-        training rows and on rows held out (NaN for rows without a chance). Formulas beside the front come last, with
-        False in the column ``front``.
+        training rows and on rows held out (NaN for rows without a chance). ``law`` is the name of the law that a row
+        is, if it is one, and ``price`` what the formula costs in the choice but for its constants. Formulas beside the
+        front come last, with False in the column ``front``.
     constants_ : DataFrame
-        The decimal constants of the chosen formula with their standard errors.
+        The decimal constants of the chosen formula with their standard errors, or those of the law that it is under
+        the names that they have there.
+    struck_ : DataFrame
+        Formulas that were found but may not be chosen: ``equation`` and ``why``, such as a pole between two rows that
+        no row shows. Empty where nothing was struck, and for models saved by 0.1.0.
     poles_ : list
         Where the chosen formula blows up within the range of the data.
     discovery_ : Discovery
         How the search went and ended. Of a long table it looks at some rows only: ``discovery_.rows_searched``.
         Of more than 64 columns it looks at 40 that promise most: ``discovery_.columns_searched``.
     discoveries_ : list of Discovery
-        The same for each target. With several of them there is no ``discovery_``, and ``equations_``, ``constants_``
-        and ``poles_`` are lists.
+        The same for each target. With several of them there is no ``discovery_``, and ``equations_``, ``constants_``,
+        ``struck_`` and ``poles_`` are lists.
     target_names_ : list of str
         The columns of y; "y" where it has no name.
     n_features_in_, feature_names_in_
@@ -217,6 +230,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.equations_ = one_or_all([equations_table(discovery, self.prices or PRICES) for discovery in discoveries])
         self.constants_ = one_or_all([constants_table(discovery.best) for discovery in discoveries])
         self.poles_ = one_or_all([list(discovery.poles) for discovery in discoveries])
+        self.struck_ = one_or_all([struck_table(discovery) for discovery in discoveries])
         self._targets = targets
 
     @property
@@ -328,7 +342,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     def _finding(self, row: int | None = None, target: str | None = None) -> Finding:
         """One target's formula and all that goes with it, for whatever shows one formula at a time."""
         check_is_fitted(self)
-        return finding(self.discoveries_, self._targets, row, target)
+        return finding(self.discoveries_, self._targets, row, target, self.prices or PRICES)
 
     def _checked(self, X: Any) -> np.ndarray:
         names = column_names(X)

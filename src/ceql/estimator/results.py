@@ -27,6 +27,7 @@ class Finding:
     formula: Formula
     discovery: Discovery
     data: Dataset
+    prices: Prices = PRICES
 
     @property
     def row(self) -> int:
@@ -35,7 +36,11 @@ class Finding:
 
 
 def finding(
-    discoveries: Sequence[Discovery], targets: Targets, row: int | None = None, target: str | None = None
+    discoveries: Sequence[Discovery],
+    targets: Targets,
+    row: int | None = None,
+    target: str | None = None,
+    prices: Prices = PRICES,
 ) -> Finding:
     """The one that `target` names. A model with a single target may be given another name for it."""
     names = targets.names
@@ -46,7 +51,7 @@ def finding(
     place = names.index(str(target)) if len(names) > 1 else 0
     found = discoveries[place]
     name = names[place] if target is None else str(target)
-    return Finding(name, formula_in_row(found, row), found, targets.datasets[place])
+    return Finding(name, formula_in_row(found, row), found, targets.datasets[place], prices)
 
 
 def one_or_all(values: list) -> Any:
@@ -92,6 +97,15 @@ _COLUMNS = pd.Index(
         "chosen",
     ]
 )
+
+
+_STRUCK_COLUMNS = pd.Index(["equation", "why"])
+
+
+def struck_table(discovery: Discovery) -> pd.DataFrame:
+    """The formulas that may not be chosen, each with the sentence that says why."""
+    texts = {"equation": [str(one.formula) for one in discovery.struck], "why": [one.why for one in discovery.struck]}
+    return pd.DataFrame(texts, columns=_STRUCK_COLUMNS, dtype=object)
 
 
 def equations_table(discovery: Discovery, prices: Prices = PRICES) -> pd.DataFrame:

@@ -26,6 +26,7 @@ from ceql.formula import Formula, make_symbols
 from ceql.search.state import SearchState
 from ceql.storage.files import beside
 from ceql.storage.fingerprint import Fingerprint
+from ceql.storage.named_laws import read_law, written_law
 from ceql.storage.serialise import BITS, PLACES, VALUES, Codec, Codecs, Reader, Writer
 from ceql.storage.stored_arrays import UNREADABLE, StoredArrays, opened
 
@@ -82,14 +83,15 @@ def _codecs(names: tuple[str, ...]) -> Codecs:
 
 def _written(formula: Formula) -> dict[str, Any]:
     text, costs = write_formula(formula.expression), {name: int(cost) for name, cost in formula.costs.items()}
-    return {"expression": text, "loss": formula.loss, "constants": formula.constants, "costs": costs}
+    plain = {"expression": text, "loss": formula.loss, "constants": formula.constants, "costs": costs}
+    return {**plain, "law": written_law(formula.law)}
 
 
 def _read_formula(names: tuple[str, ...], row: dict[str, Any]) -> Formula:
     expression = parse_formula(content.text(row, "expression"), names, as_written=True)
     costs = {str(name): content.whole(row["costs"], name) for name in content.field(row, "costs")}
     loss = content.number(row, "loss", least=0.0, infinite=True)
-    return Formula(expression, make_symbols(names), loss, content.pairs(row, "constants"), costs)
+    return Formula(expression, make_symbols(names), loss, content.pairs(row, "constants"), costs, read_law(row))
 
 
 # ---- and back -----------------------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@
      "names": ["x1", ...], "from_frame": true, "target_names": ["y"],
      "front": [{"expression": "...", "loss": 0.1, "constants": [[value, error], ...]}, ...],
      "chosen": 2, "outcome": "EXACT", "seconds": 1.2, "starts": 1024, "imaginary_residue": 0.0, "rows_searched": 128,
-     "columns_searched": 2, "shortlist": [...], "weights": [...], "r2": [...], "r2_cv": [...], "y": [...],
-     "x": [[...], ...], "weight": [...]}
+     "columns_searched": 2, "shortlist": [...], "struck": [...], "weights": [...], "r2": [...], "r2_cv": [...],
+     "y": [...], "x": [[...], ...], "weight": [...]}
 
-"shortlist" holds formulas like "front" does, and the lists after it have a number for each formula of both; files of
-0.1.0 lack them.
+"shortlist" holds formulas like "front" does, "struck" others with a sentence "why", and the three lists after it have a
+number for each formula of "front" and "shortlist". A formula that is a named law has a field "law". Files of 0.1.0 lack
+all of these.
 
 With several targets the version is 2, and what begins with "front" and ends with "y" stands in a list "targets", once
 for each.
@@ -30,6 +31,7 @@ import numpy as np
 
 from ceql import __version__
 from ceql.choice.evidence import scores, weights
+from ceql.choice.sifting import Struck
 from ceql.choice.validation import r2_of
 from ceql.constraints import Constraints
 from ceql.data import content as fields
@@ -38,12 +40,13 @@ from ceql.data.dataset import Dataset, require_squares
 from ceql.data.targets import Targets
 from ceql.discovery import Discovery, Outcome, poles_of
 from ceql.errors import CeqlError
-from ceql.expression import parse_formula
+from ceql.expression import FormulaError, parse_formula
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, make_symbols, mean_square
 from ceql.search.losses import SQUARED
 from ceql.storage.claims import check_losses, check_outcome
 from ceql.storage.files import write_atomically
+from ceql.storage.named_laws import read_law, words, written_law
 from ceql.storage.saved_parameters import saved_parameters
 
 FORMAT, VERSIONS = "ceql-model", (1, 2)
@@ -93,6 +96,7 @@ def _search(discovery: Discovery, data: Dataset) -> dict[str, Any]:
         "rows_searched": discovery.rows_searched,
         "columns_searched": discovery.columns_searched,
         "shortlist": [_row(formula) for formula in discovery.shortlist],
+        "struck": [{**_row(one.formula), "why": one.why} for one in discovery.struck if _reads_back(one.formula)],
         "weights": list(discovery.weights),
         "r2": list(discovery.r2),
         "r2_cv": list(discovery.r2_cv),
@@ -102,7 +106,19 @@ def _search(discovery: Discovery, data: Dataset) -> dict[str, Any]:
 
 def _row(formula: Formula) -> dict[str, Any]:
     constants = [list(constant) for constant in formula.constants]
-    return {"expression": write_formula(formula.expression), "loss": formula.loss, "constants": constants}
+    plain = {"expression": write_formula(formula.expression), "loss": formula.loss, "constants": constants}
+    return plain if formula.law is None else {**plain, "law": written_law(formula.law)}
+
+
+def _reads_back(formula: Formula) -> bool:
+    """What is struck may have numbers that no reader takes, and the model has to load all the same."""
+    if not np.isfinite(formula.loss):
+        return False
+    try:
+        parse_formula(write_formula(formula.expression), tuple(map(str, formula.symbols)), as_written=True)
+    except FormulaError:
+        return False
+    return True
 
 
 def _plain(value: Any) -> Any:
@@ -177,8 +193,9 @@ def _target(search: Any, rows: int) -> np.ndarray:
 def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, int], loss: str) -> Discovery:
     rows = fields.rows(search, "front")
     front_rows = len(rows)
-    rows = [*rows, *(fields.rows(search, "shortlist") if "shortlist" in search else ())]
-    if sum(len(fields.text(row, "expression")) for row in rows) > LONGEST_FRONT:
+    rows = [*rows, *_optional_rows(search, "shortlist")]
+    struck = _optional_rows(search, "struck")
+    if sum(len(fields.text(row, "expression")) for row in (*rows, *struck)) > LONGEST_FRONT:
         raise ContentError("its formulas are too long")
     formulas = tuple(_formula(row, data.names, costs) for row in rows)
     if not front_rows:
@@ -200,8 +217,13 @@ def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, 
         fields.whole(search, "rows_searched", len(data.y)),
         fields.whole(search, "columns_searched", len(data.names)) if "columns_searched" in search else 0,
         shortlist=formulas[front_rows:],
+        struck=tuple(Struck(_formula(row, data.names, costs), words(row, "why")) for row in struck),
         **_evidence(search, formulas, data, loss),
     )
+
+
+def _optional_rows(search: dict[str, Any], name: str) -> list[Any]:
+    return fields.rows(search, name) if name in search else []
 
 
 def _evidence(search: dict[str, Any], formulas: tuple[Formula, ...], data: Dataset, loss: str) -> dict[str, Any]:
@@ -228,4 +250,4 @@ def _scores(search: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
 def _formula(row: Any, names: tuple[str, ...], costs: Mapping[str, int]) -> Formula:
     expression = parse_formula(fields.text(row, "expression"), names, as_written=True)
     loss = fields.number(row, "loss", least=0.0)
-    return Formula(expression, make_symbols(names), loss, fields.pairs(row, "constants"), costs)
+    return Formula(expression, make_symbols(names), loss, fields.pairs(row, "constants"), costs, read_law(row))

@@ -21,6 +21,11 @@ def section(title: str, *parts: str) -> str:
     return f"<section>\n<h2>{escape(title)}</h2>\n{chr(10).join(part for part in parts if part)}\n</section>"
 
 
+def collapsed(title: str, *parts: str) -> str:
+    """What is read on request: a line that opens."""
+    return f"<details>\n<summary>{escape(title)}</summary>\n{chr(10).join(parts)}\n</details>"
+
+
 def bullets(texts: Iterable[str], kind: str = "") -> str:
     return f"<ul{_class(kind)}>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>"
 

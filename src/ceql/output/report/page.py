@@ -14,6 +14,7 @@ from ceql.formula import constants_of, in_readable_form
 from ceql.output.curves import DRAWN_ROWS, Slice, goodness, used_columns
 from ceql.output.report.caveats import caveats
 from ceql.output.report.chart import fit_charts, front_chart, slice_charts
+from ceql.output.report.laws import constants_of_law, error_cell, formula_cell, law_paragraph, struck
 from ceql.output.report.markup import (
     bullets,
     code_block,
@@ -31,6 +32,9 @@ from ceql.output.report.subject import Subject
 
 _SHOWN_WITH = ("ceql", "numpy", "scipy", "sympy", "scikit-learn")
 _MOST_EQUATIONS = 3  # of zeros that are too many to draw, under a chart
+_OF_ERRORS = (
+    "Standard errors from the residuals, as if they were independent noise and the form of the formula certain."
+)
 _LONGEST_READABLE = 60  # nodes; larger formulas are not searched for a shorter way to write them
 # Notebooks have colours of their own: only the layout is ours, and a mark that shows on light and dark.
 _CARD_STYLE = """.ceql-card .formula{display:flex;flex-wrap:wrap;align-items:center;gap:.35em .3em;font-size:1.3em;
@@ -57,6 +61,7 @@ def header(subject: Subject) -> str:
         f"<h1>A formula for {escape(subject.target)}</h1>",
         formula_in_terms(subject.formula.expression, subject.target),
         code_block(f"{subject.target} = {subject.formula}"),
+        law_paragraph(subject.formula.law),
         _otherwise_written(subject),
         definitions(pairs, "numbers"),
         paragraph(discovery.outcome.value, "outcome"),
@@ -93,7 +98,7 @@ def front(subject: Subject) -> str:
     told = paragraph(doubt, "outcome") if doubt else ""
     if discovery.weights:
         words += " Weights say how likely a formula is among these, as far as the rows can tell."
-    return section("The front", paragraph(words), told, figure, table(head, rows, subject.row))
+    return section("The front", paragraph(words), told, figure, table(head, rows, subject.row), struck(discovery))
 
 
 def fit(subject: Subject) -> str:
@@ -136,6 +141,8 @@ def _slice_caption(piece: Slice) -> str:
 
 def constants(subject: Subject) -> str:
     formula = subject.formula
+    if formula.law is not None:
+        return section("Constants", *constants_of_law(formula.law), paragraph(_OF_ERRORS, "soft"))
     # Computed here, because the constants of a formula that was written and read again may stand in another order.
     known = constants_of(formula.expression, formula.symbols, subject.data)
     expression, names = with_named_constants(formula.expression)
@@ -144,15 +151,13 @@ def constants(subject: Subject) -> str:
             "Constants", paragraph("The formula has no decimal constants: all its numbers are whole or fractions.")
         )
     rows = [
-        (escape(name), number(value, 15), number(error, 2) if math.isfinite(error) else "not determined by the data")
-        for name, (value, error) in zip(names, known, strict=True)
+        (escape(name), number(value, 15), error_cell(error)) for name, (value, error) in zip(names, known, strict=True)
     ]
-    words = "Standard errors from the residuals, as if they were independent noise and the form of the formula certain."
     return section(
         "Constants",
         formula_in_terms(expression, subject.target),
         table(("constant", "value", "standard error"), rows),
-        paragraph(words, "soft"),
+        paragraph(_OF_ERRORS, "soft"),
     )
 
 
@@ -223,13 +228,14 @@ def card(discovery: Discovery, target: str = "y") -> str:
     front = table(("", "complexity", "loss", "equation"), rows, marked=discovery.chosen)
     formula = formula_in_terms(discovery.best.expression, target)
     outcome = f"<p><small>{escape(discovery.outcome.value)}</small></p>"
-    return f'<div class="ceql-card"><style>{_CARD_STYLE}</style>{formula}{front}{outcome}</div>'
+    law = law_paragraph(discovery.best.law)
+    return f'<div class="ceql-card"><style>{_CARD_STYLE}</style>{formula}{law}{front}{outcome}</div>'
 
 
 def _rows(discovery: Discovery, first: list[str], evidence: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The formulas as cells, with these before them and what is known of each among them."""
     return [
-        (mark, str(f.complexity), number(f.loss), *told, f"<code>{escape(f)}</code>")
+        (mark, str(f.complexity), number(f.loss), *told, formula_cell(f))
         for mark, f, told in zip(first, discovery.formulas, evidence, strict=True)
     ]
 

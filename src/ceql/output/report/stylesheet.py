@@ -58,6 +58,11 @@ th, td {{ text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0;
 th {{ font-size: .85rem; color: var(--soft); font-weight: 600; overflow-wrap: normal }}
 td:not(:last-child) {{ white-space: nowrap }}
 td:first-child, th:first-child {{ padding-left: .5rem }}
+td small {{ color: var(--soft) }}
+details {{ margin: 1rem 0 }}
+summary {{ cursor: pointer }}
+.struck {{ padding-left: 1.2rem }}
+.struck li {{ margin: .5rem 0 }}
 tr.chosen td {{ background: var(--mark) }}
 dl {{ margin: .4rem 0 }}
 section dl div {{ display: flex; gap: .8rem; padding: .2rem 0; border-bottom: 1px solid var(--line) }}

@@ -1,0 +1,49 @@
+"""The law that a formula is, on a page; and the formulas that may not be chosen, with the reason for each."""
+
+from __future__ import annotations
+
+import math
+
+from ceql.discovery import Discovery
+from ceql.formula import Formula, NamedLaw
+from ceql.output.report.markup import code_block, collapsed, escape, number, paragraph, table
+
+
+def law_paragraph(law: NamedLaw | None) -> str:
+    """Its name and its formula; nothing for a formula that has no name."""
+    if law is None:
+        return ""
+    return f"<p><strong>{escape(law.name)}</strong>: <code>{escape(law.text)}</code></p>"
+
+
+def constants_of_law(law: NamedLaw) -> tuple[str, ...]:
+    """The formula with its constants as they are called, what they mean, and further names of the law."""
+    rows = [(escape(c.name), number(c.value, 15), error_cell(c.error), escape(c.meaning)) for c in law.constants]
+    words = f"{law.name}, from {law.field}. "
+    words += f"The same formula is known as {', '.join(law.others)}." if law.others else ""
+    return (
+        code_block(law.text),
+        table(("constant", "value", "standard error", "meaning"), rows),
+        paragraph(words.strip()),
+    )
+
+
+def struck(discovery: Discovery) -> str:
+    """A line that opens on the formulas that may not be chosen; nothing where there are none."""
+    count = len(discovery.struck)
+    if not count:
+        return ""
+    items = "".join(f"<li>{formula_cell(one.formula)}<br>{escape(one.why)}</li>" for one in discovery.struck)
+    title = "1 formula was struck" if count == 1 else f"{count} formulas were struck"
+    words = "They fit, but say something that no row shows or determines, so that they may not be chosen."
+    return collapsed(title, paragraph(words, "soft"), f'<ul class="struck">{items}</ul>')
+
+
+def error_cell(error: float) -> str:
+    return number(error, 2) if math.isfinite(error) else "not determined by the data"
+
+
+def formula_cell(formula: Formula) -> str:
+    """The formula with its name below it: a column of its own would leave a phone no room for the formula."""
+    name = "" if formula.law is None else f"<br><small>{escape(formula.law.name)}</small>"
+    return f"<code>{escape(formula)}</code>{name}"

@@ -1,0 +1,57 @@
+"""The law that a formula is, as plain data for model files and checkpoints, and back with every field checked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ceql.data import content
+from ceql.data.content import ContentError
+from ceql.formula import LawConstant, NamedLaw
+
+_LEAST_KNOWN = 3  # the largest number that says how widely a law is known
+
+
+def written_law(law: NamedLaw | None) -> dict[str, Any] | None:
+    """None for a formula that is no named law."""
+    if law is None:
+        return None
+    constants = [{"name": c.name, "meaning": c.meaning, "value": c.value, "error": c.error} for c in law.constants]
+    return {
+        "name": law.name,
+        "field": law.field,
+        "formula": law.text,
+        "constants": constants,
+        "known": law.known,
+        "others": list(law.others),
+    }
+
+
+def read_law(row: Any) -> NamedLaw | None:
+    """The field 'law' of a formula; files that are older than it have none."""
+    kept = row.get("law")
+    if kept is None:
+        return None
+    return NamedLaw(
+        words(kept, "name"),
+        words(kept, "field"),
+        words(kept, "formula"),
+        tuple(_constant(constant) for constant in content.rows(kept, "constants")),
+        content.whole(kept, "known", _LEAST_KNOWN),
+        content.names(kept, "others"),
+    )
+
+
+def _constant(row: Any) -> LawConstant:
+    value = content.number(row, "value")
+    error = content.field(row, "error")
+    known = math.nan if error != error else content.number(row, "error", least=0.0, infinite=True)
+    return LawConstant(words(row, "name"), words(row, "meaning"), value, known)
+
+
+def words(row: Any, name: str) -> str:
+    """A text that says something and can be written."""
+    text = content.text(row, name)
+    if not text.strip() or not content.is_text(text):
+        raise ContentError(f"{name!r} is {content.shown(text)}, which cannot be read as words")
+    return text
