@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
-from ceql.catalogue.fitting import fit_all, on_all_rows
+from ceql.catalogue.fitting import LawFit, fit_all, on_all_rows
 from ceql.catalogue.law import catalogue
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.catalogue.small_forms import small_forms
@@ -28,18 +29,20 @@ def offers(
     Without the laws there are still the plain models, so that the choice is never worse than a straight line.
     """
     laws = catalogue() if with_laws else tuple(law for law in catalogue() if law.is_plain)
+    known = None if operators is None else _with_powers(operators)
+
+    def is_allowed(fit: LawFit) -> bool:
+        expression = fit.formula.expression
+        is_known = known is None or contained(expression) <= known
+        return is_known and constraints.allows(expression) and can_be_read(expression)
+
     few = data.thinned(policy.offered_rows)
-    fits = [
-        fit
-        for fit in (*fit_all(few, policy, laws), *small_forms(few, policy))
-        if constraints.allows(fit.formula.expression)
-        and can_be_read(fit.formula.expression)
-        and (operators is None or contained(fit.formula.expression) <= _with_powers(operators))
-    ]
+    fits = [fit for fit in (*fit_all(few, policy, laws), *small_forms(few, policy)) if is_allowed(fit)]
     if few is not data:
         ranked = sorted(fits, key=lambda fit: criterion(fit.formula, len(few.y)))[: policy.offered]
-        fits = [fit for short in ranked if (fit := on_all_rows(short, data, policy)) is not None]
-    return [fit.formula for fit in fits]
+        longer = (on_all_rows(short, data, policy) for short in ranked)
+        fits = [fit for fit in longer if fit is not None and is_allowed(fit)]  # its constants have moved
+    return [replace(fit.formula, costs=constraints.costs) for fit in fits]
 
 
 def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY) -> float:
@@ -49,5 +52,7 @@ def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY
 
 
 def _with_powers(operators: Collection[str]) -> frozenset[str]:
-    """A product can be a power, and a product with a reciprocal a quotient."""
-    return frozenset(operators) | ({"square", "cube", "pow"} if "mul" in operators else frozenset()) | {"mul"}
+    """A product can be a power, and a quotient by a reciprocal is a product."""
+    powers = {"square", "cube", "pow"} if "mul" in operators else frozenset()
+    products = {"mul"} if "div" in operators else frozenset()
+    return frozenset(operators) | powers | products
