@@ -24,7 +24,7 @@ from ceql.estimator.parameters import checked_policy, is_number, named_operators
 from ceql.estimator.presentation import Presented
 from ceql.estimator.results import Finding, constants_table, equations_table, finding, formula_in_row, one_or_all
 from ceql.estimator.several_targets import discover_each
-from ceql.expression.prices import PRICES, Prices
+from ceql.expression.prices import Prices
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, in_readable_form
 from ceql.output.export import write
@@ -214,7 +214,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             del self.feature_names_in_
         self.discoveries_ = list(discoveries)
         self.target_names_ = list(targets.names)
-        self.equations_ = one_or_all([equations_table(discovery, self.prices or PRICES) for discovery in discoveries])
+        prices = (self._policy() or SearchPolicy()).prices
+        self.equations_ = one_or_all([equations_table(discovery, prices) for discovery in discoveries])
         self.constants_ = one_or_all([constants_table(discovery.best) for discovery in discoveries])
         self.poles_ = one_or_all([list(discovery.poles) for discovery in discoveries])
         self._targets = targets

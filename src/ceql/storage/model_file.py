@@ -9,7 +9,7 @@
      "x": [[...], ...], "weight": [...]}
 
 "shortlist" holds formulas like "front" does, and the lists after it have a number for each formula of both; files of
-0.1.0 lack them.
+0.1.0 lack them. A formula that is a law has a "law" beside its constants, with the names that they have there.
 
 With several targets the version is 2, and what begins with "front" and ends with "y" stands in a list "targets", once
 for each.
@@ -44,6 +44,7 @@ from ceql.formula import Formula, make_symbols, mean_square
 from ceql.search.losses import SQUARED
 from ceql.storage.claims import check_losses, check_outcome
 from ceql.storage.files import write_atomically
+from ceql.storage.saved_laws import read_law, written_law
 from ceql.storage.saved_parameters import saved_parameters
 
 FORMAT, VERSIONS = "ceql-model", (1, 2)
@@ -102,7 +103,8 @@ def _search(discovery: Discovery, data: Dataset) -> dict[str, Any]:
 
 def _row(formula: Formula) -> dict[str, Any]:
     constants = [list(constant) for constant in formula.constants]
-    return {"expression": write_formula(formula.expression), "loss": formula.loss, "constants": constants}
+    row = {"expression": write_formula(formula.expression), "loss": formula.loss, "constants": constants}
+    return row if formula.law is None else {**row, "law": written_law(formula.law)}
 
 
 def _plain(value: Any) -> Any:
@@ -228,4 +230,5 @@ def _scores(search: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
 def _formula(row: Any, names: tuple[str, ...], costs: Mapping[str, int]) -> Formula:
     expression = parse_formula(fields.text(row, "expression"), names, as_written=True)
     loss = fields.number(row, "loss", least=0.0)
-    return Formula(expression, make_symbols(names), loss, fields.pairs(row, "constants"), costs)
+    law = read_law(row["law"]) if row.get("law") is not None else None
+    return Formula(expression, make_symbols(names), loss, fields.pairs(row, "constants"), costs, law)
