@@ -148,8 +148,8 @@ def _offers(data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | No
 def _seconds_for_offers(data: Dataset, settings: Settings) -> float:
     """Seconds kept for them: none where a search is not to be, or the limit is too short for both."""
     policy = settings.search.catalogue
-    seconds = seconds_for_offers(*data.x.shape, policy)
     rows, columns = data.x.shape
+    seconds = seconds_for_offers(rows, columns, policy)
     is_large = columns > policy.most_table_columns or rows * (columns - 1) > policy.most_cells
     if is_large or settings.template is not None or seconds > policy.most_of_limit * settings.time_limit:
         return 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from ceql.formula import make_symbols
 from ceql.network.libraries import DEFAULT_OPERATORS, search_network
 from ceql.pipeline import discover
 from ceql.search.policy import SearchPolicy
-from ceql.search.scheduler import SearchTargets, looks_noisy, next_turn
+from ceql.search.scheduler import SearchTargets, is_measured, looks_noisy, next_turn
 from ceql.search.state import SearchState
 from ceql.search.target_search import TargetProblem, begin, next_round, sees_noise
 from ceql.transforms import plain
@@ -114,3 +116,73 @@ def test_a_formula_among_many_columns():
     found = discover(Dataset.of(x, y), Settings(time_limit=60.0))
     assert found.outcome is Outcome.EXACT
     assert {str(s) for s in found.best.expression.free_symbols} == {"x4", "x18"}
+
+
+# ---- measured tables ----------------------------------------------------------------------------------------------
+
+END = SearchPolicy().end
+# Little is made of what was found: the rounds are what counts here.
+LEAST = replace(
+    QUICK, finishing=replace(QUICK.finishing, levels=(6,)), catalogue=replace(QUICK.catalogue, forms_per_size=1)
+)
+TWO_OPERATORS = Settings(operators=("mul", "div"), time_limit=60, more=0, catalogue=False)
+SMOOTH = np.exp(np.linspace(-3.0, 5.0, 40))
+
+
+@pytest.mark.parametrize("digits", [1, 3, END.digits_measured])
+def test_rounded_numbers_are_measured(digits):
+    rounded = np.array([float(f"{value:.{digits - 1}e}") for value in SMOOTH])
+    for y in (rounded, -rounded, 1e-30 * rounded, np.array([float(f"{v:.3g}e40") for v in rounded])):
+        assert is_measured(y, END)
+
+
+def test_computed_numbers_are_not():
+    assert not is_measured(SMOOTH, END)
+    longer = np.array([float(f"{value:.{END.digits_measured + 1}e}") for value in SMOOTH])
+    assert not is_measured(longer, END)
+
+
+def test_a_single_long_number_is_enough_to_be_computed():
+    y = np.round(SMOOTH, 2)
+    assert is_measured(y, END)
+    y[7] = np.pi
+    assert not is_measured(y, END)
+
+
+def test_zeros_say_nothing():
+    y = np.round(SMOOTH, 2)
+    y[:5] = 0.0
+    assert is_measured(y, END)
+    y[7] = np.pi
+    assert not is_measured(y, END)
+    assert is_measured(np.zeros(5), END)
+
+
+def test_many_rows_can_tell_more_formulas_apart():
+    y = np.round(np.linspace(1.0, 9.0, END.few_measured + 1), 3)
+    assert is_measured(y[:-1], END)
+    assert not is_measured(y, END)
+
+
+def measured_table(rows: int) -> Dataset:
+    """Noise of every size, so that no other reason ends the search."""
+    x = np.linspace(0.3, 6.0, rows)
+    y = 5.0 * x / (1.5 + x) + 0.3 * np.random.default_rng(0).standard_normal(rows)
+    return Dataset.of(x[:, None], np.round(y, 2))
+
+
+@pytest.mark.parametrize(("rows", "base", "rows_a_round", "rounds"), [(12, 2, 16, 2), (12, 2, 4, 5), (20, 0, 7, 2)])
+def test_a_measured_table_ends_after_rounds_that_its_rows_are_worth(rows, base, rows_a_round, rounds):
+    end = replace(END, rounds_measured=base, rows_a_round=rows_a_round)
+    found = discover(measured_table(rows), replace(TWO_OPERATORS, search=replace(LEAST, end=end)))
+    assert found.outcome is Outcome.SETTLED
+    assert found.starts == rounds * QUICK.round_size
+
+
+def test_more_rounds_than_asked_for_are_made_where_numbers_are_not_rounded():
+    data = measured_table(12)
+    exact = Dataset.of(data.x, data.y + 1e-9 * np.pi * np.arange(12))
+    policy = replace(LEAST, end=replace(END, rounds_measured=1))
+    asked_for = replace(TWO_OPERATORS, max_starts=5 * QUICK.round_size, search=policy)
+    assert discover(data, asked_for).starts == QUICK.round_size
+    assert discover(exact, asked_for).starts == 5 * QUICK.round_size

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from dataclasses import replace
 
-from ceql.catalogue.fitting import fit_all, judged, on_all_rows
+from ceql.catalogue.fitting import LawFit, fit_all, judged, on_all_rows
 from ceql.catalogue.law import catalogue
 from ceql.catalogue.plain import of_some_columns
 from ceql.catalogue.policy import POLICY, CataloguePolicy
@@ -29,24 +29,24 @@ def offers(
 
     Without the laws there are still the plain models, so that the choice is never worse than a straight line.
     """
-    few = data.thinned(policy.offered_rows)
     laws = catalogue() if with_laws else tuple(law for law in catalogue() if law.is_plain)
-    fits = [*fit_all(few, policy, laws), *small_forms(few, policy)]
+    known = None if operators is None else _with_powers(operators)
+
+    def is_allowed(fit: LawFit) -> bool:
+        expression = fit.formula.expression
+        is_known = known is None or contained(expression) <= known
+        return is_known and constraints.allows(expression) and can_be_read(expression)
+
+    few = data.thinned(policy.offered_rows)
+    fits = [fit for fit in (*fit_all(few, policy, laws), *small_forms(few, policy)) if is_allowed(fit)]
     if few is not data:
         ranked = sorted(fits, key=lambda fit: criterion(fit.formula, len(few.y)))[: policy.offered]
-        fits = [fit for short in ranked if (fit := on_all_rows(short, data, policy)) is not None]
+        longer = (on_all_rows(short, data, policy) for short in ranked)
+        fits = [fit for fit in longer if fit is not None and is_allowed(fit)]  # its constants have moved
     if data.x.shape[1] > policy.most_table_columns:
-        lines = of_some_columns(data, policy.line_columns)
-        fits += [fit for line in lines if (fit := judged(*line, data)) is not None]
-    names = None if operators is None else _with_powers(operators)
-    formulas = [fit.formula for fit in fits]
-    return [f for f in formulas if _is_allowed(f.expression, constraints, names)]
-
-
-def _is_allowed(expression: Any, constraints: Constraints, operators: frozenset[str] | None) -> bool:
-    if not (constraints.allows(expression) and can_be_read(expression)):
-        return False
-    return operators is None or contained(expression) <= operators
+        lines = (judged(*line, data) for line in of_some_columns(data, policy.line_columns))
+        fits += [fit for fit in lines if fit is not None and is_allowed(fit)]
+    return [replace(fit.formula, costs=constraints.costs) for fit in fits]
 
 
 def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY) -> float:
@@ -56,5 +56,7 @@ def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY
 
 
 def _with_powers(operators: Collection[str]) -> frozenset[str]:
-    """A product can be a power, and a product with a reciprocal a quotient."""
-    return frozenset(operators) | ({"square", "cube", "pow"} if "mul" in operators else frozenset()) | {"mul"}
+    """A product can be a power, and a quotient by a reciprocal is a product."""
+    powers = {"square", "cube", "pow"} if "mul" in operators else frozenset()
+    products = {"mul"} if "div" in operators else frozenset()
+    return frozenset(operators) | powers | products

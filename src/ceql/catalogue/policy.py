@@ -46,8 +46,8 @@ class CataloguePolicy:
     most_of_limit: float = 0.4  # share of the time limit; with a shorter one only the plain models are fitted
     offered_rows: int = 1000  # of a longer table, on which laws and forms are compared; then
     offered: int = 16  # of them are fitted to all rows
-    # A table with more columns, or more rows times columns beside the first, gets the plain models alone: there laws
-    # take long, and the rows speak for themselves.
+    # A table with more columns, or with more rows times columns beside the first, gets the plain models alone: there
+    # laws take long, and the rows speak for themselves.
     most_table_columns: int = 3
     most_cells: int = 4000
     form_columns: int = 3  # of a table that small forms are made of

@@ -29,9 +29,6 @@ _FEW_COLUMNS = 2  # with more, products have no constant inside
 _MANY_TERMS = 400  # with more, no sum of two terms has one with a constant inside
 _ROUNDING = 1e-13  # of a sum of squares, below which the sums over the rows know nothing
 _LARGEST = 1e12  # of a value of a term beside its typical value: further off it rules every sum
-_RATES = (-12.0, -5.0, -2.5, -1.2, -0.6, -0.25, 0.25, 0.6, 1.2, 2.5, 5.0, 12.0)  # over the range of the column
-_EXPONENTS = (-3.4, -2.4, -1.5, -0.7, -0.35, 0.35, 0.7, 1.4, 1.7, 2.4, 3.4, 4.6)
-_BEYOND = (0.003, 0.02, 0.08, 0.25, 0.7, 2.0, 6.0)  # of the range, between the rows and a pole outside them
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,33 @@ LINKS = (
 )
 
 
+@dataclass(frozen=True)
+class Grid:
+    """Values of the constants inside terms."""
+
+    rates: tuple[float, ...]  # over the range of the column
+    exponents: tuple[float, ...]
+    beyond: tuple[float, ...]  # of the range, between the rows and a pole outside them
+
+
+def _of_both_signs(smallest: float, largest: float, count: int) -> tuple[float, ...]:
+    return tuple(float(sign * size) for size in np.geomspace(smallest, largest, count) for sign in (-1.0, 1.0))
+
+
+COARSE = Grid(
+    rates=(-12.0, -5.0, -2.5, -1.2, -0.6, -0.25, 0.25, 0.6, 1.2, 2.5, 5.0, 12.0),
+    exponents=(-3.4, -2.4, -1.5, -0.7, -0.35, 0.35, 0.7, 1.4, 1.7, 2.4, 3.4, 4.6),
+    beyond=(0.003, 0.02, 0.08, 0.25, 0.7, 2.0, 6.0),
+)
+# For one column, which has few terms. Between values of the coarse grid, terms miss their own curve by more than the
+# noise of good data, and other forms would be fitted in their place.
+FINE = Grid(
+    rates=_of_both_signs(0.25, 12.0, 18),
+    exponents=_of_both_signs(0.3, 4.6, 30),
+    beyond=tuple(map(float, np.geomspace(0.003, 6.0, 36))),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Term:
     """A term with its values on some rows; `inner` is the value of the constant inside it, written {c}."""
@@ -79,18 +103,18 @@ def _plain(name: str, x: Array) -> Iterator[Term]:
         yield Term(f"sqrt({name})", np.sqrt(x), 2)
 
 
-def _with_constant(name: str, x: Array) -> Iterator[Term]:
+def _with_constant(name: str, x: Array, grid: Grid) -> Iterator[Term]:
     low, high = float(x.min()), float(x.max())
     span = (high - low) or 1.0
-    for rate in _RATES:
+    for rate in grid.rates:
         yield Term(f"exp({{c}}*{name})", np.exp(rate / span * (x - 0.5 * (low + high))), 4, rate / span)
-    poles = [low - span * share for share in _BEYOND] + [high + span * share for share in _BEYOND]
+    poles = [low - span * share for share in grid.beyond] + [high + span * share for share in grid.beyond]
     for pole in poles:
         yield Term(f"1/({name} + {{c}})", 1.0 / (x - pole), 5, -pole)
         if pole < low:
             yield Term(f"log({name} + {{c}})", np.log(x - pole), 4, -pole)
     if low > 0:
-        for exponent in _EXPONENTS:
+        for exponent in grid.exponents:
             yield Term(f"{name}**{{c}}", (x / typical_size(x)) ** exponent, 4, exponent)
     size = typical_size(x)
     for share in (0.02, 0.1, 0.4, 1.0, 3.0, 10.0):
@@ -104,7 +128,8 @@ def _terms(x: Array) -> list[Term]:
     """Terms of every column, and products of a simple one with one of another column."""
     names = [f"x{k + 1}" for k in range(x.shape[1])]
     plain = [list(_plain(name, column)) for name, column in zip(names, x.T, strict=True)]
-    inner = [list(_with_constant(name, column)) for name, column in zip(names, x.T, strict=True)]
+    grid = FINE if len(names) == 1 else COARSE
+    inner = [list(_with_constant(name, column, grid)) for name, column in zip(names, x.T, strict=True)]
     terms = [term for group in (*plain, *inner) for term in group]
     for i, j in permutations(range(len(names)), 2):
         factors = [term for term in plain[i] if term.kind in (names[i], f"1/{names[i]}")]
@@ -277,7 +302,7 @@ def small_forms(data: Dataset, policy: CataloguePolicy = POLICY) -> tuple[LawFit
     few = data.thinned(policy.screened_rows)
     places = telling_columns(few, data, policy.form_columns)
     terms = _terms(few.x[:, list(places)])
-    sums = [one for link in LINKS if link.allows(few.y) for one in _scored(link, terms, few.y, few.weight)]
-    middle = data.thinned(policy.fitted_rows)
+    middle = data.thinned(policy.fitted_rows)  # a link has to allow y in all the rows that it will be fitted to
+    sums = [one for link in LINKS if link.allows(middle.y) for one in _scored(link, terms, few.y, few.weight)]
     fits = (_refined(one, data, middle, places, policy) for one in _best(sums, policy.forms_per_size))
     return tuple(fit for fit in fits if fit is not None and fit.is_determined)

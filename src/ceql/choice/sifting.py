@@ -34,7 +34,7 @@ class SiftingPolicy:
     @property
     def hasty(self) -> SiftingPolicy:
         """For who cannot wait: what stands on the front is asked about, and nothing is refitted."""
-        return replace(self, checked=self.checked // 3, lightened=1)
+        return replace(self, checked=self.checked // 3, lightened=0)
 
 
 SIFTING = SiftingPolicy()

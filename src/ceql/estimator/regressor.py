@@ -32,7 +32,7 @@ from ceql.estimator.results import (
     struck_table,
 )
 from ceql.estimator.several_targets import discover_each
-from ceql.expression.prices import PRICES, Prices
+from ceql.expression.prices import Prices
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, in_readable_form
 from ceql.output.export import write
@@ -227,7 +227,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             del self.feature_names_in_
         self.discoveries_ = list(discoveries)
         self.target_names_ = list(targets.names)
-        self.equations_ = one_or_all([equations_table(discovery, self.prices or PRICES) for discovery in discoveries])
+        prices = (self._policy() or SearchPolicy()).prices
+        self.equations_ = one_or_all([equations_table(discovery, prices) for discovery in discoveries])
         self.constants_ = one_or_all([constants_table(discovery.best) for discovery in discoveries])
         self.poles_ = one_or_all([list(discovery.poles) for discovery in discoveries])
         self.struck_ = one_or_all([struck_table(discovery) for discovery in discoveries])
@@ -342,7 +343,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     def _finding(self, row: int | None = None, target: str | None = None) -> Finding:
         """One target's formula and all that goes with it, for whatever shows one formula at a time."""
         check_is_fitted(self)
-        return finding(self.discoveries_, self._targets, row, target, self.prices or PRICES)
+        return finding(self.discoveries_, self._targets, row, target, (self._policy() or SearchPolicy()).prices)
 
     def _checked(self, X: Any) -> np.ndarray:
         names = column_names(X)

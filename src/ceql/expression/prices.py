@@ -82,9 +82,11 @@ def _parts(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
 
 
 def _parts_of_sum(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
-    first, *others = node.args
-    yield from _parts(first, is_inside, prices)
-    for term in others:
+    # A number comes first, since its sign is its own, then what is added, then what is taken off. SymPy's order would
+    # make exp(x) - x a sum of -x and exp(x).
+    terms = sorted(node.args, key=lambda term: (not term.is_Number, term.could_extract_minus_sign()))
+    yield from _parts(terms[0], is_inside, prices)
+    for term in terms[1:]:
         is_taken_off = term.could_extract_minus_sign()
         yield prices.sub if is_taken_off else prices.add
         yield from _parts(-term if is_taken_off else term, is_inside, prices)
@@ -92,12 +94,16 @@ def _parts_of_sum(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]
 
 def _parts_of_product(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
     number, others = node.as_coeff_Mul(rational=True)
-    if number not in (1, -1):  # before the fraction is taken apart: 4.905 is one number
+    above, below = fraction(others, exact=True)  # exact: exp(-x) stays above the line
+    if number in (1, -1):
+        above *= number
+    elif above == 1:  # a number over something
+        above = number
+    else:  # before the fraction is taken apart: 4.905 is one number
         yield prices.mul
         yield from _parts(number, is_inside, prices)
         yield from _parts(others, is_inside, prices)
         return
-    above, below = fraction(node)
     if below != 1:
         yield prices.div
         yield from _parts(above, is_inside, prices)

@@ -36,6 +36,8 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "time_limit": ("a number", _is_number),
     "max_complexity": ("a whole number or null", _or_none(_is_whole)),
     "model_selection": ("a name", _is_text),
+    "catalogue": ("true or false", lambda value: isinstance(value, bool)),
+    "prices": ("a table or null", _or_none(lambda value: isinstance(value, dict))),
     "cv": ("a whole number or null", _or_none(_is_whole)),
     "more": ("a whole number", _is_whole),
     "random_state": ("a whole number or null", _or_none(_is_whole)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ def fewer(formula: Formula, data: Dataset, policy: VetoPolicy = VetoPolicy()) ->
             tries -= 1
             variant = refitted(draft, data, formula.symbols)
             if variant is not None:
+                variant = replace(variant, costs=formula.costs)
                 variants.append(variant)
                 if variant.loss <= policy.as_well * current.loss:  # the constant was not needed: no other need be tried
                     break
