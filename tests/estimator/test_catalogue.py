@@ -170,26 +170,3 @@ def test_a_file_with_wrong_ones_is_damaged(without_quotients, tmp_path, name, co
     path.write_text(json.dumps(saved))
     with pytest.raises(CeqlError, match=words):
         load(path)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"names": []}, "'names' of a law is empty"),
-        ({"names": "Hill"}, "'names' is 'Hill' and no list"),
-        ({"known": 4}, "'known' is 4, which is no whole number from 0 to 3"),
-        ({"symbols": ["V"]}, "has 2 constants, but 1 symbols"),
-        ({"constants": [[1.0, 0.1], [float("inf"), 0.1]]}, "is no constant"),
-        ({"text": 3}, "'text' is 3 and no text"),
-        ({"field": "\ud800"}, "'field' holds .* which is no name"),
-    ],
-)
-def test_a_file_with_a_wrong_law_is_damaged(with_laws, tmp_path, change, words):
-    path = tmp_path / "model.ceql"
-    with_laws.save(path)
-    saved = json.loads(path.read_text())
-    row = next(row for row in (*saved["front"], *saved["shortlist"]) if len(row.get("law", {}).get("symbols", ())) == 2)
-    row["law"] |= change
-    path.write_text(json.dumps(saved))
-    with pytest.raises(CeqlError, match=f"is damaged: .*{words}"):
-        load(path)
