@@ -11,11 +11,13 @@ further targets and no inputs.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,10 +59,9 @@ def predicted(method: str, train: tuple, x_test: pd.DataFrame, seed: int, time_l
         model = CEQLRegressor(time_limit=time_limit, random_state=seed, threads=1, verbose=False).fit(*train)
         return model.predict(x_test), str(model.discovery_.best)
     if method == "operon":
-        from pyoperon.sklearn import SymbolicRegressor
-
+        operon_module: Any = importlib.import_module("pyoperon.sklearn")  # an extra: ceql[baselines]
         symbols = "add,sub,mul,div,constant,variable,exp,log,sqrt,square,sin,cos"
-        operon = SymbolicRegressor(
+        operon = operon_module.SymbolicRegressor(
             allowed_symbols=symbols, max_time=int(time_limit), n_threads=1, generations=10**6, random_state=seed
         )
         x, y = (np.asarray(part, float) for part in train)
@@ -72,7 +73,8 @@ def predicted(method: str, train: tuple, x_test: pd.DataFrame, seed: int, time_l
 
 def run(name: str, rows: pd.DataFrame, held: pd.DataFrame | None, split: int, method: str, limit: float) -> dict:
     target = target_of(rows)
-    train, test = (rows, held) if held is not None else train_test_split(rows, test_size=1 / 3, random_state=split)
+    parts: Any = (rows, held) if held is not None else train_test_split(rows, test_size=1 / 3, random_state=split)
+    train, test = parts
     x_train, x_test = (part.drop(columns=[target]) for part in (train, test))
     begin = time.perf_counter()
     with warnings.catch_warnings():
@@ -89,7 +91,7 @@ def run(name: str, rows: pd.DataFrame, held: pd.DataFrame | None, split: int, me
 
 
 def summary(records: Sequence[dict], methods: Sequence[str]) -> str:
-    frame = pd.DataFrame(records)
+    frame: Any = pd.DataFrame(records)
     mean = frame.pivot_table("r2", "table", "method")[list(methods)]
     clipped = frame.assign(r2=frame["r2"].clip(0, 1)).groupby("method")["r2"].mean()[list(methods)]
     return f"{mean.round(3).to_string()}\n\nmean of R2 clipped to 0..1\n{clipped.round(3).to_string()}"
@@ -113,7 +115,7 @@ def main() -> None:
         for split in parse_seeds(options.splits)
         for method in methods
     ]
-    records = list(tqdm(Parallel(options.jobs, return_as="generator_unordered")(jobs), total=len(jobs)))
+    records: list[Any] = list(tqdm(Parallel(options.jobs, return_as="generator_unordered")(jobs), total=len(jobs)))
     if options.json is not None:
         options.json.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     print(summary(records, methods))
