@@ -227,6 +227,13 @@ def test_what_the_command_cannot_say_is_said(make_fitted, parameters, names, wei
     assert words in page_of(model)
 
 
+def test_a_catalogue_left_out_is_a_flag_of_the_command(make_fitted):
+    model = make_fitted("1.5*a + 2.25", np.linspace(0, 1, 20)[:, None], ("a",), catalogue=False)
+    command = command_line(model._subject(None, "y", "data.csv"))
+    assert command is not None
+    assert "--no-catalogue" in shlex.split(command)
+
+
 def test_settings_in_python():
     assert in_python(["mul", "div"]) == "['mul', 'div']"
     assert in_python(np.int64(3)) == "3"

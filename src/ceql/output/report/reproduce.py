@@ -19,6 +19,7 @@ _OPTIONS = {
     "max_complexity": "--max-complexity",
     "model_selection": "--choice",
     "cv": "--cv",
+    "catalogue": "--no-catalogue",  # a flag: on is the default
     "more": "--more",
     "random_state": "--seed",
     "n_jobs": "--jobs",
@@ -64,6 +65,9 @@ def command_line(subject: Subject) -> str | None:
     names = ",".join(subject.data.names)
     words = ["ceql", "fit", subject.table, "--target", subject.target, "--features", names]
     for name, value in chosen_parameters(subject).items():
+        if isinstance(value, bool):
+            words.append(_OPTIONS[name])
+            continue
         number = f"{value:.15g}" if isinstance(value, float) else str(value)
         words += [_OPTIONS[name], ",".join(value) if isinstance(value, list | tuple) else number]
     return shlex.join(words)
