@@ -170,7 +170,9 @@ def _concluded(
     constraints, policy = settings.constraints, settings.search
     if loss is not None and found.outcome is not Outcome.CONSTANT:
         given = data, loss, constraints, settings.time_limit, policy.judgement, policy.finishing
-        *formulas, constant = judged([*formulas, constant], *given)
+        fitted = judged([*formulas, constant], *given)  # in another order
+        constant = min((f for f in fitted if not f.expression.free_symbols), key=lambda f: f.loss, default=constant)
+        formulas = [formula for formula in fitted if formula is not constant]
     left = _sifted(formulas, constant, found.outcome, data, settings)
     front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ceql
-from ceql import CeqlError, CEQLRegressor, Dataset, InputError
+from ceql import CeqlError, CEQLRegressor, Dataset, InputError, Settings, discover
+from ceql.choice.vetoes import Vetoes
 from ceql.discovery import Outcome
 from ceql.expression import is_exact, parse_formula
 from ceql.formula import constant_formula, make_symbols
@@ -159,6 +160,16 @@ def test_a_formula_is_recovered_among_gross_outliers(seed, loss, text):
     model.fit(data.x, data.y)
     assert is_exact(model.sympy(), truth, SYMBOLS, data.x), str(model.discovery_.best)
     assert model.discovery_.outcome is Outcome.EXACT
+
+
+def test_every_formula_with_columns_is_asked_about_under_another_loss():
+    data = spoilt(0, fraction)
+    found = discover(data, Settings(operators=("mul", "div"), max_starts=1024, time_limit=60, loss="huber"))
+    assert not found.front[0].expression.free_symbols
+    vetoes = Vetoes(data)
+    assert [vetoes.sentence(f) for f in found.formulas if f.expression.free_symbols] == [None] * (
+        len(found.formulas) - 1
+    )
 
 
 def test_squares_are_led_astray_by_the_same_outliers(tmp_path):

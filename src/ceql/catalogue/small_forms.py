@@ -38,7 +38,6 @@ class Link:
     text: str
     into: Callable[[Array], Array]
     slope: Callable[[Array], Array]
-    back: Callable[[Array], Array]
     allows: Callable[[Array], bool]
     nodes: int
 
@@ -48,12 +47,12 @@ def _positive(y: Array) -> bool:
 
 
 LINKS = (
-    Link("{}", lambda y: y, np.ones_like, lambda e: e, lambda y: True, 0),
-    Link("exp({})", np.log, np.abs, np.exp, _positive, 2),
-    Link("1/({})", lambda y: 1.0 / y, np.square, lambda e: 1.0 / e, lambda y: bool((y != 0).all()), 2),
-    Link("sqrt({})", np.square, lambda y: 0.5 / y, lambda e: np.sqrt(np.maximum(e, 0.0)), _positive, 2),
-    Link("({})**2", np.sqrt, lambda y: 2.0 * np.sqrt(y), np.square, _positive, 2),
-    Link("log({})", np.exp, lambda y: np.exp(-y), np.log, lambda y: bool((np.abs(y) < 30.0).all()), 2),
+    Link("{}", lambda y: y, np.ones_like, lambda y: True, 0),
+    Link("exp({})", np.log, np.abs, _positive, 2),
+    Link("1/({})", lambda y: 1.0 / y, np.square, lambda y: bool((y != 0).all()), 2),
+    Link("sqrt({})", np.square, lambda y: 0.5 / y, _positive, 2),
+    Link("({})**2", np.sqrt, lambda y: 2.0 * np.sqrt(y), _positive, 2),
+    Link("log({})", np.exp, lambda y: np.exp(-y), lambda y: bool((np.abs(y) < 30.0).all()), 2),
 )
 
 
