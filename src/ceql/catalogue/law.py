@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ceql.catalogue.compiling import compiled
+from ceql.expression.text.compiled import compiled
 from ceql.errors import InputError
 from ceql.expression import CompiledJacobian, FormulaError, parse_formula
 from ceql.expression.complexity import HIDDEN_IN_A_POWER

@@ -14,7 +14,7 @@ from itertools import permutations
 
 import numpy as np
 
-from ceql.catalogue.compiling import compiled
+from ceql.expression.text.compiled import compiled
 from ceql.catalogue.fitting import LawFit, judged, problem_of, telling_columns
 from ceql.catalogue.law import UNNAMED, Column, Constant, Law, Start
 from ceql.catalogue.policy import POLICY, CataloguePolicy

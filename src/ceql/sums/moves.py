@@ -1,0 +1,238 @@
+"""What may be added to a sum, judged by how much of the rest it explains beside the sum's terms and their slopes.
+
+With the slopes taken out as well, a number of the sum that is a little off does no harm; and a term that is added is
+judged with its own slopes, so that it need not lie on the grid. All of it is matrix products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ceql.sums.table import Block, Table, term_of
+from ceql.sums.terms import Sum, Term, columns_of
+
+Proposal = tuple[float, Sum]  # the share of the rest that would be explained, and the sum
+
+_LEAST = 1e-5  # of a column's length, what the others must leave of it in a scan of pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """An orthonormal basis of a sum's terms and slopes, and what they leave of y, of length one."""
+
+    basis: np.ndarray
+    rest: np.ndarray
+
+    @property
+    def vectors(self) -> np.ndarray:
+        return np.column_stack([self.rest, self.basis])
+
+    def beside(self, columns: np.ndarray) -> np.ndarray:
+        return columns - self.basis @ (self.basis.T @ columns)
+
+
+def surroundings(found: Sum, table: Table) -> Surroundings | None:
+    """None where nothing is left of y, or a column is not finite."""
+    basis, rest = np.zeros((len(table.y), 0)), table.y
+    if found.terms:
+        parts = [columns_of(term, table.inners.values, table.monomials.values) for term in found.terms]
+        columns = np.concatenate([own for own, _ in parts], axis=1) * table.root_weight[:, None]
+        if not np.isfinite(columns).all():
+            return None
+        weights = np.linalg.lstsq(columns, table.y, rcond=None)[0]
+        ends = np.cumsum([own.shape[1] for own, _ in parts])[:-1]
+        slopes = [
+            table.root_weight * (slope @ c)
+            for (_, slopes), c in zip(parts, np.split(weights, ends), strict=True)
+            for slope in slopes
+        ]
+        basis = _orthonormal(np.column_stack([columns, *slopes]))
+        rest = rest - basis @ (basis.T @ rest)
+        rest = rest - basis @ (basis.T @ rest)
+    length = float(np.linalg.norm(rest))
+    return Surroundings(basis, rest / length) if np.isfinite(length) and length > 0.0 else None
+
+
+def _orthonormal(columns: np.ndarray) -> np.ndarray:
+    size = np.linalg.norm(columns, axis=0)
+    columns = columns[:, np.isfinite(size) & (size > 0.0)]
+    q, r = np.linalg.qr(columns / np.linalg.norm(columns, axis=0))
+    return q[:, np.abs(np.diag(r)) > 1e-9]
+
+
+def _explained(gram: np.ndarray, against: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """b' G^-1 b of blocks of few columns by elimination; columns of which less is left than the least are left out."""
+    gram, b = gram.copy(), against.copy()
+    gain = np.zeros(b.shape[:-1])
+    for k in range(b.shape[-1]):
+        fresh = gram[..., k, k] > least[..., k]
+        inverse = np.where(fresh, 1.0 / np.where(fresh, gram[..., k, k], 1.0), 0.0)
+        gain += b[..., k] ** 2 * inverse
+        for j in range(k + 1, b.shape[-1]):
+            share = gram[..., j, k] * inverse
+            b[..., j] -= share * b[..., k]
+            gram[..., j:, j] -= gram[..., j:, k] * share[..., None]
+    return gain
+
+
+def _best(gain: np.ndarray, most: int) -> list[tuple[int, ...]]:
+    flat = gain.ravel()
+    count = min(most, flat.size)
+    index = np.argpartition(-flat, count - 1)[:count] if count else np.zeros(0, int)
+    index = index[np.argsort(-flat[index], kind="stable")]
+    return list(zip(*(part.tolist() for part in np.unravel_index(index, gain.shape)), strict=True))
+
+
+def _against(block: Block, vectors: np.ndarray, monomials: np.ndarray) -> np.ndarray:
+    """Every vector times every monomial with every factor: (vectors, monomials, factors, width)."""
+    left = (vectors[:, :, None] * monomials[:, None, :]).reshape(len(vectors), -1)
+    return (left.T @ block.flat).reshape(vectors.shape[1], monomials.shape[1], -1, block.width)
+
+
+def _left(gram: np.ndarray, a: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
+    """Products of columns, less what the basis takes of them; (vectors, ..., width) each, the rest being the first."""
+    first = np.moveaxis(a[1:], 0, -1)
+    second = first if b is None else np.moveaxis(b[1:], 0, -1)
+    return gram - first @ np.swapaxes(second, -1, -2)
+
+
+# ---- one more term --------------------------------------------------------------------------------------------------
+
+
+def single_terms(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
+    """A monomial with a factor, and two monomials of low degree that share one."""
+    most = 3 * table.policy.refined
+    for block, gram in zip(table.blocks, table.grams, strict=True):
+        c = _against(block, near.vectors, table.monomials.values)
+        least = table.policy.new * np.einsum("mfaa->mfa", gram)
+        gain = _explained(_left(gram, c), c[0], least)
+        for m, f in _best(gain, most):
+            yield float(gain[m, f]), _with(found, term_of(m, block.factors[f]))
+        if block.width > 1:
+            yield from _sharing(table, found, block, gram, c)
+
+
+def _sharing(table: Table, found: Sum, block: Block, gram: np.ndarray, c: np.ndarray) -> Iterator[Proposal]:
+    low = np.flatnonzero(table.monomials.prices <= 2.0 * table.policy.monomial)[:8]
+    own = slice(0, block.linear)
+    c, gram = c[..., own], gram[..., own, own]
+    for a, b in ((int(a), int(b)) for i, a in enumerate(low) for b in low[i + 1 :]):
+        cross = block.gram((table.monomials.values[:, a] * table.monomials.values[:, b])[None])[0][..., own, own]
+        cross = _left(cross, c[:, a], c[:, b])
+        above = np.concatenate([_left(gram[a], c[:, a]), cross], axis=2)
+        below = np.concatenate([np.swapaxes(cross, 1, 2), _left(gram[b], c[:, b])], axis=2)
+        least = table.policy.new * np.concatenate([np.einsum("faa->fa", gram[k]) for k in (a, b)], axis=1)
+        against = np.concatenate([c[0, a], c[0, b]], axis=1)
+        gain = _explained(np.concatenate([above, below], axis=1), against, least)
+        for (f,) in _best(gain, table.policy.refined // 4):
+            yield float(gain[f]), _with(found, Term((a, b), (block.factors[f],)))
+
+
+def multiplied(table: Table, found: Sum) -> Iterator[Proposal]:
+    """A term of the sum times a factor, the others staying."""
+    for place, term in enumerate(found.terms):
+        near = surroundings(found.replaced(place), table) if term.columns == 1 and len(term.factors) < 2 else None
+        if near is None:
+            continue
+        own = columns_of(term, table.inners.values, table.monomials.values)[0]
+        taken = {factor.key for factor in term.factors}
+        for block in table.blocks:
+            if block.width > 3:
+                continue
+            c = _against(block, near.vectors, own)
+            gram = block.gram((own**2).T)
+            gain = _explained(_left(gram, c), c[0], table.policy.new * np.einsum("mfaa->mfa", gram))[0]
+            for (f,) in _best(gain, table.policy.refined):
+                factor = block.factors[f]
+                if factor.kind and factor.key not in taken:
+                    yield float(gain[f]), found.replaced(place, Term(term.monomials, (*term.factors, factor)))
+
+
+# ---- two more terms -------------------------------------------------------------------------------------------------
+
+
+def free_pairs(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
+    """All pairs of terms without numbers."""
+    terms = table.free[1]
+    unit, fresh = _units(near.beside(table.free[0]))
+    b, gram = near.rest @ unit, unit.T @ unit
+    apart = 1.0 - gram**2
+    usable = np.triu((apart > 1e-9) & fresh[:, None] & fresh[None, :], 1)
+    gain = b[:, None] ** 2 + b[None, :] ** 2 - 2.0 * gram * np.outer(b, b)
+    gain = np.where(usable, gain / np.where(usable, apart, 1.0), 0.0)
+    for i, j in _best(gain, 2 * table.policy.refined):
+        yield float(gain[i, j]), _with(found, terms[i], terms[j])
+
+
+def mixed_pairs(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
+    """A term with numbers, judged with its slopes, and one without."""
+    most = table.policy.most_in_mixed
+    terms = table.free[1][:most]
+    unit, fresh = _units(near.beside(table.free[0][:, :most]))
+    b = near.rest @ unit
+    for block in table.blocks[1:]:
+        places, directions = _directions(table, block, near)
+        gain, left, against = 0.0, np.ones((len(places), len(terms))), np.tile(b, (len(places), 1))
+        for column in directions:
+            own, cross = near.rest @ column, column.T @ unit
+            gain = gain + own**2
+            left -= cross**2
+            against -= cross * own[:, None]
+        usable = (left > 1e-8) & fresh
+        both = np.reshape(gain, (-1, 1)) + np.where(usable, against**2 / np.where(usable, left, 1.0), 0.0)
+        for i, j in _best(both, 2 * table.policy.refined):
+            m, f = places[i]
+            yield float(both[i, j]), _with(found, term_of(m, block.factors[f]), terms[j])
+
+
+def doubles(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
+    """Pairs of terms with one number each, both judged with their slopes."""
+    block = next((block for block in table.blocks if (block.width, block.linear) == (2, 1)), None)
+    if block is None:
+        return
+    places, (first, second) = _directions(table, block, near, table.policy.most_doubles)
+    a, b = near.rest @ first, near.rest @ second
+    aa, ab, bb = first.T @ first, first.T @ second, second.T @ second
+    # What one pair of directions leaves of the other, and of the rest: two numbers and a symmetric 2 x 2 matrix.
+    u = a[None, :] - a[:, None] * aa - b[:, None] * ab.T
+    v = b[None, :] - a[:, None] * ab - b[:, None] * bb
+    p, q, r = 1.0 - aa**2 - ab.T**2, -(aa * ab + ab.T * bb), 1.0 - ab**2 - bb**2
+    determinant = p * r - q * q
+    usable = np.triu((determinant > 1e-9) & (p > 1e-9) & (r > 1e-9), 1)
+    gain = (r * u * u - 2.0 * q * u * v + p * v * v) / np.where(usable, determinant, 1.0)
+    gain = np.where(usable, gain + (a**2 + b**2)[:, None], 0.0)
+    for i, j in _best(gain, 2 * table.policy.refined):
+        one, other = (term_of(m, block.factors[f]) for m, f in (places[i], places[j]))
+        yield float(gain[i, j]), _with(found, one, other)
+
+
+def _directions(
+    table: Table, block: Block, near: Surroundings, most: int | None = None
+) -> tuple[list[tuple[int, int]], list[np.ndarray]]:
+    """Monomials of degree one at most with the factors of a block, and orthonormal directions of each beside the sum."""
+    low = np.flatnonzero(table.monomials.prices <= table.policy.monomial).tolist()
+    if most is not None:
+        low = low[: max(1, most // len(block.factors))]
+    places = [(m, f) for m in low for f in range(len(block.factors))]
+    directions: list[np.ndarray] = []
+    for k in range(block.width):
+        column = np.concatenate([table.monomials.values[:, [m]] * block.values[:, :, k] for m in low], axis=1)
+        column = near.beside(column / np.linalg.norm(column, axis=0))
+        for other in directions:
+            column = column - other * np.einsum("nf,nf->f", other, column)
+        directions.append(_units(column)[0])
+    return places, directions
+
+
+def _units(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of length one, and which they are: of the others too little is left, and they are zero."""
+    size = np.linalg.norm(columns, axis=0)
+    fresh = size > _LEAST
+    return np.where(fresh, columns / np.where(fresh, size, 1.0), 0.0), fresh
+
+
+def _with(found: Sum, *terms: Term) -> Sum:
+    return Sum((*found.terms, *terms))

@@ -1,0 +1,38 @@
+"""The numbers that steer the search for sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SumSearchPolicy:
+    """How much is looked at, and what a part of a sum costs in nats."""
+
+    rows: int = 300  # A sum is looked for on at most this many rows.
+    fewest_rows: int = 12  # With fewer rows it is not looked for.
+    degree: int = 3  # The highest total power of a monomial.
+    most_columns: int = 6  # Tables with more columns are left to the other stages.
+    most_free: int = 500  # Terms without numbers of which all pairs are tried, the cheapest.
+    most_in_mixed: int = 250  # Of these, how many are tried beside every term with numbers.
+    most_doubles: int = 900  # Terms with one number of which all pairs are tried.
+    refined: int = 40  # The best additions of each kind whose numbers are fitted.
+    alike: int = 3  # Of these at most this many with the same structure.
+    kept: int = 30  # Sums of each size in each ranking.
+    looked_at: int = 6  # The first of each ranking are expanded.
+    largest: int = 11  # Constants of a sum that is expanded.
+    fitting_steps: int = 30
+    weights_of_misfit: tuple[float, ...] = (3.0, 10.0, 1e6)  # In the rankings, nats for ln of the misfit.
+    a_constant: float = 3.0  # The price of a number, in the rankings.
+    vanishes: float = 1e-24  # Share of the square of y that an exact sum leaves at most.
+    leap: float = 1e-5  # And this share of what any smaller sum leaves.
+    expansions: int = 14  # Sums that are expanded at a stretch.
+    stretches: int = 6  # How often in a search.
+    new: float = 1e-9  # Of the square of a column, what the others must leave of it.
+    monomial: float = 1.5  # The price of a factor of a monomial,
+    reciprocal: float = 2.0  # of one below the line,
+    combined: float = 5.0  # of a combination of two columns,
+    term: float = 2.0  # and of a term.
+
+
+SUM_SEARCH = SumSearchPolicy()

@@ -1,0 +1,187 @@
+"""What terms are made of on the rows at hand: columns and their combinations, monomials, and the factors of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, combinations_with_replacement, permutations
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ceql.sums.policy import SumSearchPolicy
+from ceql.sums.terms import Factor, Sum, Term
+from ceql.sums.vocabulary import KINDS, ON_AXIS, Span
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """Columns of values, how each is written, and its price in nats."""
+
+    values: np.ndarray  # (rows, columns)
+    written: tuple[Any, ...]
+    prices: np.ndarray
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[np.ndarray, Any, float]]) -> Named:
+        good = [entry for entry in found if np.isfinite(entry[0]).all()]
+        values, written, prices = zip(*good, strict=True)
+        return cls(np.stack(values, axis=1), written, np.array(prices))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Factors with as many columns each: values first, then slopes by their numbers; weighted, of length one."""
+
+    factors: tuple[Factor, ...]
+    values: np.ndarray  # (rows, factors, width)
+    linear: int  # how many of these columns are values
+
+    @property
+    def width(self) -> int:
+        return self.values.shape[2]
+
+    @cached_property
+    def flat(self) -> np.ndarray:
+        return np.ascontiguousarray(self.values.reshape(len(self.values), -1))
+
+    def gram(self, left: np.ndarray) -> np.ndarray:
+        """For each row of `left`, sums of it times two columns of a factor: (left, factors, width, width)."""
+        out = np.empty((len(left), len(self.factors), self.width, self.width))
+        for a in range(self.width):
+            for b in range(a + 1):
+                out[..., a, b] = out[..., b, a] = left @ (self.values[:, :, a] * self.values[:, :, b])
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows, weighted, and all that terms are made of."""
+
+    x: np.ndarray
+    y: np.ndarray  # weighted
+    root_weight: np.ndarray
+    inners: Named
+    monomials: Named
+    blocks: tuple[Block, ...]
+    policy: SumSearchPolicy
+
+    @cached_property
+    def size(self) -> float:
+        return float(self.y @ self.y)
+
+    @cached_property
+    def grams(self) -> list[np.ndarray]:
+        """Per block (monomials, factors, width, width)."""
+        squares = (self.monomials.values**2).T
+        return [block.gram(squares) for block in self.blocks]
+
+    @cached_property
+    def free(self) -> tuple[np.ndarray, list[Term]]:
+        """Terms without numbers, the cheapest first: their columns, of length one."""
+        block = self.blocks[0]
+        places = [(m, f) for f in range(len(block.factors)) for m in range(self.monomials.values.shape[1])]
+        terms = [term_of(m, block.factors[f]) for m, f in places]
+        order = np.argsort([self.price(term) for term in terms], kind="stable")[: self.policy.most_free]
+        chosen = [places[k] for k in order]
+        m, f = np.array(chosen).T
+        columns = self.monomials.values[:, m] * block.values[:, f, 0]
+        size = np.linalg.norm(columns, axis=0)
+        good = np.isfinite(size) & (size > 0.0)
+        return columns[:, good] / size[good], [terms[k] for k, fits in zip(order, good, strict=True) if fits]
+
+    def price(self, term: Term) -> float:
+        own = sum(KINDS[f.kind].price + float(self.inners.prices[f.inner]) for f in term.factors)
+        numbers = self.policy.a_constant * (term.numbers + term.columns)
+        return own + numbers + self.policy.term + float(self.monomials.prices[list(term.monomials)].sum())
+
+    def price_of(self, found: Sum) -> float:
+        return sum(self.price(term) for term in found.terms)
+
+
+def term_of(monomial: int, factor: Factor) -> Term:
+    return Term((monomial,), (factor,) if factor.kind else ())  # the first kind is no factor at all
+
+
+def make_table(
+    x: np.ndarray,
+    y: np.ndarray,
+    symbols: Sequence[Any],
+    root_weight: np.ndarray,
+    policy: SumSearchPolicy,
+    combined: bool = False,
+) -> Table:
+    """With functions of the columns, or of combinations of two as well."""
+    with np.errstate(all="ignore"):
+        inners = Named.of([(column, symbol, 0.0) for column, symbol in zip(x.T, symbols, strict=True)])
+        if combined:
+            inners = Named.of([*_each(inners), *_combined(x, symbols, policy)])
+        monomials = Named.of(list(_monomials(x, symbols, policy)))
+        blocks = _blocks(inners, len(symbols), root_weight)
+    return Table(x, y * root_weight, root_weight, inners, monomials, blocks, policy)
+
+
+def _each(named: Named) -> list[tuple[np.ndarray, Any, float]]:
+    return list(zip(named.values.T, named.written, named.prices.tolist(), strict=True))
+
+
+def _combined(x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy) -> Iterator[tuple[np.ndarray, Any, float]]:
+    for i, j in combinations(range(len(symbols)), 2):
+        yield x[:, i] * x[:, j], symbols[i] * symbols[j], policy.combined
+        yield x[:, i] - x[:, j], symbols[i] - symbols[j], policy.combined
+        yield x[:, i] + x[:, j], symbols[i] + symbols[j], policy.combined
+    for i, j in permutations(range(len(symbols)), 2):
+        if _keeps_sign(x[:, j]) and not (i > j and _keeps_sign(x[:, i])):
+            yield x[:, i] / x[:, j], symbols[i] / symbols[j], policy.combined
+
+
+def _keeps_sign(column: np.ndarray) -> bool:
+    return bool((column > 0.0).all() or (column < 0.0).all())
+
+
+def _monomials(x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy) -> Iterator[tuple[np.ndarray, Any, float]]:
+    columns = range(len(symbols))
+    yield np.ones(len(x)), 1, 0.0
+    for size in range(1, policy.degree + 1):
+        for chosen in combinations_with_replacement(columns, size):
+            yield np.prod(x[:, chosen], axis=1), prod(symbols[k] for k in chosen), policy.monomial * size
+    one, two = policy.reciprocal + policy.monomial, policy.reciprocal + 2.0 * policy.monomial
+    for k in columns:
+        if not _keeps_sign(x[:, k]):
+            continue
+        yield 1.0 / x[:, k], 1 / symbols[k], one
+        yield 1.0 / x[:, k] ** 2, 1 / symbols[k] ** 2, two
+        for j in columns:
+            if j != k:
+                yield x[:, j] / x[:, k], symbols[j] / symbols[k], two
+                yield x[:, j] ** 2 / x[:, k], symbols[j] ** 2 / symbols[k], two + policy.monomial
+
+
+def _blocks(inners: Named, columns: int, root_weight: np.ndarray) -> tuple[Block, ...]:
+    found: dict[tuple[int, int], tuple[list[Factor], list[np.ndarray]]] = {}
+    for inner, u in enumerate(inners.values.T):
+        span = Span.of(u)
+        if span.length <= 0.0:
+            continue
+        for index, kind in enumerate(KINDS):
+            if not kind.fits(span) or (index == 0 and inner > 0):
+                continue
+            if inner >= columns and len(kind.names) > 1 and index not in ON_AXIS:
+                continue  # of a combination, only what has one number
+            numbers = np.array(kind.begin(span)).reshape(-1, len(kind.names))
+            values, slopes = kind.values(u, numbers)
+            # The slopes of several columns by one number say nearly what those by the other do.
+            more = slopes[:, :, 0, :] if values.shape[2] == 1 else slopes[:, :, :, 0]
+            both = np.concatenate([values, more], axis=2) * root_weight[:, None, None]
+            size = np.sqrt(np.einsum("nfw,nfw->fw", both, both))
+            good = np.flatnonzero(np.isfinite(size).all(axis=1) & (size[:, 0] > 0.0))
+            both = both[:, good] / np.where(size[good] > 0.0, size[good], 1.0)
+            factors, arrays = found.setdefault((both.shape[2], values.shape[2]), ([], []))
+            factors += [Factor(index, inner, tuple(numbers[k].tolist())) for k in good]
+            arrays.append(both)
+    return tuple(
+        Block(tuple(factors), np.ascontiguousarray(np.concatenate(arrays, axis=1)), linear)
+        for (_, linear), (factors, arrays) in sorted(found.items())
+    )

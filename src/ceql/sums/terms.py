@@ -1,0 +1,101 @@
+"""A sum: its terms with their numbers, and the columns that are linear in its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product as every
+from math import prod
+
+import numpy as np
+
+from ceql.sums.vocabulary import KINDS, Numbers
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A kind of a column, or of a combination of two, with its numbers."""
+
+    kind: int
+    inner: int
+    numbers: Numbers = ()
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.kind, self.inner
+
+
+@dataclass(frozen=True)
+class Term:
+    """Monomials that share a product of factors. Each, with each column of the factors, has a weight of its own."""
+
+    monomials: tuple[int, ...]
+    factors: tuple[Factor, ...] = ()
+
+    @cached_property
+    def key(self) -> tuple:
+        """Its structure, whatever the numbers."""
+        return self.monomials, tuple(sorted(factor.key for factor in self.factors))
+
+    @property
+    def numbers(self) -> int:
+        return sum(len(factor.numbers) for factor in self.factors)
+
+    @property
+    def columns(self) -> int:
+        return len(self.monomials) * prod(len(KINDS[factor.kind].columns) for factor in self.factors)
+
+    def with_numbers(self, numbers: Iterable[float]) -> Term:
+        given = iter(numbers)
+        return replace(
+            self, factors=tuple(replace(f, numbers=tuple(float(next(given)) for _ in f.numbers)) for f in self.factors)
+        )
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Terms with their weights, and the share of the size of y that they leave."""
+
+    terms: tuple[Term, ...]
+    weights: tuple[float, ...] = ()
+    misfit: float = np.inf
+
+    @cached_property
+    def key(self) -> tuple:
+        return tuple(sorted(term.key for term in self.terms))
+
+    @cached_property
+    def size(self) -> int:
+        """The number of its constants."""
+        return sum(term.numbers + term.columns for term in self.terms)
+
+    @property
+    def numbers(self) -> list[float]:
+        return [number for term in self.terms for factor in term.factors for number in factor.numbers]
+
+    def with_numbers(self, numbers: Iterable[float]) -> Sum:
+        given = iter(numbers)
+        return Sum(tuple(term.with_numbers(given) for term in self.terms))
+
+    def replaced(self, place: int, *terms: Term) -> Sum:
+        """With these in place of one of its terms."""
+        return Sum((*self.terms[:place], *terms, *self.terms[place + 1 :]))
+
+
+def columns_of(term: Term, inners: np.ndarray, monomials: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The columns of a term, (rows, columns), and by each of its numbers their slopes."""
+    parts = [KINDS[f.kind].values(inners[:, f.inner], np.array([f.numbers])) for f in term.factors]
+    own = monomials[:, list(term.monomials)]
+    columns: list[np.ndarray] = []
+    slopes: list[list[np.ndarray]] = [[] for _ in range(term.numbers)]
+    for choice in every(*[range(values.shape[2]) for values, _ in parts]):
+        values = [part[0][:, 0, [c]] for part, c in zip(parts, choice, strict=True)]
+        columns.append(own * prod(values))
+        place = 0
+        for k, ((_, by_number), c) in enumerate(zip(parts, choice, strict=True)):
+            others = own * prod(values[:k] + values[k + 1 :])
+            for j in range(by_number.shape[3]):
+                slopes[place].append(others * by_number[:, 0, [c], j])
+                place += 1
+    return np.concatenate(columns, axis=1), [np.concatenate(part, axis=1) for part in slopes]

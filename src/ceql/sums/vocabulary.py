@@ -1,0 +1,230 @@
+"""The vocabulary of sums: functions of one column with none, one or two numbers inside, and where to begin with them.
+
+A kind is written in `u`, the column or a combination of two, and `p` and `q`, the numbers that are not linear. Several
+columns of a kind share its numbers: sine and cosine stand for amplitude and phase, and the two parts of a complex pole
+let it lie inside the data, off the axis, until the rows say where on the axis it belongs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ceql.expression.text.compiled import compiled
+from ceql.operators.program import Instruction, Tangent, run
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a grid of numbers depends on: where the values of a column lie, and how many there are."""
+
+    low: float
+    high: float
+    distinct: int
+
+    @property
+    def length(self) -> float:
+        return self.high - self.low
+
+    @property
+    def size(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def is_positive(self) -> bool:
+        return self.low > 0.0
+
+    @property
+    def has_both_signs(self) -> bool:
+        return self.low < 0.0 < self.high
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Span:
+        return cls(float(values.min()), float(values.max()), len(np.unique(values)))
+
+
+def _always(span: Span) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A function of the vocabulary."""
+
+    columns: tuple[str, ...]  # its linear parts
+    begin: Callable[[Span], list[Numbers]] = lambda span: [()]  # numbers to begin with
+    fits: Callable[[Span], bool] = _always  # whether it can be had of such a column
+    real: str | None = None  # what it becomes once q is zero
+    price: float = 0.0  # in nats, beside its constants
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        words = re.findall(r"[a-z]+", " ".join(self.columns))
+        return tuple(name for name in ("p", "q") if name in words)
+
+    @cached_property
+    def programs(self) -> tuple[tuple[Instruction, ...], ...]:
+        return tuple(compiled(text, ["u"], self.names).instructions for text in self.columns)
+
+    def values(self, u: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Per row of numbers the columns, (rows, numbers, columns), and their slopes by each number beside them."""
+        shape = len(u), len(numbers)
+        values, slopes = [], []
+        for program in self.programs:
+            tangents: list[Tangent] = []
+            value = run(program, u[:, None, None], numbers.T, tangents)
+            values.append(np.broadcast_to(value, shape))
+            slopes.append([np.broadcast_to(tangents[-1].get(k, 0.0), shape) for k in range(len(self.names))])
+        by_number = np.array(slopes).reshape(len(self.columns), len(self.names), *shape)
+        return np.stack(values, axis=2), by_number.transpose(2, 3, 0, 1)
+
+
+def _ones(values: np.ndarray | list[float]) -> list[Numbers]:
+    return [(float(value),) for value in values]
+
+
+def _pairs(first: np.ndarray | list[float], second: np.ndarray | list[float]) -> list[Numbers]:
+    return [(float(p), float(q)) for p in first for q in second]
+
+
+def _inside(span: Span, count: int) -> np.ndarray:
+    return span.low + span.length * (np.arange(count) + 0.5) / count
+
+
+def _outside(span: Span, shares: tuple[float, ...]) -> np.ndarray:
+    return np.concatenate([span.low - span.length * np.array(shares), span.high + span.length * np.array(shares)])
+
+
+def _both_signs(sizes: tuple[float, ...]) -> np.ndarray:
+    return np.concatenate([-np.array(sizes[::-1]), sizes])
+
+
+def _frequencies(span: Span, step: float, most: float) -> np.ndarray:
+    """In steps that the slopes bridge, as far as the rows can show them."""
+    most = min(most, np.pi * (span.distinct - 1) / 2)
+    return np.arange(step, most, step) / span.length if most > step else np.array([])
+
+
+_RATES = (0.15, 0.4, 0.8, 1.5, 2.5, 4.0, 6.0, 9.0, 14.0, 20.0)  # times the largest |u|
+_BEYOND = (0.004, 0.02, 0.08, 0.25, 0.7, 2.0)  # distances from the data, in lengths of their range
+_POWERS = np.array([-3.5, -2.5, -1.75, -1.5, -1.25, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.25, 1.5, 1.75, 2.5, 3.5])
+
+_positive = lambda span: span.is_positive  # noqa: E731
+_mixed = lambda span: span.has_both_signs  # noqa: E731
+_unsigned = lambda span: span.low >= 0.0  # noqa: E731
+_moderate = lambda span: span.size < 40.0 and span.length > 0.3  # noqa: E731
+
+
+def _is_above(bound: float) -> Callable[[Span], bool]:
+    return lambda span: span.low > bound
+
+
+FREE: tuple[Kind, ...] = (
+    Kind(("1",)),
+    Kind(("abs(u)",), fits=_mixed, price=4.0),
+    Kind(("sqrt(u)",), fits=_unsigned, price=4.0),
+    Kind(("sqrt(abs(u))",), fits=_mixed, price=6.0),
+    Kind(("cbrt(u)",), price=4.0),
+    Kind(("abs(u)**(2/3)",), price=5.0),
+    Kind(("u/sqrt(abs(u))",), fits=_mixed, price=6.0),
+    Kind(("log(u)",), fits=_positive, price=4.0),
+    Kind(("log(abs(u))",), fits=_mixed, price=6.0),
+    Kind(("log(1 + u)",), fits=_is_above(-1.0), price=5.0),
+    Kind(("log(1 + abs(u))",), fits=_mixed, price=7.0),
+    Kind(("log(1 + u**2)",), price=7.0),
+    Kind(("exp(u)",), fits=_moderate, price=4.0),
+    Kind(("exp(-u)",), fits=_moderate, price=4.0),
+    Kind(("exp(-abs(u))",), fits=_mixed, price=6.0),
+    Kind(("exp(-u**2)",), fits=_moderate, price=6.0),
+    Kind(("sin(u)",), fits=_moderate, price=5.0),
+    Kind(("cos(u)",), fits=_moderate, price=5.0),
+    Kind(("sin(u)**2",), fits=_moderate, price=6.0),
+    Kind(("sin(u**2)",), fits=lambda span: span.size < 6.0, price=9.0),
+    Kind(("cos(u**2)",), fits=lambda span: span.size < 6.0, price=9.0),
+    Kind(("sin(sqrt(abs(u)))",), price=10.0),
+    Kind(("cos(sqrt(abs(u)))",), price=10.0),
+    Kind(("sin(log(1 + u))",), fits=_is_above(-1.0), price=11.0),
+    Kind(("cos(log(1 + u))",), fits=_is_above(-1.0), price=11.0),
+    Kind(("1/(1 + u)",), fits=_is_above(-1.0), price=3.0),
+    Kind(("1/(1 + abs(u))",), fits=_mixed, price=6.0),
+    Kind(("1/(1 + u**2)",), price=5.0),
+    Kind(("1/(1 + exp(-u))",), fits=_moderate, price=6.0),
+    Kind(("tanh(u)",), fits=_moderate, price=5.0),
+    Kind(("atan(u)",), fits=_moderate, price=5.0),
+    Kind(("sqrt(1 + u)",), fits=_is_above(-1.0), price=5.0),
+    Kind(("sqrt(1 + u**2)",), price=6.0),
+    Kind(("asin(u)",), fits=lambda span: span.size <= 1.0, price=6.0),
+    Kind(("tan(u)",), fits=lambda span: span.size < 1.55, price=6.0),
+)
+
+PARAMETRIC: tuple[Kind, ...] = (
+    Kind(("u**p",), lambda s: _ones(_POWERS), _positive, price=3.0),
+    Kind(("abs(u)**p",), lambda s: _ones(_POWERS[_POWERS > 0.0]), lambda s: not s.is_positive, price=4.0),
+    Kind(("u*abs(u)**p",), lambda s: _ones(_POWERS[_POWERS > -0.9]), _mixed, price=5.0),
+    Kind(("exp(p*u)",), lambda s: _ones(_both_signs(_RATES) / s.size), price=4.0),
+    Kind(("exp(p*abs(u))",), lambda s: _ones(-np.array(_RATES) / s.size), _mixed, price=6.0),
+    Kind(("exp(-p*u**2)",), lambda s: _ones(np.array([0.3, 1.0, 2.5, 6.0, 15.0, 40.0]) / s.size**2), price=6.0),
+    Kind(
+        ("exp(-((u - p)/q)**2)",),
+        lambda s: _pairs(_inside(s, 10), s.length * np.array([0.05, 0.1, 0.2, 0.4, 0.8])),
+        price=8.0,
+    ),
+    Kind(("exp(p/u)",), lambda s: _ones(_both_signs((0.2, 0.6, 1.5, 3.5, 8.0)) * np.sqrt(s.low * s.high)), _positive, price=5.0),
+    Kind(("sin(p*u)", "cos(p*u)"), lambda s: _ones(_frequencies(s, 0.9, 130.0)), price=6.0),
+    Kind(
+        ("exp(-q*u)*sin(p*u)", "exp(-q*u)*cos(p*u)"),
+        lambda s: _pairs(_frequencies(s, 1.5, 60.0), np.array([1.5, 4.0]) / s.length),
+        price=9.0,
+    ),
+    Kind(("log(abs(u - p))",), lambda s: _ones(_outside(s, _BEYOND)), price=5.0),
+    Kind(
+        ("log((u - p)**2 + q**2)",),
+        lambda s: _pairs(_inside(s, 24), [s.length / 24]),
+        real="log(abs(u - p))",
+        price=6.0,
+    ),
+    Kind(("1/(u - p)",), lambda s: _ones(_outside(s, _BEYOND)), price=3.0),
+    Kind(
+        ("(u - p)/((u - p)**2 + q**2)", "1/((u - p)**2 + q**2)"),
+        lambda s: [*_pairs(_inside(s, 40), [s.length / 40]), *_pairs(_inside(s, 8), [s.length / 8])],
+        real="1/(u - p)",
+        price=5.0,
+    ),
+    Kind(("1/(u**2 + p**2)",), lambda s: _ones(s.size * np.array([0.03, 0.1, 0.25, 0.6, 1.2])), price=5.0),
+    Kind(("1/(u**2 - p**2)",), lambda s: _ones(s.size * np.array([1.05, 1.3, 2.0])), price=5.0),
+    Kind(("1/(u - p)**2",), lambda s: _ones(_outside(s, _BEYOND)), price=5.0),
+    Kind(("tanh(p*u)",), lambda s: _ones(np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0]) / s.size), price=5.0),
+    Kind(
+        ("1/(1 + exp((p - u)/q))",),
+        lambda s: _pairs(_inside(s, 10), s.length * np.array([0.02, 0.06, 0.15, 0.35])),
+        price=8.0,
+    ),
+    Kind(("atan(p*u)",), lambda s: _ones(np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0]) / s.size), price=5.0),
+    Kind(("sqrt(u - p)",), lambda s: _ones(s.low - s.length * np.array(_BEYOND)), price=5.0),
+    Kind(("sqrt(p - u)",), lambda s: _ones(s.high + s.length * np.array(_BEYOND)), price=6.0),
+    Kind(("sqrt(u**2 + p**2)",), lambda s: _ones(s.size * np.array([0.05, 0.2, 0.6, 1.5])), price=6.0),
+    Kind(
+        ("(u - p)**q",),
+        lambda s: _pairs(s.low - s.length * np.array([0.02, 0.15, 0.8]), [-1.5, -0.5, 0.3, 0.7, 1.5, 2.5]),
+        price=7.0,
+    ),
+    Kind(
+        ("1/(1 + (p/u)**q)",),
+        lambda s: _pairs(s.size * np.array([0.06, 0.18, 0.4, 0.8]), [0.5, 1.5, 2.0, 2.7, 4.0]),
+        _positive,
+        price=7.0,
+    ),
+)
+
+KINDS: tuple[Kind, ...] = (*FREE, *PARAMETRIC)
+ON_AXIS = {
+    index: next(k for k, other in enumerate(KINDS) if other.columns == (kind.real,))
+    for index, kind in enumerate(KINDS)
+    if kind.real is not None
+}
