@@ -304,10 +304,10 @@ nb::dict adam(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks
 
 nb::dict levenberg(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
                    const Array<double, 2> &params, const Array<double, 1> &ridge, double aux,
-                   int64_t iterations, double damping, double target, double least_reduction, int threads,
-                   StopFlag *stop, double time_limit) {
+                   int64_t iterations, double damping, double target, double least_reduction, bool separable,
+                   int threads, StopFlag *stop, double time_limit) {
     const Penalties penalties = penalties_of(tape, ridge, 0.0, aux);
-    const LevenbergOptions options = {iterations, damping, target, least_reduction};
+    const LevenbergOptions options = {iterations, damping, target, least_reduction, separable};
     Batch batch = open_batch(tape, data, masks, params);
     run_batch(batch, threads, stop, time_limit,
               [&](auto &kernel, auto &view, Start &start, StopFlag &flag, int64_t, Arena &arena) {
@@ -349,7 +349,8 @@ NB_MODULE(_core, m) {
           nb::arg("state").none(), nb::arg("threads"), nb::arg("stop").none(), nb::arg("time_limit"));
     m.def("levenberg", &levenberg, nb::arg("tape"), nb::arg("data"), nb::arg("masks"), nb::arg("params"),
           nb::arg("ridge"), nb::arg("aux"), nb::arg("iterations"), nb::arg("damping"), nb::arg("target"),
-          nb::arg("least_reduction"), nb::arg("threads"), nb::arg("stop").none(), nb::arg("time_limit"));
+          nb::arg("least_reduction"), nb::arg("separable"), nb::arg("threads"), nb::arg("stop").none(),
+          nb::arg("time_limit"));
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", &instruction_set);
     m.def("use_instruction_set", &use_instruction_set, nb::arg("name"));

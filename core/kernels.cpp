@@ -1,6 +1,6 @@
 // Compiled once per instruction set; everything in it lives in a namespace of that name.
 #include "adam.hpp"
-#include "levenberg.hpp"
+#include "separable.hpp"
 
 namespace ceql::CEQL_ISA {
 
@@ -64,9 +64,16 @@ void compute_objective(const TapeView &tape, const DataView<T> &data, const Pena
     start.misfit = loss.misfit;
 }
 
+template <class T>
+void run_least_squares(const TapeView &tape, const DataView<T> &data, const Penalties &penalties,
+                       const LevenbergOptions &options, Start &start, StopSignal stop, Arena &arena) {
+    const auto run = options.separable ? run_separable<T> : run_levenberg<T>;
+    run(tape, data, penalties, options, start, stop, arena);
+}
+
 template <class T> Kernel<T> make_kernel() {
     return {lane_count<T>,        compute_values<T>, compute_jacobian<T>, compute_gradient<T>,
-            compute_objective<T>, run_adam<T>,       run_levenberg<T>};
+            compute_objective<T>, run_adam<T>,       run_least_squares<T>};
 }
 
 Kernel<double> kernel_double() { return make_kernel<double>(); }

@@ -81,6 +81,7 @@ struct LevenbergOptions {
     double damping;         // initial, relative to the diagonal of J'J
     double target;          // stop when the misfit falls below this
     double least_reduction; // stop when an accepted step reduces the objective by less than this fraction
+    bool separable;         // solve the weights of the last sum at every step, and keep the digits of J
 };
 
 enum Status : int32_t { RAN_OUT = 0, CONVERGED = 1, NOT_FINITE = 2, STOPPED = 3 };

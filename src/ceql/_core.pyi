@@ -89,6 +89,7 @@ def levenberg(
     damping: float,
     target: float,
     least_reduction: float,
+    separable: bool,
     threads: int,
     stop: StopFlag | None,
     time_limit: float,

@@ -52,6 +52,9 @@ class Levenberg:
     damping: float = 1e-3
     target: float = 0.0  # a misfit that is good enough
     least_reduction: float = 1e-7  # three steps in a row below this fraction end the fit
+    separable: bool = (
+        False  # solve the weights of the model's last sum at every step, by QR: only the others are searched
+    )
 
 
 @dataclass(frozen=True)
@@ -230,6 +233,7 @@ def levenberg(
             damping=options.damping,
             target=options.target,
             least_reduction=options.least_reduction,
+            separable=options.separable,
             threads=threads,
             stop=stop,
             time_limit=time_limit,

@@ -188,7 +188,10 @@ _ADAM = np.dtype(
     ],
     align=True,
 )  # fmt: skip
-_LEVENBERG = np.dtype([("iterations", "i8"), ("damping", "f8"), ("target", "f8"), ("least_reduction", "f8")])
+_LEVENBERG = np.dtype(
+    [("iterations", "i8"), ("damping", "f8"), ("target", "f8"), ("least_reduction", "f8"), ("separable", "?")],
+    align=True,
+)
 _STAGE = np.dtype(
     [
         ("is_adam", "i8"), ("adam", _ADAM), ("levenberg", _LEVENBERG),
@@ -294,6 +297,8 @@ class Batch:
         table, kept = np.zeros(len(stages), _STAGE), []
         for row, stage in zip(table, stages, strict=True):
             kind = "adam" if isinstance(stage.options, Adam) else "levenberg"
+            if isinstance(stage.options, Levenberg) and stage.options.separable:
+                raise InputError('Separable least squares are not to be had on the GPU; use device="cpu".')
             row["is_adam"] = kind == "adam"
             for field in fields(stage.options):
                 row[kind][field.name] = getattr(stage.options, field.name)
