@@ -28,6 +28,7 @@ class SumSearchPolicy:
     leap: float = 1e-5  # And this share of what any smaller sum leaves.
     expansions: int = 14  # Sums that are expanded at a stretch.
     stretches: int = 6  # How often in a search.
+    rounding: float = 1e-31  # Share of the square of y at which a fit ends.
     new: float = 1e-9  # Of the square of a column, what the others must leave of it.
     monomial: float = 1.5  # The price of a factor of a monomial,
     reciprocal: float = 2.0  # of one below the line,

@@ -98,8 +98,7 @@ def expanded(table: Table, known: Known, found: Sum, threads: int = 1) -> Known:
         *_few(table, mixed_pairs(table, found, near)),
         *_few(table, doubles(table, found, near)),
     ]
-    have = {known_one.key for known_one in known.sums}
-    new = fitted(list({p.key + (p.numbers and tuple(p.numbers),): p for p in proposals}.values()), table, threads)
+    new = fitted(list({(p.key, *p.numbers): p for p in proposals}.values()), table, threads)
     return merged(table, known, [*new, *fitted([s for n in new for s in _on_axis(n)], table, threads)])
 
 

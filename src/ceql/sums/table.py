@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ceql.engine import fit
 from ceql.sums.policy import SumSearchPolicy
 from ceql.sums.terms import Factor, Sum, Term
 from ceql.sums.vocabulary import KINDS, ON_AXIS, Span
@@ -67,6 +68,12 @@ class Table:
     monomials: Named
     blocks: tuple[Block, ...]
     policy: SumSearchPolicy
+
+    @cached_property
+    def samples(self) -> fit.Samples:
+        """For the core: the columns and combinations, then the monomials."""
+        x = np.column_stack([self.inners.values, self.monomials.values])
+        return fit.Samples.of(x, self.y / self.root_weight, self.root_weight**2)
 
     @cached_property
     def size(self) -> float:
@@ -170,10 +177,13 @@ def _blocks(inners: Named, columns: int, root_weight: np.ndarray) -> tuple[Block
                 continue
             if inner >= columns and len(kind.names) > 1 and index not in ON_AXIS:
                 continue  # of a combination, only what has one number
-            numbers = np.array(kind.begin(span)).reshape(-1, len(kind.names))
+            begins = kind.begin(span)
+            numbers = np.array(begins, float).reshape(len(begins), len(kind.names))
+            if not len(numbers):
+                continue
             values, slopes = kind.values(u, numbers)
             # The slopes of several columns by one number say nearly what those by the other do.
-            more = slopes[:, :, 0, :] if values.shape[2] == 1 else slopes[:, :, :, 0]
+            more = slopes[:, :, 0, :] if values.shape[2] == 1 or not kind.names else slopes[:, :, :, 0]
             both = np.concatenate([values, more], axis=2) * root_weight[:, None, None]
             size = np.sqrt(np.einsum("nfw,nfw->fw", both, both))
             good = np.flatnonzero(np.isfinite(size).all(axis=1) & (size[:, 0] > 0.0))
