@@ -18,6 +18,7 @@ from ceql.search.reweighting import followed
 from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, others_by_width, with_others
 from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own, weighted
 from ceql.search.state import RowWeights, SearchState
+from ceql.search.summing import exact_sum, next_sums
 from ceql.search.target_search import (
     best_loss,
     closed_form,
@@ -45,6 +46,8 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
             state, exact = _next_round(search, stage, state)
             if not exact and not state.started_before:
                 state, exact = _without_search(search, stage, state)
+            if not exact:
+                state, exact = _summed(search, stage, state)
             if not exact:
                 stage, state = _reweighed(search, stage, state)
             _tell(search, stage, state)
@@ -143,6 +146,20 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
         state = asked(stage.targets, state, most, policy.worth_making)
         stage.candidates.of(proposers(stage, state))
     return state, []
+
+
+def _summed(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
+    """Sums of terms for y itself, under squares: their weights are solved for."""
+    if search.loss is not None or search.settings.template is not None or search.deadline_of_rounds.over:
+        return state, []
+    in_noise = is_measured(search.data.y, search.policy.end) or bool(state.started_before)
+    threads = search.workers.threads_here
+    sums = next_sums(stage.main, state.sums, in_noise, threads, lambda: search.deadline_of_rounds.over)
+    state = replace(state, sums=sums)
+    if sums is None:
+        return state, []
+    changed, exact = exact_sum(stage.main, state.targets[0], sums, threads)
+    return state.with_target(0, changed), exact
 
 
 def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> SearchState:

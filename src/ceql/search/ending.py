@@ -19,6 +19,7 @@ from ceql.search.settings import Settings
 from ceql.search.simpler_numbers import with_simpler_numbers
 from ceql.search.stage import Search, Stage, proposers
 from ceql.search.state import SearchState
+from ceql.search.summing import expressions
 
 Growing = Callable[[], Iterator[list[Formula]]]  # yields what there is again and again as it grows
 
@@ -115,7 +116,8 @@ def _proposals(search: Search, stage: Stage, state: SearchState, plan: Finishing
             outlined = [*outlined, *outline(problem, known)]
             yield outlined
     state = asked(stage.targets, state, plan.asked, search.policy.noisy.worth_making)
-    for drawn in stage.candidates.drawn(proposers(stage, state), plan):
+    sums = expressions(stage.main, state.sums)
+    for drawn in stage.candidates.drawn(proposers(stage, state), plan, sums):
         yield outlined + drawn
 
 

@@ -5,7 +5,7 @@ Hundreds of them are proposed. Most are far off, which a look at some rows tells
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -32,9 +32,9 @@ class NoisyCandidates:
         self._symbols, self._constraints = make_symbols(data.names), constraints
         self._answers: dict[TransformedTarget, Ranked] = {}  # by all rows of a target, whatever they weigh by now
 
-    def of(self, problems: Collection[TargetProblem]) -> list[Formula]:
-        """What these targets propose, the best by the criterion first."""
-        ranked: Ranked = {}
+    def of(self, problems: Collection[TargetProblem], others: Sequence[Any] = ()) -> list[Formula]:
+        """What these targets propose and the other expressions, the best by the criterion first."""
+        ranked = self._ranked(others)
         for problem in problems:
             ranked |= self._answer(problem)
         return [formula for _, formula in sorted(ranked.values(), key=lambda pair: pair[0])]
@@ -57,13 +57,15 @@ class NoisyCandidates:
             return False
         return bool(look_like_noise(left, values, self._neighbours, self._policy.residuals))
 
-    def drawn(self, problems: Collection[TargetProblem], plan: Finishing) -> Iterator[list[Formula]]:
+    def drawn(
+        self, problems: Collection[TargetProblem], plan: Finishing, others: Sequence[Any] = ()
+    ) -> Iterator[list[Formula]]:
         """The best of them, fitted to y, and a few with the full effort.
 
         Yields what there is again and again as it grows; the last is all.
         """
         formulas: list[Formula] = []
-        for formulas in self.sketched(problems, plan.sketched):
+        for formulas in self.sketched(problems, plan.sketched, others):
             yield formulas
         given = self._data, self._symbols, self._constraints, self._policy.polish
         for formula in formulas[: plan.polished]:
@@ -71,11 +73,13 @@ class NoisyCandidates:
             formulas = [*formulas, *([] if finished is None else [finished])]
             yield formulas
 
-    def sketched(self, problems: Collection[TargetProblem], most: int) -> Iterator[list[Formula]]:
+    def sketched(
+        self, problems: Collection[TargetProblem], most: int, others: Sequence[Any] = ()
+    ) -> Iterator[list[Formula]]:
         """The best of them, fitted to y. Yields what there is as it grows, best first."""
         formulas: list[Formula] = []
         given = self._data, self._symbols, self._constraints, self._policy.polish
-        for raw in self.of(problems)[:most]:
+        for raw in self.of(problems, others)[:most]:
             sketched = sketch(raw.expression, *given)
             formulas = sorted([*formulas, *([] if sketched is None else [sketched])], key=self._criterion)
             yield formulas
@@ -86,15 +90,18 @@ class NoisyCandidates:
 
     def _answer(self, problem: TargetProblem) -> Ranked:
         if problem.whole not in self._answers:
-            ranked: Ranked = {}
-            for expression in noisy_expressions(problem):
-                values = values_of(expression, self._symbols, self._few.x)
-                if values is not None:
-                    loss = mean_square(values - self._few.y, self._few.weight)
-                    formula = Formula(expression, self._symbols, loss)
-                    ranked[expression] = self._criterion(formula), formula
-            self._answers[problem.whole] = ranked
+            self._answers[problem.whole] = self._ranked(noisy_expressions(problem))
         return self._answers[problem.whole]
+
+    def _ranked(self, expressions: Sequence[Any]) -> Ranked:
+        ranked: Ranked = {}
+        for expression in expressions:
+            values = values_of(expression, self._symbols, self._few.x)
+            if values is not None:
+                loss = mean_square(values - self._few.y, self._few.weight)
+                formula = Formula(expression, self._symbols, loss)
+                ranked[expression] = self._criterion(formula), formula
+        return ranked
 
     def _criterion(self, formula: Formula) -> float:
         return criterion(formula, len(self._data.y), self._policy.prices)

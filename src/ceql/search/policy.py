@@ -14,6 +14,7 @@ from ceql.engine.stages import Schedule
 from ceql.expression.prices import Prices
 from ceql.formula import PolishPolicy
 from ceql.network.sampling import Prior
+from ceql.sums.policy import SumSearchPolicy
 from ceql.transforms.policy import TransformPolicy
 
 
@@ -278,3 +279,4 @@ class SearchPolicy:
     catalogue: CataloguePolicy = field(default_factory=CataloguePolicy)
     prices: Prices = field(default_factory=Prices)
     sifting: SiftingPolicy = field(default_factory=SiftingPolicy)
+    sums: SumSearchPolicy = field(default_factory=SumSearchPolicy)

@@ -16,6 +16,7 @@ from ceql.engine.dispatch import Workers
 from ceql.formula import make_symbols
 from ceql.network import Structure
 from ceql.network.libraries import search_network
+from ceql.operators.functions import TABLE
 from ceql.search.finishing import reserve
 from ceql.search.losses import Loss
 from ceql.search.noisy_candidates import NoisyCandidates
@@ -163,7 +164,17 @@ def _problem(
     own = replace(policy, prior=replace(policy.prior, needed=needed))
     most_nodes = np.inf if settings.max_complexity is None else settings.max_complexity
     structure = _structure(data, target, settings)
-    return TargetProblem(data, target, whole, structure, own, settings.seed, settings.constraints, most_nodes)
+    given = data, target, whole, structure, own, settings.seed, settings.constraints, most_nodes
+    return TargetProblem(*given, functions=_functions(settings))
+
+
+def _functions(settings: Settings) -> frozenset[str] | None:
+    """What sums may be made of: everything, unless the user has chosen."""
+    if settings.operators is None and not settings.constraints.without:
+        return None
+    if settings.operators is None:
+        return frozenset(function.name for function in TABLE) - set(settings.constraints.without)
+    return search_network(1, settings.operators, settings.constraints.without).operator_names
 
 
 def _limited(search: Search) -> SearchPolicy:

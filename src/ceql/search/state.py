@@ -8,6 +8,7 @@ from typing import NewType
 import numpy as np
 
 from ceql.formula import Formula
+from ceql.search.summing import Summing
 from ceql.search.target_search import TargetState
 
 Signed = NewType("Signed", float)  # a number that may be negative; all others of a state may not
@@ -49,6 +50,7 @@ class SearchState:
     rounds_with_spare: int = 0  # since there is an exact formula for which there may be a shorter one
     started_before: int = 0  # starts of a search on few rows that gave way to this one; 0: nothing did
     weights: RowWeights | None = None
+    sums: Summing | None = None  # of y itself
     seconds: float = 0.0
     ending: Ending | None = None
 

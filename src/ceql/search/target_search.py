@@ -50,6 +50,7 @@ class TargetProblem:
     seed: int = 0
     constraints: Constraints = NONE
     most_nodes: float = np.inf  # of a formula that is allowed
+    functions: frozenset[str] | None = None  # that sums may be made of; None: all
 
     @cached_property
     def scaling(self) -> Scaling:
@@ -204,7 +205,7 @@ def _fraction(problem: TargetProblem, state: TargetState) -> Step:
         found = fraction(columns, y, written, policy)
         if found is None:
             continue
-        state, formula = _examined(problem, state, problem.scaling.y * found.expression)
+        state, formula = examined(problem, state, problem.scaling.y * found.expression)
         if formula is not None:
             if found.is_linear or found.terms <= problem.policy.shortcuts.short_fraction:
                 return state, [formula]
@@ -221,7 +222,7 @@ def _product_or_sum(problem: TargetProblem, state: TargetState) -> Step:
     for find in (partial(product, *given, policy.products), partial(sparse_sum, *given, policy.sums)):
         found = find()
         if found is not None:
-            state, formula = _examined(problem, state, found)
+            state, formula = examined(problem, state, found)
             if formula is not None:
                 return state, [formula]
     return state, []
@@ -244,7 +245,7 @@ def _functions(problem: TargetProblem) -> tuple[str, ...]:
 # ---- exact formulas -----------------------------------------------------------------------------------------------
 
 
-def _examined(problem: TargetProblem, state: TargetState, found: Any) -> tuple[TargetState, Formula | None]:
+def examined(problem: TargetProblem, state: TargetState, found: Any) -> tuple[TargetState, Formula | None]:
     """The formula for y that this expression for the target leads to, if it is exact and not too large."""
     raw = problem.target.back(found)
     few = problem.data.thinned(problem.policy.exact.rows)

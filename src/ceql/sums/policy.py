@@ -26,8 +26,14 @@ class SumSearchPolicy:
     a_constant: float = 3.0  # The price of a number, in the rankings.
     vanishes: float = 1e-24  # Share of the square of y that an exact sum leaves at most.
     leap: float = 1e-5  # And this share of what any smaller sum leaves.
-    expansions: int = 14  # Sums that are expanded at a stretch.
-    stretches: int = 6  # How often in a search.
+    cancelling: float = 1e4  # A term is at most this many times as large as the sum.
+    rows_a_constant: int = 3  # A sum that is expanded has at most one constant for this many rows.
+    after_rounds: tuple[int, ...] = (4, 8, 12)  # Sums expanded after the first rounds of a search, and after every later one,
+    most_expansions: int = 120  # until this many were.
+    most_in_noise: int = 14  # In noise fewer: what rows can tell apart is soon tried.
+    proposed_a_size: int = 4  # Sums of each size that are proposed for noisy data,
+    proposed: int = 24  # and in all.
+    plain: int = 40  # Functions of combinations of two columns come in after this many.
     rounding: float = 1e-31  # Share of the square of y at which a fit ends.
     new: float = 1e-9  # Of the square of a column, what the others must leave of it.
     monomial: float = 1.5  # The price of a factor of a monomial,
@@ -35,5 +41,3 @@ class SumSearchPolicy:
     combined: float = 5.0  # of a combination of two columns,
     term: float = 2.0  # and of a term.
 
-
-SUM_SEARCH = SumSearchPolicy()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ceql.sums.fitting import fitted
 from ceql.sums.moves import Proposal, doubles, free_pairs, mixed_pairs, multiplied, single_terms, surroundings
 from ceql.sums.table import Table
-from ceql.sums.terms import Sum, Term
+from ceql.sums.terms import Sum, Term, columns_of
 from ceql.sums.vocabulary import ON_AXIS
 
 _ROUNDING = 1e-32  # of the square of y, below which misfits are alike
@@ -22,8 +21,8 @@ class Known:
     """The sums so far, by their number of constants, and the structures that were expanded."""
 
     sums: tuple[Sum, ...] = ()
-    expanded: frozenset = frozenset()
-    fits: int = 0
+    expanded: frozenset[str] = frozenset()  # structures
+    stretches: int = 0
 
     def of_size(self, size: int) -> list[Sum]:
         return [found for found in self.sums if found.size == size]
@@ -47,48 +46,99 @@ def merged(table: Table, known: Known, new: Sequence[Sum]) -> Known:
     for size in sorted(sizes):
         for weight in table.policy.weights_of_misfit:
             kept |= {s.key: s for s in ranked(table, sizes[size], weight)[: table.policy.kept]}
-    return replace(known, sums=tuple(kept.values()), fits=known.fits + len(new))
+    return replace(known, sums=tuple(kept.values()))
 
 
 def exact(table: Table, known: Known) -> Sum | None:
-    """The smallest that leaves nothing, far less than all smaller ones: a wrong sum gets there little by little."""
+    """The smallest that leaves nothing, far less than all smaller ones: a wrong sum gets there little by little.
+
+    Of equal size the cheapest. One that lives on the difference of large terms proves nothing.
+    """
     policy, smaller = table.policy, 1.0
     for size in sorted({found.size for found in known.sums}):
-        best = min(known.of_size(size), key=lambda s: s.misfit)
-        if best.misfit < policy.vanishes and best.misfit < policy.leap * smaller:
-            return best
-        smaller = min(smaller, best.misfit)
+        own = known.of_size(size)
+        least = min(found.misfit for found in own)
+        if least < min(policy.vanishes, policy.leap * smaller):
+            sound = [s for s in own if s.misfit < policy.vanishes and is_sound(table, s)]
+            if sound:
+                return min(sound, key=table.price_of)
+        smaller = min(smaller, least)
     return None
 
 
+def is_sound(table: Table, found: Sum) -> bool:
+    """Whether no term is far larger than what all add up to."""
+    parts = [columns_of(term, table.inners.values, table.monomials.values)[0] for term in found.terms]
+    columns = np.concatenate(parts, axis=1) * table.root_weight[:, None]
+    sizes = np.abs(found.weights) * np.linalg.norm(columns, axis=0)
+    return bool(np.isfinite(sizes).all() and (sizes <= table.policy.cancelling * np.sqrt(table.size)).all())
+
+
+def tidied(table: Table, found: Sum, threads: int = 1) -> Sum:
+    """The cheapest way to write an exact sum: without terms it does not need, and with free terms for others."""
+    while True:
+        tries = [found.replaced(k) for k in range(len(found.terms)) if len(found.terms) > 1]
+        tries += [s for k, term in enumerate(found.terms) if term.numbers for s in _freed(table, found.replaced(k))]
+        price = table.price_of(found) if is_sound(table, found) else np.inf
+        still = [s for s in fitted(tries, table, threads) if s.misfit < table.policy.vanishes and is_sound(table, s)]
+        best = min(still, key=table.price_of, default=found)
+        if table.price_of(best) >= price:
+            return found
+        found = best
+
+
+def _freed(table: Table, found: Sum) -> list[Sum]:
+    """With one or two terms without numbers, those that explain most of what is left."""
+    near = surroundings(found, table)
+    if near is None:
+        return []
+    singles = [(gain, s) for gain, s in single_terms(table, found, near) if not s.terms[-1].numbers]
+    return [*_few(table, singles)[:8], *_few(table, free_pairs(table, found, near))[:4]]
+
+
 def begin(table: Table, threads: int = 1) -> Known:
+    """Sums of one or two terms."""
     known = merged(table, Known(), fitted([Sum((Term((0,)),))], table, threads))
     return expanded(table, known, Sum(()), threads)
 
 
-def stretch(table: Table, known: Known, threads: int = 1, stop: Callable[[], bool] = lambda: False) -> Known:
-    """Expands the best sums of every size that were not, until one is exact."""
-    done = 0
-    while done < table.policy.expansions:
-        before = done
-        for size in range(1, table.policy.largest + 1):
-            for weight in table.policy.weights_of_misfit:
-                first = ranked(table, known.of_size(size), weight)[: table.policy.looked_at]
-                fresh = [found for found in first if found.key not in known.expanded]
-                if not fresh:
-                    continue
-                known = expanded(table, known, fresh[0], threads)
-                done += 1
-                if exact(table, known) is not None or done >= table.policy.expansions or stop():
-                    return known
-        if done == before:
+def stretch(
+    table: Table, known: Known, expansions: int, threads: int = 1, stop: Callable[[], bool] = lambda: False
+) -> Known:
+    """Expands the best sums of every size that were not, until one is exact. A stop leaves no trace."""
+    before, done = known, 0
+    while done < expansions:
+        fresh = list(_to_expand(table, known))[: expansions - done]
+        if not fresh:
             break
-    return known
+        for found in fresh:
+            if stop():
+                return before
+            known = expanded(table, known, found, threads)
+            done += 1
+            if exact(table, known) is not None:
+                break
+        else:
+            continue
+        break
+    return replace(known, stretches=known.stretches + 1)
+
+
+def _to_expand(table: Table, known: Known) -> Iterator[Sum]:
+    """One of each size and ranking, the small ones first."""
+    chosen: set[tuple] = set()
+    for size in range(1, min(table.policy.largest, len(table.y) // table.policy.rows_a_constant) + 1):
+        for weight in table.policy.weights_of_misfit:
+            first = ranked(table, known.of_size(size), weight)[: table.policy.looked_at]
+            fresh = [s for s in first if str(s.key) not in known.expanded and s.key not in chosen]
+            if fresh:
+                chosen.add(fresh[0].key)
+                yield fresh[0]
 
 
 def expanded(table: Table, known: Known, found: Sum, threads: int = 1) -> Known:
     near = surroundings(found, table)
-    known = replace(known, expanded=known.expanded | {found.key})
+    known = replace(known, expanded=known.expanded | {str(found.key)})
     if near is None:
         return known
     proposals = [
@@ -126,13 +176,3 @@ def _on_axis(found: Sum) -> Iterator[Sum]:
             if factor.kind in ON_AXIS:
                 on = replace(factor, kind=ON_AXIS[factor.kind], numbers=factor.numbers[:1])
                 yield found.replaced(place, replace(term, factors=(*term.factors[:k], on, *term.factors[k + 1 :])))
-
-
-def search(table: Table, threads: int = 1) -> tuple[Sum | None, Known]:
-    known = begin(table, threads)
-    for _ in range(table.policy.stretches):
-        found = exact(table, known)
-        if found is not None:
-            return found, known
-        known = stretch(table, known, threads)
-    return exact(table, known), known

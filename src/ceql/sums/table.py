@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, permutations
@@ -119,14 +119,15 @@ def make_table(
     root_weight: np.ndarray,
     policy: SumSearchPolicy,
     combined: bool = False,
+    functions: Collection[str] | None = None,
 ) -> Table:
-    """With functions of the columns, or of combinations of two as well."""
+    """With functions of the columns, or of combinations of two as well; only with these functions, where they are given."""
     with np.errstate(all="ignore"):
         inners = Named.of([(column, symbol, 0.0) for column, symbol in zip(x.T, symbols, strict=True)])
         if combined:
             inners = Named.of([*_each(inners), *_combined(x, symbols, policy)])
         monomials = Named.of(list(_monomials(x, symbols, policy)))
-        blocks = _blocks(inners, len(symbols), root_weight)
+        blocks = _blocks(inners, len(symbols), root_weight, functions)
     return Table(x, y * root_weight, root_weight, inners, monomials, blocks, policy)
 
 
@@ -166,14 +167,17 @@ def _monomials(x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy) -
                 yield x[:, j] ** 2 / x[:, k], symbols[j] ** 2 / symbols[k], two + policy.monomial
 
 
-def _blocks(inners: Named, columns: int, root_weight: np.ndarray) -> tuple[Block, ...]:
+def _blocks(
+    inners: Named, columns: int, root_weight: np.ndarray, functions: Collection[str] | None
+) -> tuple[Block, ...]:
     found: dict[tuple[int, int], tuple[list[Factor], list[np.ndarray]]] = {}
     for inner, u in enumerate(inners.values.T):
         span = Span.of(u)
         if span.length <= 0.0:
             continue
         for index, kind in enumerate(KINDS):
-            if not kind.fits(span) or (index == 0 and inner > 0):
+            allowed = functions is None or kind.functions <= set(functions)
+            if not allowed or not kind.fits(span) or (index == 0 and inner > 0):
                 continue
             if inner >= columns and len(kind.names) > 1 and index not in ON_AXIS:
                 continue  # of a combination, only what has one number

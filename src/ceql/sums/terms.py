@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product as every
 from math import prod
+from typing import NewType
 
 import numpy as np
 
-from ceql.sums.vocabulary import KINDS, Numbers
+from ceql.sums.vocabulary import KINDS
+
+Real = NewType("Real", float)  # a number of either sign
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Factor:
 
     kind: int
     inner: int
-    numbers: Numbers = ()
+    numbers: tuple[Real, ...] = ()
 
     @property
     def key(self) -> tuple[int, int]:
@@ -49,7 +52,7 @@ class Term:
     def with_numbers(self, numbers: Iterable[float]) -> Term:
         given = iter(numbers)
         return replace(
-            self, factors=tuple(replace(f, numbers=tuple(float(next(given)) for _ in f.numbers)) for f in self.factors)
+            self, factors=tuple(replace(f, numbers=tuple(Real(float(next(given))) for _ in f.numbers)) for f in self.factors)
         )
 
 
@@ -58,7 +61,7 @@ class Sum:
     """Terms with their weights, and the share of the size of y that they leave."""
 
     terms: tuple[Term, ...]
-    weights: tuple[float, ...] = ()
+    weights: tuple[Real, ...] = ()
     misfit: float = np.inf
 
     @cached_property

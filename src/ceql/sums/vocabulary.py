@@ -61,6 +61,7 @@ class Kind:
     begin: Callable[[Span], list[Numbers]] = lambda span: [()]  # numbers to begin with
     fits: Callable[[Span], bool] = _always  # whether it can be had of such a column
     real: str | None = None  # what it becomes once q is zero
+    joined: str | None = None  # its two columns as one, with a phase r
     price: float = 0.0  # in nats, beside its constants
 
     @cached_property
@@ -71,6 +72,13 @@ class Kind:
     @cached_property
     def programs(self) -> tuple[tuple[Instruction, ...], ...]:
         return tuple(compiled(text, ["u"], self.names).instructions for text in self.columns)
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The operators that it takes beside sums and products."""
+        steps = [step for program in self.programs for step in program]
+        powers = {"pow"} if any(step.operation in ("power", "real_power") for step in steps) else set()
+        return frozenset({str(step.payload) for step in steps if step.operation == "function"} | powers)
 
     def values(self, u: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Per row of numbers the columns, (rows, numbers, columns), and their slopes by each number beside them."""
@@ -176,10 +184,11 @@ PARAMETRIC: tuple[Kind, ...] = (
         price=8.0,
     ),
     Kind(("exp(p/u)",), lambda s: _ones(_both_signs((0.2, 0.6, 1.5, 3.5, 8.0)) * np.sqrt(s.low * s.high)), _positive, price=5.0),
-    Kind(("sin(p*u)", "cos(p*u)"), lambda s: _ones(_frequencies(s, 0.9, 130.0)), price=6.0),
+    Kind(("sin(p*u)", "cos(p*u)"), lambda s: _ones(_frequencies(s, 0.9, 130.0)), joined="sin(p*u + r)", price=6.0),
     Kind(
         ("exp(-q*u)*sin(p*u)", "exp(-q*u)*cos(p*u)"),
         lambda s: _pairs(_frequencies(s, 1.5, 60.0), np.array([1.5, 4.0]) / s.length),
+        joined="exp(-q*u)*sin(p*u + r)",
         price=9.0,
     ),
     Kind(("log(abs(u - p))",), lambda s: _ones(_outside(s, _BEYOND)), price=5.0),

@@ -1,0 +1,82 @@
+"""Sums of terms as a part of the rounds: after each of them a few sums of y itself are expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ceql.search.target_search import Step, TargetProblem, TargetState, examined
+from ceql.sums import Known, Table, begin, exact, expression, make_table, stretch, tidied
+from ceql.sums.search import ranked
+
+
+@dataclass(frozen=True)
+class Summing:
+    """What is known of the sums of a target."""
+
+    known: Known
+    in_noise: bool  # then all rows count alike, instead of by the size of y
+
+    def expanded(self) -> int:
+        return len(self.known.expanded)
+
+
+def next_sums(
+    problem: TargetProblem, before: Summing | None, in_noise: bool, threads: int, stop: Callable[[], bool]
+) -> Summing | None:
+    """After another stretch; all is begun anew once there is noise. None where no sums are looked for."""
+    policy = problem.policy.sums
+    if not policy.fewest_rows <= len(problem.target.y) or problem.target.x.shape[1] > policy.most_columns:
+        return None
+    if before is None or before.in_noise is not in_noise:
+        table = table_of(problem, in_noise, combined=False)
+        return Summing(begin(table, threads), in_noise)
+    table = table_of(problem, in_noise, before.expanded() >= policy.plain)
+    most = policy.most_in_noise if in_noise else policy.most_expansions
+    count = policy.after_rounds[min(before.known.stretches, len(policy.after_rounds) - 1)]
+    count = min(count, most - before.expanded())
+    return replace(before, known=stretch(table, before.known, count, threads, stop)) if count > 0 else before
+
+
+def exact_sum(problem: TargetProblem, state: TargetState, summing: Summing, threads: int) -> Step:
+    """The formula of an exact sum, if there is one."""
+    table = table_of(problem, summing.in_noise, summing.expanded() > problem.policy.sums.plain)
+    found = exact(table, summing.known)
+    if found is None:
+        return state, []
+    state, formula = examined(problem, state, expression(tidied(table, found, threads), table))
+    return state, [] if formula is None else [formula]
+
+
+def expressions(problem: TargetProblem, summing: Summing | None) -> list[Any]:
+    """The best sums of each size, for noisy data, in the user's columns."""
+    if summing is None:
+        return []
+    policy = problem.policy.sums
+    table = table_of(problem, summing.in_noise, summing.expanded() > policy.plain)
+    sizes = sorted({found.size for found in summing.known.sums})
+    best = [
+        found
+        for size in sizes
+        for found in ranked(table, summing.known.of_size(size), len(table.y) / 2.0)[: policy.proposed_a_size]
+    ]
+    best = ranked(table, best, len(table.y) / 2.0)[: policy.proposed]
+    return [problem.target.back(expression(found, table)) for found in best]
+
+
+def table_of(problem: TargetProblem, in_noise: bool, combined: bool) -> Table:
+    """Worked out once for a target."""
+    combined = combined and problem.target.x.shape[1] > 1
+    known: dict[tuple[bool, bool], Table] = problem.__dict__.setdefault("_sum_tables", {})
+    if (in_noise, combined) not in known:
+        policy, target = problem.policy.sums, problem.target
+        counted = np.flatnonzero(target.weight > 0.0)
+        some = np.sort(np.random.default_rng(0).permutation(counted)[: policy.rows])
+        x, y, weight = target.x[some], target.y[some], np.sqrt(target.weight[some])
+        if not in_noise:
+            weight = weight / np.hypot(y, np.median(np.abs(y)) or 1.0)
+        known[in_noise, combined] = make_table(x, y, target.symbols, weight, policy, combined, problem.functions)
+    return known[in_noise, combined]
