@@ -3,8 +3,8 @@
     python benchmarks/make_sums_suite.py [FILE]
 
 The numbers of terms (two to five), of constants inside them and of columns (one to four each) come equally often, every
-combination of the first two 12 or 13 times; a quarter of the problems has a pole or a logarithm's singularity inside the
-data. A draft is drawn again unless
+combination of the first two 12 or 13 times. A quarter of the problems has a pole, or the point where a logarithm has no
+value, inside the data. A draft is drawn again unless
 
 - every term matters: without it, and with the weights of the others and a constant refitted, at least 2 % of the spread
   of y are left;
@@ -237,15 +237,18 @@ methods = ["ceql", "operon", "gplearn"]
 seeds = "0-2"
 time_limit = 30
 
+# Every method may use what the grammar uses, as far as it has it.
 [settings.operon]
-operators = ["add", "sub", "mul", "div", "log", "sqrt", "cbrt", "square", "exp", "sin", "cos", "tanh", "pow"]
+operators = [
+  "add", "sub", "mul", "div", "pow", "log", "exp", "sqrt", "cbrt", "square", "sin", "cos", "tanh", "atan", "abs",
+]
 max_length = 60
 
 [settings.gplearn]
 operators = ["add", "sub", "mul", "div", "log", "sqrt", "sin", "cos", "exp", "abs"]
 
 [settings.pysr]
-unary = ["log", "sqrt", "square", "exp", "sin", "cos", "tanh", "abs"]
+unary = ["log", "exp", "sqrt", "cbrt", "square", "sin", "cos", "tanh", "atan", "abs"]
 binary = ["+", "-", "*", "/", "^"]
 max_size = 60
 
