@@ -89,7 +89,7 @@ def shapes(rng: Rng) -> Iterator[Shape]:
 def digits(value: float, count: int) -> float | None:
     """Rounded to so many digits; None where the number is a round one."""
     text = f"{value:.{count - 1}e}"
-    return None if text[count] in "05" else float(text)
+    return None if text.split("e")[0][-1] in "05" else float(text)
 
 
 def shares(rng: Rng, shape: Shape) -> list[int]:
