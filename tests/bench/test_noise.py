@@ -79,3 +79,8 @@ def test_independent_constants_are_counted_by_rank():
 def test_whole_numbers_are_freed_but_for_exponents_and_signs():
     freed = with_free_integers(parse_formula("3*x1**2 - x1 + 2", SAMPLES.names))
     assert freed == parse_formula("3.0*x1**2 - x1 + 2.0", SAMPLES.names)
+
+
+def test_constants_of_a_formula_without_derivatives_all_count():
+    overflowing = parse_formula("1.5/(2.5*exp(9000.5*(x1**2 + 1)) + 1)", SAMPLES.names)
+    assert independent_constants(overflowing, SYMBOLS, SAMPLES.X_interp) == 3

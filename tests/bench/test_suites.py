@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ceql.bench.definitions import families
 from ceql.bench.errors import SuiteError
 from ceql.bench.points import is_grid
 from ceql.bench.posed import complaints
 from ceql.bench.problems import load_problem, load_suite, sample, select, suite_names
 
-OWN = ("ablation", "few-rows", "noise", "paper", "poles", "scalability")
+OWN = ("ablation", "few-rows", "noise", "paper", "poles", "scalability", "sums")
 PUBLIC = ("classic", "empirical", "srbench", "srsd", "strogatz")
 SUITES = tuple(sorted((*OWN, *PUBLIC, "laws")))
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -66,12 +67,26 @@ def test_poles_covers_its_families():
     assert len(families) == 12
 
 
-def test_the_generator_writes_the_suite_that_is_there(tmp_path, monkeypatch):
+def test_sums_are_spread_evenly():
+    problems = load_suite("sums").problems
+    shares = Counter(family for problem in problems for family in families(problem.family))
+    some = range(1, 5)
+    assert len(problems) == 200
+    assert shares["pole"] == 50
+    assert [shares[f"{n + 1} terms"] for n in some] == [50] * 4
+    assert [shares[f"{n} constant{'s' * (n > 1)}"] for n in some] == [52, 52, 48, 48]
+    assert [shares[f"{n} column{'s' * (n > 1)}"] for n in some] == [50] * 4
+    assert [problem.name for problem in problems if bool(problem.singular) != ("no pole" not in problem.family)] == []
+
+
+@pytest.mark.parametrize("suite", ["poles", "sums"])
+def test_the_generator_writes_the_suite_that_is_there(tmp_path, monkeypatch, suite):
+    script = BENCHMARKS / f"make_{suite}_suite.py"
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    monkeypatch.setattr(sys, "argv", ["make_poles_suite.py", str(tmp_path / "poles.toml")])
-    runpy.run_path(str(BENCHMARKS / "make_poles_suite.py"), run_name="__main__")
-    committed = BENCHMARKS.parent / "src" / "ceql" / "bench" / "suites" / "poles.toml"
-    assert (tmp_path / "poles.toml").read_text() == committed.read_text()
+    monkeypatch.setattr(sys, "argv", [script.name, str(tmp_path / f"{suite}.toml")])
+    runpy.run_path(str(script), run_name="__main__")
+    committed = BENCHMARKS.parent / "src" / "ceql" / "bench" / "suites" / f"{suite}.toml"
+    assert (tmp_path / f"{suite}.toml").read_text() == committed.read_text()
 
 
 def test_the_paper_has_its_ten():
@@ -157,3 +172,4 @@ def test_typos_get_the_nearest_name(call, message):
 def test_select_takes_names_and_families():
     suite = load_suite("paper")
     assert [p.name for p in select(suite, ("E-7", "log"))] == ["E-7", "E-5"]
+    assert len(select(load_suite("sums"), ("3 terms",))) == 50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -46,6 +47,13 @@ def test_failed_runs_count_against_the_rate():
     rates = {row["method"]: row["exact"] for row in by_method(RECORDS).to_dict("records")}
     assert rates["m"] == pytest.approx(1 / 3)
     assert list(by_family(RECORDS)["family"]) == ["a", "b"]
+
+
+def test_a_problem_counts_in_each_of_its_families():
+    listed = {"3 terms; 1 constant": True, "2 terms; 2 constants": True, "3 terms; 2 constants": False}
+    table = by_family(replace(record("a", "m", 0, exact), family=family) for family, exact in listed.items())
+    assert list(table["family"]) == ["2 terms", "3 terms", "1 constant", "2 constants"]
+    assert list(table["exact"]) == [1.0, 0.5, 1.0, 0.5]
 
 
 def test_failures_say_what_was_found_or_why_not():

@@ -30,7 +30,7 @@ _MADE_BY = {
 @click.option("--latex", type=click.Path(path_type=Path), help="Write the suite's own tables here, as LaTeX.")
 @click.option("--resume", is_flag=True, help="Keep the records of --json and make only the runs it lacks.")
 def bench(**options: Any) -> None:
-    """Run methods on the problems of SUITE: paper, poles, noise, scalability, ablation or your own file.
+    """Run methods on the problems of SUITE: paper, poles, sums, noise, scalability, ablation or your own file.
 
     The field's public benchmarks: srsd, srbench, strogatz, classic, empirical. Measured tables whose law is known:
     laws, with the FOLDER that holds laws.csv and the tables.

@@ -44,6 +44,11 @@ PAPER_TRAIN: Intervals = ((-2.0, 2.0),)
 PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
 
 
+def families(text: str) -> tuple[str, ...]:
+    """The families of a problem: "3 terms; 2 constants" belongs to two."""
+    return tuple(text.split("; "))
+
+
 @dataclass(frozen=True)
 class Problem:
     """A formula to be found, and how to draw data from it.

@@ -84,6 +84,8 @@ def independent_constants(expression: Any, symbols: Sequence[Any], x: np.ndarray
         return 0
     _, jacobian = value_and_jacobian(form.expr, symbols, form.symbols)(x, form.values)
     jacobian = jacobian[np.isfinite(jacobian).all(axis=1)]
+    if not len(jacobian):
+        return len(form.symbols)  # an exponential that overflows everywhere: nothing says that one is not needed
     size = np.linalg.norm(jacobian, axis=0)
     singular = np.linalg.svd(jacobian / np.where(size > 0, size, 1.0), compute_uv=False)
     return int(np.sum(singular > _RANK * singular[0]))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from ceql.bench.definitions import Problem, Samples, Suite
+from ceql.bench.definitions import Problem, Samples, Suite, families
 from ceql.bench.errors import SuiteError
 from ceql.bench.points import sample
 from ceql.bench.selections import unknown
@@ -68,9 +68,12 @@ def select(suite: Suite, names: tuple[str, ...]) -> tuple[Problem, ...]:
     """The problems of a suite with these names; all of a family when a family is named."""
     chosen: dict[str, Problem] = {}
     for name in names:
-        found = [p for p in suite.problems if p.name == name] or [p for p in suite.problems if p.family == name]
+        found = [p for p in suite.problems if p.name == name] or [
+            p for p in suite.problems if name in families(p.family)
+        ]
         if not found:
-            known = dict.fromkeys((*(p.family for p in suite.problems), *(p.name for p in suite.problems)))
+            groups = (family for p in suite.problems for family in families(p.family))
+            known = dict.fromkeys((*groups, *(p.name for p in suite.problems)))
             raise SuiteError(unknown(f"problem or family of suite {suite.name!r},", name, known))
         chosen.update((p.name, p) for p in found)
     return tuple(chosen.values())

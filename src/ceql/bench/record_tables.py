@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ceql.bench.records import Record
+from ceql.bench.records import Record, by_families
 from ceql.bench.sheets import Cell, Sheet, as_markdown, number
 
 METRICS = ("interp_mse", "extrap_mse", "node_count")
@@ -42,7 +42,8 @@ def by_problem(records: Iterable[Record]) -> pd.DataFrame:
 
 def by_family(records: Iterable[Record]) -> pd.DataFrame:
     """Per family and method: rates and times."""
-    return _summary(records, ["family", "method"], _RATES)
+    each = [replace(record, family=name) for name, own in by_families(records).items() for record in own]
+    return _summary(each, ["family", "method"], _RATES)
 
 
 def by_method(records: Iterable[Record]) -> pd.DataFrame:

@@ -44,6 +44,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from ceql.bench.definitions import families
 from ceql.bench.errors import RecordError
 
 Key = tuple[str, str, str, int]
@@ -109,6 +110,16 @@ def grouped(records: Iterable[Record], *names: str) -> dict[Any, list[Record]]:
     for record in records:
         groups.setdefault(key(record), []).append(record)
     return groups
+
+
+def by_families(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records by family, in the order in which these first occur; sorted where problems are in several families."""
+    groups: dict[tuple[int, str], list[Record]] = {}
+    for record in records:
+        for place in enumerate(families(record.family)):
+            groups.setdefault(place, []).append(record)
+    several = any(place for place, _ in groups)
+    return {name: groups[place, name] for place, name in (sorted(groups) if several else groups)}
 
 
 def to_json(record: Record) -> str:

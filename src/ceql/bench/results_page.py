@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ceql.bench.definitions import Suite
+from ceql.bench.definitions import Suite, families
 from ceql.bench.errors import SuiteError
 from ceql.bench.law_tables import is_of_laws, law_sheets
 from ceql.bench.problems import load_suite
@@ -18,17 +18,19 @@ from ceql.bench.suite_tables import ablation_sheets, formula_sheet, public_sheet
 
 def has_sheets(suite: Suite) -> bool:
     """Whether a suite has tables of its own, besides those that every suite has."""
-    return (
-        bool(published(suite.name) or suite.variants or suite.memory or suite.folder)
-        or published_rates(suite.name) is not None
-    )
+    return bool(published(suite.name) or suite.variants or suite.memory or suite.folder) or _has_rates(suite)
+
+
+def _has_rates(suite: Suite) -> bool:
+    """Whether solution rates are its table: others report theirs, or its problems are in several families."""
+    return published_rates(suite.name) is not None or any(len(families(p.family)) > 1 for p in suite.problems)
 
 
 def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
     """The tables that a suite is for; none for a suite that is a plain list of problems."""
     if is_of_laws(records):
         return law_sheets(records)
-    if published_rates(suite.name) is not None:
+    if _has_rates(suite):
         return public_sheets(suite, records)
     if published(suite.name):
         methods = grouped(records, "method")

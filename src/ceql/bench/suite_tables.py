@@ -13,7 +13,7 @@ from ceql.bench.definitions import Suite
 from ceql.bench.problems import load_suite
 from ceql.bench.published import Column, Rate, published, published_rates
 from ceql.bench.record_tables import METRICS, by_problem, median, shown
-from ceql.bench.records import Record, grouped
+from ceql.bench.records import Record, by_families, grouped
 from ceql.bench.sheets import Cell, Sheet, number
 from ceql.expression import parse_formula
 
@@ -24,11 +24,16 @@ _FITS = 1e-3  # a formula that fits worse than this has no size worth comparing
 _DIGITS = 6
 _ACCURATE = 0.999
 _RATES = ("method", "noise", "problems", "runs", "solutions", "exact", "R² > 0.999", "nodes", "seconds", "budget")
-_RATES_NOTE = (
-    "Solutions: the truth but for a factor or an added constant, constants to three digits, as SRBench counts them; "
-    "exact: the truth itself; R² on test points; nodes and seconds are medians over the runs that gave a formula. "
-    "Rows marked (reported) are others' figures with the budget that they name."
+_SOLUTIONS_NOTE = (
+    "Solutions: the truth but for a factor or an added constant, constants to three digits, as SRBench counts them;"
 )
+_LAWS_NOTE = (
+    "Solutions: the right structure, that is the truth once the numbers are set, with no more of them than it has;"
+)
+_RATES_NOTE = (
+    "exact: the truth itself; R² on test points; nodes and seconds are medians over the runs that gave a formula."
+)
+_REPORTED_NOTE = "Rows marked (reported) are others' figures with the budget that they name."
 _FITTED = 1e-6  # the authors count their 100 runs on E-1 to E-10 by this; for their ablation no criterion is published
 _ABLATED = {
     "ceql": "search over sub-networks, complex weights",
@@ -116,17 +121,26 @@ def _formula(text: str, names: Sequence[str]) -> Cell:
 
 
 def public_sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
-    """Solution rates by method, noise and family, then those that others report."""
+    """Solution rates by method, noise and family, then those that others report, if any."""
+    theirs = published_rates(suite.name) or ()
     rows = [row for runs in grouped(records, "method").values() for row in _rates(runs)]
-    rows += [_reported(rate) for rate in published_rates(suite.name) or ()]
-    note = _warning(suite, records) + _RATES_NOTE + _on_the_front(records)
+    rows += [_reported(rate) for rate in theirs]
+    of_laws = any(record.front_solution is not None for record in records)
+    notes = (
+        _warning(suite, records) if theirs else "",
+        _LAWS_NOTE if of_laws else _SOLUTIONS_NOTE,
+        _RATES_NOTE,
+        _REPORTED_NOTE if theirs else "",
+        _on_the_front(records, ", as the reported rates count them" if theirs else ""),
+    )
+    note = " ".join(filter(None, notes))
     return [Sheet(f"{suite.title}: solution rates", _RATES, rows, note)]
 
 
 def _rates(runs: Sequence[Record]) -> Iterator[list[Cell]]:
     """The rows of a method: for each level of noise all problems, then each family."""
     for level, group in sorted(grouped(runs, "added_noise").items()):
-        families = grouped(group, "family")
+        families = by_families(group)
         for part, own in {"all": group, **(families if len(families) > 1 else {})}.items():
             budget = own[0].settings.get("time_limit")
             yield _cells(
@@ -165,16 +179,15 @@ def _warning(suite: Suite, records: Sequence[Record]) -> str:
         return ""
     return (
         f"**Only {ran} of the {there} problems of this suite ran:** rates over a selection cannot be set beside rates "
-        "over other problems. "
+        "over other problems."
     )
 
 
-def _on_the_front(records: Sequence[Record]) -> str:
+def _on_the_front(records: Sequence[Record], remark: str) -> str:
     """Said where laws are sought: others count one that stands anywhere on the front."""
     asked = grouped((record for record in records if record.front_solution is not None), "method")
     shares = [f"{method} {sum(bool(r.front_solution) for r in own)} of {len(own)}" for method, own in asked.items()]
-    said = " Laws that stand anywhere on the front, as the reported rates count them: "
-    return f"{said}{', '.join(shares)}." if shares else ""
+    return f"Laws that stand anywhere on the front{remark}: {', '.join(shares)}." if shares else ""
 
 
 def ablation_sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:

@@ -13,7 +13,8 @@ A suite is TOML:
     method, label, published               its name, a few words, a rate reported by others; all else are settings
     [defaults]                             fields of a problem, for all problems that do not set them
     [[problem]]                            one of them per problem
-    name, family, expression, variables    text, text, formula, list of names
+    name, family, expression, variables    text, text, formula, list of names; a family may be several, as in
+                                           "3 terms; 2 constants", and tables then have a line for each of them
     train, test, extrap                    a range for every variable, or a table by variable; a range is a list of
                                            intervals, or { log = [[0.1, 10]] }, { integer = [[1, 5]] } or
                                            { grid = [[-1, 1]], step = 0.1 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
-from sympy import Float, Symbol
+from sympy import Float, Pow, Symbol
 
 from ceql.expression.algebra import polynomial as P
 from ceql.expression.algebra.effort import JUDGEMENT, Effort, OutOfSteps, allowing
@@ -43,6 +43,7 @@ def equivalence(
     inside, beyond = fresh_points(np.asarray(x, dtype=np.float64))
     if not _values_agree(found, truth, symbols, inside, VALUE_TOLERANCE, AGREEING_SHARE):
         return Equivalence.DIFFERENT
+    found = _with_exponents_of(truth, found)
     # c*sqrt(1/(c**2 - v**2)) is 1/sqrt(1 - v**2/c**2) where c > 0: their squares show it, their values settle the sign.
     if any(same_structure(found**n, truth**n, symbols, x, effort) for n in (1, 2)):
         return Equivalence.EXACT_STRUCTURE
@@ -87,6 +88,17 @@ def _values_agree(
     with np.errstate(invalid="ignore"):
         close = np.abs(got - wanted) <= tolerance * (np.abs(wanted) + floor)
     return float(np.mean(close)) >= share
+
+
+def _with_exponents_of(truth: Expr, found: Expr) -> Expr:
+    """``found`` with the exponents of ``truth`` where they are equal to 1e-6, since blocks must have the same one."""
+    wanted = [power.exp for power in truth.atoms(Pow) if power.exp.is_Number and not power.exp.is_Integer]
+
+    def with_wanted(power: Expr) -> Expr:
+        near = [exponent for exponent in wanted if abs(power.exp - exponent) <= CONSTANT_TOLERANCE * abs(exponent)]
+        return Pow(power.base, near[0]) if near else power
+
+    return found.replace(lambda part: part.is_Pow and part.exp.is_Float, with_wanted) if wanted else found
 
 
 def same_structure(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, effort: Effort = JUDGEMENT) -> bool:
