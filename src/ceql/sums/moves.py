@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ceql.sums.terms import Sum, Term, columns_of
 
 Proposal = tuple[float, Sum]  # the share of the rest that would be explained, and the sum
 
+_APART = 1e-4  # of the square of one direction, what others must leave of it in single precision
 _LEAST = 1e-5  # of a column's length, what the others must leave of it in a scan of pairs
 
 
@@ -29,6 +31,9 @@ class Surroundings:
     @property
     def vectors(self) -> np.ndarray:
         return np.column_stack([self.rest, self.basis])
+
+    def in_single(self) -> Surroundings:
+        return Surroundings(self.basis.astype(np.float32), self.rest.astype(np.float32))
 
     def beside(self, columns: np.ndarray) -> np.ndarray:
         return columns - self.basis @ (self.basis.T @ columns)
@@ -105,30 +110,23 @@ def _left(gram: np.ndarray, a: np.ndarray, b: np.ndarray | None = None) -> np.nd
 def single_terms(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
     """A monomial with a factor, and two monomials of low degree that share one."""
     most = 3 * table.policy.refined
-    for block, gram in zip(table.blocks, table.grams, strict=True):
-        c = _against(block, near.vectors, table.monomials.values)
-        least = table.policy.new * np.einsum("mfaa->mfa", gram)
-        gain = _explained(_left(gram, c), c[0], least)
+    for block, gram, shared in zip(table.blocks, table.grams, table.shared, strict=True):
+        own = table.with_factors(block, table.policy.most_terms)
+        c = _against(block, near.vectors, table.monomials.values[:, own])
+        left, size = _left(gram, c), np.einsum("mfaa->mfa", gram)
+        gain = _explained(left, c[0], table.policy.new * size)
         for m, f in _best(gain, most):
-            yield float(gain[m, f]), _with(found, term_of(m, block.factors[f]))
-        if block.width > 1:
-            yield from _sharing(table, found, block, gram, c)
-
-
-def _sharing(table: Table, found: Sum, block: Block, gram: np.ndarray, c: np.ndarray) -> Iterator[Proposal]:
-    low = np.flatnonzero(table.monomials.prices <= 2.0 * table.policy.monomial)[:8]
-    own = slice(0, block.linear)
-    c, gram = c[..., own], gram[..., own, own]
-    for a, b in ((int(a), int(b)) for i, a in enumerate(low) for b in low[i + 1 :]):
-        cross = block.gram((table.monomials.values[:, a] * table.monomials.values[:, b])[None])[0][..., own, own]
-        cross = _left(cross, c[:, a], c[:, b])
-        above = np.concatenate([_left(gram[a], c[:, a]), cross], axis=2)
-        below = np.concatenate([np.swapaxes(cross, 1, 2), _left(gram[b], c[:, b])], axis=2)
-        least = table.policy.new * np.concatenate([np.einsum("faa->fa", gram[k]) for k in (a, b)], axis=1)
-        against = np.concatenate([c[0, a], c[0, b]], axis=1)
-        gain = _explained(np.concatenate([above, below], axis=1), against, least)
-        for (f,) in _best(gain, table.policy.refined // 4):
-            yield float(gain[f]), _with(found, Term((a, b), (block.factors[f],)))
+            yield float(gain[m, f]), _with(found, term_of(int(own[m]), block.factors[f]))
+        linear = slice(0, block.linear)
+        c, left, size = c[..., linear], left[..., linear, linear], size[..., linear]
+        for a, b, cross in shared:
+            cross = _left(cross, c[:, a], c[:, b])
+            above = np.concatenate([left[a], cross], axis=2)
+            below = np.concatenate([np.swapaxes(cross, 1, 2), left[b]], axis=2)
+            both, against = np.concatenate([above, below], axis=1), np.concatenate([c[0, a], c[0, b]], axis=1)
+            gain = _explained(both, against, table.policy.new * np.concatenate([size[a], size[b]], axis=1))
+            for (f,) in _best(gain, table.policy.refined // 4):
+                yield float(gain[f]), _with(found, Term((int(own[a]), int(own[b])), (block.factors[f],)))
 
 
 def multiplied(table: Table, found: Sum) -> Iterator[Proposal]:
@@ -172,16 +170,18 @@ def mixed_pairs(table: Table, found: Sum, near: Surroundings) -> Iterator[Propos
     most = table.policy.most_in_mixed
     terms = table.free[1][:most]
     unit, fresh = _units(near.beside(table.free[0][:, :most]))
-    b = near.rest @ unit
+    unit = unit.astype(np.float32)
+    b = near.in_single().rest @ unit
     for block in table.blocks[1:]:
-        places, directions = _directions(table, block, near)
-        gain, left, against = 0.0, np.ones((len(places), len(terms))), np.tile(b, (len(places), 1))
+        places, directions = _directions(table, block, near, table.policy.most_mixed)
+        gain: Any = 0.0
+        left, against = np.ones((len(places), len(terms)), np.float32), np.tile(b, (len(places), 1))
         for column in directions:
-            own, cross = near.rest @ column, column.T @ unit
+            own, cross = near.in_single().rest @ column, column.T @ unit
             gain = gain + own**2
             left -= cross**2
             against -= cross * own[:, None]
-        usable = (left > 1e-8) & fresh
+        usable = (left > _APART) & fresh
         both = np.reshape(gain, (-1, 1)) + np.where(usable, against**2 / np.where(usable, left, 1.0), 0.0)
         for i, j in _best(both, 2 * table.policy.refined):
             m, f = places[i]
@@ -194,14 +194,15 @@ def doubles(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
     if block is None:
         return
     places, (first, second) = _directions(table, block, near, table.policy.most_doubles)
-    a, b = near.rest @ first, near.rest @ second
+    rest = near.in_single().rest
+    a, b = rest @ first, rest @ second
     aa, ab, bb = first.T @ first, first.T @ second, second.T @ second
     # What one pair of directions leaves of the other, and of the rest: two numbers and a symmetric 2 x 2 matrix.
     u = a[None, :] - a[:, None] * aa - b[:, None] * ab.T
     v = b[None, :] - a[:, None] * ab - b[:, None] * bb
     p, q, r = 1.0 - aa**2 - ab.T**2, -(aa * ab + ab.T * bb), 1.0 - ab**2 - bb**2
     determinant = p * r - q * q
-    usable = np.triu((determinant > 1e-9) & (p > 1e-9) & (r > 1e-9), 1)
+    usable = np.triu((determinant > _APART**2) & (p > _APART) & (r > _APART), 1)
     gain = (r * u * u - 2.0 * q * u * v + p * v * v) / np.where(usable, determinant, 1.0)
     gain = np.where(usable, gain + (a**2 + b**2)[:, None], 0.0)
     for i, j in _best(gain, 2 * table.policy.refined):
@@ -210,19 +211,21 @@ def doubles(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
 
 
 def _directions(
-    table: Table, block: Block, near: Surroundings, most: int | None = None
+    table: Table, block: Block, near: Surroundings, most: int
 ) -> tuple[list[tuple[int, int]], list[np.ndarray]]:
-    """Monomials of degree one at most with the factors of a block, and orthonormal directions of each beside the sum."""
-    low = np.flatnonzero(table.monomials.prices <= table.policy.monomial).tolist()
-    if most is not None:
-        low = low[: max(1, most // len(block.factors))]
+    """Monomials with the factors of a block, and orthonormal directions of each beside the sum, in single precision."""
+    low = table.with_factors(block, most)
+    low = low[table.monomials.prices[low] <= table.policy.monomial].tolist()
     places = [(m, f) for m in low for f in range(len(block.factors))]
+    near = near.in_single()
     directions: list[np.ndarray] = []
     for k in range(block.width):
-        column = np.concatenate([table.monomials.values[:, [m]] * block.values[:, :, k] for m in low], axis=1)
-        column = near.beside(column / np.linalg.norm(column, axis=0))
+        own = block.values[:, :, k].astype(np.float32)
+        column = np.concatenate([table.monomials.values[:, [m]].astype(np.float32) * own for m in low], axis=1)
+        size = np.linalg.norm(column, axis=0)
+        column = near.beside(column / np.where(size > 0.0, size, 1.0))
         for other in directions:
-            column = column - other * np.einsum("nf,nf->f", other, column)
+            column -= other * np.einsum("nf,nf->f", other, column)
         directions.append(_units(column)[0])
     return places, directions
 

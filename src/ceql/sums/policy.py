@@ -14,6 +14,8 @@ class SumSearchPolicy:
     degree: int = 3  # The highest total power of a monomial.
     most_columns: int = 6  # Tables with more columns are left to the other stages.
     most_free: int = 500  # Terms without numbers of which all pairs are tried, the cheapest.
+    most_terms: int = 6000  # Terms with numbers that may be added, per kind of block: monomials times factors.
+    most_mixed: int = 1600  # Of these, how many are tried beside terms without,
     most_in_mixed: int = 250  # Of these, how many are tried beside every term with numbers.
     most_doubles: int = 900  # Terms with one number of which all pairs are tried.
     refined: int = 40  # The best additions of each kind whose numbers are fitted.

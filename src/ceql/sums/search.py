@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import log
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Known:
 
 def ranked(table: Table, sums: Sequence[Sum], weight: float) -> list[Sum]:
     """By misfit and price."""
-    return sorted(sums, key=lambda s: weight * np.log(max(s.misfit, _ROUNDING)) + table.price_of(s))
+    return sorted(sums, key=lambda s: weight * log(max(s.misfit, _ROUNDING)) + table.price_of(s))
 
 
 def merged(table: Table, known: Known, new: Sequence[Sum]) -> Known:

@@ -83,7 +83,27 @@ class Table:
     def grams(self) -> list[np.ndarray]:
         """Per block (monomials, factors, width, width)."""
         squares = (self.monomials.values**2).T
-        return [block.gram(squares) for block in self.blocks]
+        return [block.gram(squares[self.with_factors(block, self.policy.most_terms)]) for block in self.blocks]
+
+    def with_factors(self, block: Block, most: int) -> np.ndarray:
+        """The monomials that go with the factors of a block: the cheapest, as far as there is room; all with free ones."""
+        count = len(self.monomials.prices)
+        if block.width > 1:
+            count = max(1, most // len(block.factors))
+        return np.sort(np.argsort(self.monomials.prices, kind="stable")[:count])
+
+    @cached_property
+    def shared(self) -> list[list[tuple[int, int, np.ndarray]]]:
+        """Per block pairs of its monomials of low degree, and their products over the factors' linear columns."""
+        found = []
+        for block in self.blocks:
+            own = self.with_factors(block, self.policy.most_terms)
+            low = [k for k, m in enumerate(own) if self.monomials.prices[m] <= 2.0 * self.policy.monomial][:8]
+            pairs = [(a, b) for i, a in enumerate(low) for b in low[i + 1 :]] if block.width > 1 else []
+            m = self.monomials.values[:, own]
+            few = Block(block.factors, block.values[:, :, : block.linear], block.linear)
+            found.append([(a, b, few.gram((m[:, a] * m[:, b])[None])[0]) for a, b in pairs])
+        return found
 
     @cached_property
     def free(self) -> tuple[np.ndarray, list[Term]]:
@@ -99,10 +119,18 @@ class Table:
         good = np.isfinite(size) & (size > 0.0)
         return columns[:, good] / size[good], [terms[k] for k, fits in zip(order, good, strict=True) if fits]
 
+    @cached_property
+    def _prices(self) -> dict[tuple, float]:
+        return {}
+
     def price(self, term: Term) -> float:
-        own = sum(KINDS[f.kind].price + float(self.inners.prices[f.inner]) for f in term.factors)
-        numbers = self.policy.a_constant * (term.numbers + term.columns)
-        return own + numbers + self.policy.term + float(self.monomials.prices[list(term.monomials)].sum())
+        known = self._prices.get(term.key)
+        if known is None:
+            own = sum(KINDS[f.kind].price + float(self.inners.prices[f.inner]) for f in term.factors)
+            numbers = self.policy.a_constant * (term.numbers + term.columns)
+            known = own + numbers + self.policy.term + float(self.monomials.prices[list(term.monomials)].sum())
+            self._prices[term.key] = known
+        return known
 
     def price_of(self, found: Sum) -> float:
         return sum(self.price(term) for term in found.terms)
