@@ -129,6 +129,15 @@ def single_terms(table: Table, found: Sum, near: Surroundings) -> Iterator[Propo
                 yield float(gain[f]), _with(found, Term((int(own[a]), int(own[b])), (block.factors[f],)))
 
 
+def swapped(table: Table, found: Sum) -> Iterator[Proposal]:
+    """Another term in place of one: the first were chosen knowing little."""
+    for place in range(len(found.terms)) if len(found.terms) > 1 else ():
+        others = found.replaced(place)
+        near = surroundings(others, table)
+        if near is not None:
+            yield from single_terms(table, others, near)
+
+
 def multiplied(table: Table, found: Sum) -> Iterator[Proposal]:
     """A term of the sum times a factor, the others staying."""
     for place, term in enumerate(found.terms):

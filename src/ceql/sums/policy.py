@@ -24,7 +24,7 @@ class SumSearchPolicy:
     looked_at: int = 6  # The first of each ranking are expanded.
     largest: int = 11  # Constants of a sum that is expanded.
     fitting_steps: int = 30
-    weights_of_misfit: tuple[float, ...] = (3.0, 10.0, 1e6)  # In the rankings, nats for ln of the misfit.
+    weights_of_misfit: tuple[float, ...] = (6.0, 20.0, 1e6)  # In the rankings, nats for ln of the misfit.
     a_constant: float = 3.0  # The price of a number, in the rankings.
     vanishes: float = 1e-24  # Share of the square of y that an exact sum leaves at most.
     leap: float = 1e-5  # And this share of what any smaller sum leaves.
@@ -35,7 +35,7 @@ class SumSearchPolicy:
     most_in_noise: int = 14  # In noise fewer: what rows can tell apart is soon tried.
     proposed_a_size: int = 4  # Sums of each size that are proposed for noisy data,
     proposed: int = 24  # and in all.
-    plain: int = 40  # Functions of combinations of two columns come in after this many.
+    plain: int = 20  # Functions of combinations of two columns come in after this many.
     rounding: float = 1e-31  # Share of the square of y at which a fit ends.
     new: float = 1e-9  # Of the square of a column, what the others must leave of it.
     monomial: float = 1.5  # The price of a factor of a monomial,

@@ -9,10 +9,10 @@ from math import log
 import numpy as np
 
 from ceql.sums.fitting import fitted
-from ceql.sums.moves import Proposal, doubles, free_pairs, mixed_pairs, multiplied, single_terms, surroundings
+from ceql.sums.moves import Proposal, doubles, free_pairs, mixed_pairs, multiplied, single_terms, surroundings, swapped
 from ceql.sums.table import Table
 from ceql.sums.terms import Sum, Term, columns_of
-from ceql.sums.vocabulary import ON_AXIS
+from ceql.sums.vocabulary import FREED, ON_AXIS
 
 _ROUNDING = 1e-32  # of the square of y, below which misfits are alike
 
@@ -79,7 +79,7 @@ def tidied(table: Table, found: Sum, threads: int = 1) -> Sum:
     """The cheapest way to write an exact sum: without terms it does not need, and with free terms for others."""
     while True:
         tries = [found.replaced(k) for k in range(len(found.terms)) if len(found.terms) > 1]
-        tries += [s for k, term in enumerate(found.terms) if term.numbers for s in _freed(table, found.replaced(k))]
+        tries += [s for k, term in enumerate(found.terms) if term.numbers for s in _simpler(table, found.replaced(k), found)]
         price = table.price_of(found) if is_sound(table, found) else np.inf
         still = [s for s in fitted(tries, table, threads) if s.misfit < table.policy.vanishes and is_sound(table, s)]
         best = min(still, key=table.price_of, default=found)
@@ -88,13 +88,14 @@ def tidied(table: Table, found: Sum, threads: int = 1) -> Sum:
         found = best
 
 
-def _freed(table: Table, found: Sum) -> list[Sum]:
-    """With one or two terms without numbers, those that explain most of what is left."""
-    near = surroundings(found, table)
+def _simpler(table: Table, others: Sum, found: Sum) -> list[Sum]:
+    """With a term in place of the one left out that has fewer constants, or two without numbers inside."""
+    near = surroundings(others, table)
     if near is None:
         return []
-    singles = [(gain, s) for gain, s in single_terms(table, found, near) if not s.terms[-1].numbers]
-    return [*_few(table, singles)[:8], *_few(table, free_pairs(table, found, near))[:4]]
+    singles = [(gain, s) for gain, s in single_terms(table, others, near) if s.size < found.size]
+    free = [(gain, s) for gain, s in singles if not s.terms[-1].numbers]
+    return [*_few(table, singles)[:12], *_few(table, free)[:8], *_few(table, free_pairs(table, others, near))[:4]]
 
 
 def begin(table: Table, threads: int = 1) -> Known:
@@ -148,6 +149,8 @@ def expanded(table: Table, known: Known, found: Sum, threads: int = 1) -> Known:
         *_few(table, free_pairs(table, found, near)),
         *_few(table, mixed_pairs(table, found, near)),
         *_few(table, doubles(table, found, near)),
+        *_few(table, swapped(table, found)),
+        *with_numbers_freed(found),
     ]
     new = fitted(list({(p.key, *p.numbers): p for p in proposals}.values()), table, threads)
     return merged(table, known, [*new, *fitted([s for n in new for s in _on_axis(n)], table, threads)])
@@ -168,6 +171,19 @@ def _few(table: Table, proposals: Iterable[Proposal]) -> list[Sum]:
         if len(few) == table.policy.refined:
             break
     return few
+
+
+def with_numbers_freed(found: Sum) -> Iterator[Sum]:
+    """A one or a simple power in a function becomes a number to be fitted: in one term, and in all."""
+    everywhere = found
+    for place, term in enumerate(found.terms):
+        if any(factor.kind in FREED for factor in term.factors):
+            factors = tuple(replace(f, kind=FREED[f.kind][0], numbers=FREED[f.kind][1]) if f.kind in FREED else f for f in term.factors)
+            freed = replace(term, factors=factors)
+            yield found.replaced(place, freed)
+            everywhere = everywhere.replaced(place, freed)
+    if everywhere.terms != found.terms:
+        yield everywhere
 
 
 def _on_axis(found: Sum) -> Iterator[Sum]:

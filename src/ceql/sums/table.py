@@ -168,6 +168,7 @@ def _combined(x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy) ->
         yield x[:, i] * x[:, j], symbols[i] * symbols[j], policy.combined
         yield x[:, i] - x[:, j], symbols[i] - symbols[j], policy.combined
         yield x[:, i] + x[:, j], symbols[i] + symbols[j], policy.combined
+        yield x[:, i] ** 2 + x[:, j] ** 2, symbols[i] ** 2 + symbols[j] ** 2, policy.combined
     for i, j in permutations(range(len(symbols)), 2):
         if _keeps_sign(x[:, j]) and not (i > j and _keeps_sign(x[:, i])):
             yield x[:, i] / x[:, j], symbols[i] / symbols[j], policy.combined

@@ -62,6 +62,7 @@ class Kind:
     fits: Callable[[Span], bool] = _always  # whether it can be had of such a column
     real: str | None = None  # what it becomes once q is zero
     joined: str | None = None  # its two columns as one, with a phase r
+    freed: tuple[str, Numbers] | None = None  # the kind, by its first column, that it is a case of, and for which numbers
     price: float = 0.0  # in nats, beside its constants
 
     @cached_property
@@ -135,38 +136,38 @@ def _is_above(bound: float) -> Callable[[Span], bool]:
 
 FREE: tuple[Kind, ...] = (
     Kind(("1",)),
-    Kind(("abs(u)",), fits=_mixed, price=4.0),
-    Kind(("sqrt(u)",), fits=_unsigned, price=4.0),
-    Kind(("sqrt(abs(u))",), fits=_mixed, price=6.0),
+    Kind(("abs(u)",), fits=_mixed, price=4.0, freed=("abs(u)**p", (1.0,))),
+    Kind(("sqrt(u)",), fits=_unsigned, price=4.0, freed=("u**p", (0.5,))),
+    Kind(("sqrt(abs(u))",), fits=_mixed, price=6.0, freed=("abs(u)**p", (0.5,))),
     Kind(("cbrt(u)",), price=4.0),
-    Kind(("abs(u)**(2/3)",), price=5.0),
-    Kind(("u/sqrt(abs(u))",), fits=_mixed, price=6.0),
-    Kind(("log(u)",), fits=_positive, price=4.0),
-    Kind(("log(abs(u))",), fits=_mixed, price=6.0),
-    Kind(("log(1 + u)",), fits=_is_above(-1.0), price=5.0),
+    Kind(("abs(u)**(2/3)",), price=5.0, freed=("abs(u)**p", (2 / 3,))),
+    Kind(("u/sqrt(abs(u))",), fits=_mixed, price=6.0, freed=("u*abs(u)**p", (-0.5,))),
+    Kind(("log(u)",), fits=_positive, price=4.0, freed=("log(abs(u - p))", (0.0,))),
+    Kind(("log(abs(u))",), fits=_mixed, price=6.0, freed=("log(abs(u - p))", (0.0,))),
+    Kind(("log(1 + u)",), fits=_is_above(-1.0), price=5.0, freed=("log(abs(u - p))", (-1.0,))),
     Kind(("log(1 + abs(u))",), fits=_mixed, price=7.0),
     Kind(("log(1 + u**2)",), price=7.0),
-    Kind(("exp(u)",), fits=_moderate, price=4.0),
-    Kind(("exp(-u)",), fits=_moderate, price=4.0),
-    Kind(("exp(-abs(u))",), fits=_mixed, price=6.0),
-    Kind(("exp(-u**2)",), fits=_moderate, price=6.0),
-    Kind(("sin(u)",), fits=_moderate, price=5.0),
-    Kind(("cos(u)",), fits=_moderate, price=5.0),
-    Kind(("sin(u)**2",), fits=_moderate, price=6.0),
+    Kind(("exp(u)",), fits=_moderate, price=4.0, freed=("exp(p*u)", (1.0,))),
+    Kind(("exp(-u)",), fits=_moderate, price=4.0, freed=("exp(p*u)", (-1.0,))),
+    Kind(("exp(-abs(u))",), fits=_mixed, price=6.0, freed=("exp(p*abs(u))", (-1.0,))),
+    Kind(("exp(-u**2)",), fits=_moderate, price=6.0, freed=("exp(-p*u**2)", (1.0,))),
+    Kind(("sin(u)",), fits=_moderate, price=5.0, freed=("sin(p*u)", (1.0,))),
+    Kind(("cos(u)",), fits=_moderate, price=5.0, freed=("sin(p*u)", (1.0,))),
+    Kind(("sin(u)**2",), fits=_moderate, price=6.0, freed=("sin(p*u)", (2.0,))),
     Kind(("sin(u**2)",), fits=lambda span: span.size < 6.0, price=9.0),
     Kind(("cos(u**2)",), fits=lambda span: span.size < 6.0, price=9.0),
-    Kind(("sin(sqrt(abs(u)))",), price=10.0),
-    Kind(("cos(sqrt(abs(u)))",), price=10.0),
-    Kind(("sin(log(1 + u))",), fits=_is_above(-1.0), price=11.0),
-    Kind(("cos(log(1 + u))",), fits=_is_above(-1.0), price=11.0),
-    Kind(("1/(1 + u)",), fits=_is_above(-1.0), price=3.0),
+    Kind(("sin(sqrt(abs(u)))",), price=13.0),
+    Kind(("cos(sqrt(abs(u)))",), price=13.0),
+    Kind(("sin(log(1 + u))",), fits=_is_above(-1.0), price=13.0),
+    Kind(("cos(log(1 + u))",), fits=_is_above(-1.0), price=13.0),
+    Kind(("1/(1 + u)",), fits=_is_above(-1.0), price=3.0, freed=("1/(u - p)", (-1.0,))),
     Kind(("1/(1 + abs(u))",), fits=_mixed, price=6.0),
-    Kind(("1/(1 + u**2)",), price=5.0),
-    Kind(("1/(1 + exp(-u))",), fits=_moderate, price=6.0),
-    Kind(("tanh(u)",), fits=_moderate, price=5.0),
-    Kind(("atan(u)",), fits=_moderate, price=5.0),
-    Kind(("sqrt(1 + u)",), fits=_is_above(-1.0), price=5.0),
-    Kind(("sqrt(1 + u**2)",), price=6.0),
+    Kind(("1/(1 + u**2)",), price=5.0, freed=("1/(u**2 + p**2)", (1.0,))),
+    Kind(("1/(1 + exp(-u))",), fits=_moderate, price=6.0, freed=("1/(1 + exp((p - u)/q))", (0.0, 1.0))),
+    Kind(("tanh(u)",), fits=_moderate, price=5.0, freed=("tanh(p*u)", (1.0,))),
+    Kind(("atan(u)",), fits=_moderate, price=5.0, freed=("atan(p*u)", (1.0,))),
+    Kind(("sqrt(1 + u)",), fits=_is_above(-1.0), price=5.0, freed=("sqrt(u - p)", (-1.0,))),
+    Kind(("sqrt(1 + u**2)",), price=6.0, freed=("sqrt(u**2 + p**2)", (1.0,))),
     Kind(("asin(u)",), fits=lambda span: span.size <= 1.0, price=6.0),
     Kind(("tan(u)",), fits=lambda span: span.size < 1.55, price=6.0),
 )
@@ -232,8 +233,7 @@ PARAMETRIC: tuple[Kind, ...] = (
 )
 
 KINDS: tuple[Kind, ...] = (*FREE, *PARAMETRIC)
-ON_AXIS = {
-    index: next(k for k, other in enumerate(KINDS) if other.columns == (kind.real,))
-    for index, kind in enumerate(KINDS)
-    if kind.real is not None
-}
+_BY_TEXT = {kind.columns[0]: index for index, kind in enumerate(KINDS)}
+ON_AXIS = {index: _BY_TEXT[kind.real] for index, kind in enumerate(KINDS) if kind.real is not None}
+FREED = {index: (_BY_TEXT[kind.freed[0]], kind.freed[1]) for index, kind in enumerate(KINDS) if kind.freed is not None}
+POWER, SIGNED_POWER = _BY_TEXT["u**p"], _BY_TEXT["u*abs(u)**p"]
