@@ -18,6 +18,7 @@ from ceql.sums.terms import Sum, Term, columns_of
 Proposal = tuple[float, Sum]  # the share of the rest that would be explained, and the sum
 
 _APART = 1e-4  # of the square of one direction, what others must leave of it in single precision
+_ROUNDING = 1e-12  # of the rest, below which it is explained in a scan
 _LEAST = 1e-5  # of a column's length, what the others must leave of it in a scan of pairs
 
 
@@ -83,11 +84,15 @@ def _explained(gram: np.ndarray, against: np.ndarray, least: np.ndarray) -> np.n
     return gain
 
 
-def _best(gain: np.ndarray, most: int) -> list[tuple[int, ...]]:
+def _best(gain: np.ndarray, prices: np.ndarray, most: int, table: Table) -> list[tuple[int, ...]]:
+    """Places of the best by gain, and as many by gain and price."""
     flat = gain.ravel()
     count = min(most, flat.size)
-    index = np.argpartition(-flat, count - 1)[:count] if count else np.zeros(0, int)
-    index = index[np.argsort(-flat[index], kind="stable")]
+    if count == 0:
+        return []
+    weight = table.policy.weights_of_misfit[0]
+    score = np.broadcast_to(prices, gain.shape).ravel() + weight * np.log(np.maximum(1.0 - flat, _ROUNDING))
+    index = np.unique([np.argpartition(key, count - 1)[:count] for key in (-flat, score)])
     return list(zip(*(part.tolist() for part in np.unravel_index(index, gain.shape)), strict=True))
 
 
@@ -109,13 +114,14 @@ def _left(gram: np.ndarray, a: np.ndarray, b: np.ndarray | None = None) -> np.nd
 
 def single_terms(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
     """A monomial with a factor, and two monomials of low degree that share one."""
-    most = 3 * table.policy.refined
+    most = table.policy.refined
     for block, gram, shared in zip(table.blocks, table.grams, table.shared, strict=True):
         own = table.with_factors(block, table.policy.most_terms)
         c = _against(block, near.vectors, table.monomials.values[:, own])
         left, size = _left(gram, c), np.einsum("mfaa->mfa", gram)
         gain = _explained(left, c[0], table.policy.new * size)
-        for m, f in _best(gain, most):
+        prices = table.monomials.prices[own][:, None] + block.prices(table.inners.prices, table.policy.a_constant)
+        for m, f in _best(gain, prices, most, table):
             yield float(gain[m, f]), _with(found, term_of(int(own[m]), block.factors[f]))
         linear = slice(0, block.linear)
         c, left, size = c[..., linear], left[..., linear, linear], size[..., linear]
@@ -125,7 +131,7 @@ def single_terms(table: Table, found: Sum, near: Surroundings) -> Iterator[Propo
             below = np.concatenate([np.swapaxes(cross, 1, 2), left[b]], axis=2)
             both, against = np.concatenate([above, below], axis=1), np.concatenate([c[0, a], c[0, b]], axis=1)
             gain = _explained(both, against, table.policy.new * np.concatenate([size[a], size[b]], axis=1))
-            for (f,) in _best(gain, table.policy.refined // 4):
+            for (f,) in _best(gain, prices[0], 1, table):
                 yield float(gain[f]), _with(found, Term((int(own[a]), int(own[b])), (block.factors[f],)))
 
 
@@ -152,7 +158,8 @@ def multiplied(table: Table, found: Sum) -> Iterator[Proposal]:
             c = _against(block, near.vectors, own)
             gram = block.gram((own**2).T)
             gain = _explained(_left(gram, c), c[0], table.policy.new * np.einsum("mfaa->mfa", gram))[0]
-            for (f,) in _best(gain, table.policy.refined):
+            prices = block.prices(table.inners.prices, table.policy.a_constant)
+            for (f,) in _best(gain, prices, table.policy.refined, table):
                 factor = block.factors[f]
                 if factor.kind and factor.key not in taken:
                     yield float(gain[f]), found.replaced(place, Term(term.monomials, (*term.factors, factor)))
@@ -170,7 +177,8 @@ def free_pairs(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposa
     usable = np.triu((apart > 1e-9) & fresh[:, None] & fresh[None, :], 1)
     gain = b[:, None] ** 2 + b[None, :] ** 2 - 2.0 * gram * np.outer(b, b)
     gain = np.where(usable, gain / np.where(usable, apart, 1.0), 0.0)
-    for i, j in _best(gain, 2 * table.policy.refined):
+    prices = table.free_prices[:, None] + table.free_prices[None, :]
+    for i, j in _best(gain, prices, table.policy.refined, table):
         yield float(gain[i, j]), _with(found, terms[i], terms[j])
 
 
@@ -192,7 +200,9 @@ def mixed_pairs(table: Table, found: Sum, near: Surroundings) -> Iterator[Propos
             against -= cross * own[:, None]
         usable = (left > _APART) & fresh
         both = np.reshape(gain, (-1, 1)) + np.where(usable, against**2 / np.where(usable, left, 1.0), 0.0)
-        for i, j in _best(both, 2 * table.policy.refined):
+        own = [table.monomials.prices[m] for m, _ in places[:: len(block.factors)]]
+        own = np.add.outer(own, block.prices(table.inners.prices, table.policy.a_constant)).ravel()
+        for i, j in _best(both, own[:, None] + table.free_prices[:most], table.policy.refined, table):
             m, f = places[i]
             yield float(both[i, j]), _with(found, term_of(m, block.factors[f]), terms[j])
 
@@ -214,7 +224,9 @@ def doubles(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
     usable = np.triu((determinant > _APART**2) & (p > _APART) & (r > _APART), 1)
     gain = (r * u * u - 2.0 * q * u * v + p * v * v) / np.where(usable, determinant, 1.0)
     gain = np.where(usable, gain + (a**2 + b**2)[:, None], 0.0)
-    for i, j in _best(gain, 2 * table.policy.refined):
+    own = [table.monomials.prices[m] for m, _ in places[:: len(block.factors)]]
+    own = np.add.outer(own, block.prices(table.inners.prices, table.policy.a_constant)).ravel()
+    for i, j in _best(gain, own[:, None] + own, table.policy.refined, table):
         one, other = (term_of(m, block.factors[f]) for m, f in (places[i], places[j]))
         yield float(gain[i, j]), _with(found, one, other)
 

@@ -18,13 +18,13 @@ class SumSearchPolicy:
     most_mixed: int = 1600  # Of these, how many are tried beside terms without,
     most_in_mixed: int = 250  # Of these, how many are tried beside every term with numbers.
     most_doubles: int = 900  # Terms with one number of which all pairs are tried.
-    refined: int = 40  # The best additions of each kind whose numbers are fitted.
-    alike: int = 3  # Of these at most this many with the same structure.
+    refined: int = 24  # The best additions of each kind whose numbers are fitted.
+    alike: int = 2  # Of these at most this many with the same structure.
     kept: int = 30  # Sums of each size in each ranking.
     looked_at: int = 6  # The first of each ranking are expanded.
     largest: int = 11  # Constants of a sum that is expanded.
     fitting_steps: int = 30
-    weights_of_misfit: tuple[float, ...] = (6.0, 20.0, 1e6)  # In the rankings, nats for ln of the misfit.
+    weights_of_misfit: tuple[float, ...] = (10.0, 1e6)  # In the rankings, nats for ln of the misfit.
     a_constant: float = 3.0  # The price of a number, in the rankings.
     vanishes: float = 1e-24  # Share of the square of y that an exact sum leaves at most.
     leap: float = 1e-5  # And this share of what any smaller sum leaves.

@@ -95,7 +95,7 @@ def _simpler(table: Table, others: Sum, found: Sum) -> list[Sum]:
         return []
     singles = [(gain, s) for gain, s in single_terms(table, others, near) if s.size < found.size]
     free = [(gain, s) for gain, s in singles if not s.terms[-1].numbers]
-    return [*_few(table, singles)[:12], *_few(table, free)[:8], *_few(table, free_pairs(table, others, near))[:4]]
+    return [*_few(table, singles, 12), *_few(table, free, 8), *_few(table, free_pairs(table, others, near), 4)]
 
 
 def begin(table: Table, threads: int = 1) -> Known:
@@ -156,21 +156,30 @@ def expanded(table: Table, known: Known, found: Sum, threads: int = 1) -> Known:
     return merged(table, known, [*new, *fitted([s for n in new for s in _on_axis(n)], table, threads)])
 
 
-def _few(table: Table, proposals: Iterable[Proposal]) -> list[Sum]:
-    """The best, of each structure only some."""
-    seen: dict[tuple, int] = {}
-    few: list[Sum] = []
-    for _, found in sorted(proposals, key=lambda p: -p[0]):
-        key = found.key
-        if seen.get(key, 0) >= table.policy.alike or len({t.key for t in found.terms if not t.numbers}) < sum(
-            not t.numbers for t in found.terms
-        ):
-            continue
-        seen[key] = seen.get(key, 0) + 1
-        few.append(found)
-        if len(few) == table.policy.refined:
-            break
-    return few
+def _few(table: Table, proposals: Iterable[Proposal], most: int | None = None) -> list[Sum]:
+    """The best by what they explain, and as many by that and their price; of each structure only some."""
+    policy = table.policy
+    most = policy.refined if most is None else most
+    usable = [(gain, found) for gain, found in proposals if not _repeats(found)]
+    few: dict[tuple, Sum] = {}
+    for weight in (policy.weights_of_misfit[0], policy.weights_of_misfit[-1]):
+        seen: dict[tuple, int] = {}
+        scores = [weight * log(max(1.0 - gain, _ROUNDING)) + table.price_of(found) for gain, found in usable]
+        chosen = 0
+        for k in np.argsort(scores, kind="stable"):
+            found = usable[k][1]
+            seen[found.key] = seen.get(found.key, 0) + 1
+            if seen[found.key] <= policy.alike:
+                few[(found.key, *found.numbers)] = found
+                chosen += 1
+            if chosen == most // 2:
+                break
+    return list(few.values())
+
+
+def _repeats(found: Sum) -> bool:
+    free = [term.key for term in found.terms if not term.numbers]
+    return len(set(free)) < len(free)
 
 
 def with_numbers_freed(found: Sum) -> Iterator[Sum]:

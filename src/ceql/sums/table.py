@@ -44,6 +44,13 @@ class Block:
     def width(self) -> int:
         return self.values.shape[2]
 
+    def prices(self, inners: np.ndarray, a_constant: float) -> np.ndarray:
+        """What each factor adds to a sum, with its numbers."""
+        if "_prices" not in self.__dict__:
+            own = [KINDS[f.kind].price + inners[f.inner] + a_constant * len(f.numbers) for f in self.factors]
+            self.__dict__["_prices"] = np.array(own) + a_constant * self.linear
+        return self.__dict__["_prices"]
+
     @cached_property
     def flat(self) -> np.ndarray:
         return np.ascontiguousarray(self.values.reshape(len(self.values), -1))
@@ -118,6 +125,10 @@ class Table:
         size = np.linalg.norm(columns, axis=0)
         good = np.isfinite(size) & (size > 0.0)
         return columns[:, good] / size[good], [terms[k] for k, fits in zip(order, good, strict=True) if fits]
+
+    @cached_property
+    def free_prices(self) -> np.ndarray:
+        return np.array([self.price(term) for term in self.free[1]])
 
     @cached_property
     def _prices(self) -> dict[tuple, float]:
