@@ -189,7 +189,7 @@ def mixed_pairs(table: Table, found: Sum, near: Surroundings) -> Iterator[Propos
     unit, fresh = _units(near.beside(table.free[0][:, :most]))
     unit = unit.astype(np.float32)
     b = near.in_single().rest @ unit
-    for block in table.blocks[1:]:
+    for block in (block for block in table.blocks if block.width > 1):
         places, directions = _directions(table, block, near, table.policy.most_mixed)
         gain: Any = 0.0
         left, against = np.ones((len(places), len(terms)), np.float32), np.tile(b, (len(places), 1))

@@ -18,7 +18,7 @@ class SumSearchPolicy:
     most_mixed: int = 1600  # Of these, how many are tried beside terms without,
     most_in_mixed: int = 250  # Of these, how many are tried beside every term with numbers.
     most_doubles: int = 900  # Terms with one number of which all pairs are tried.
-    refined: int = 24  # The best additions of each kind whose numbers are fitted.
+    refined: int = 16  # The best additions of each kind whose numbers are fitted.
     alike: int = 2  # Of these at most this many with the same structure.
     kept: int = 30  # Sums of each size in each ranking.
     looked_at: int = 6  # The first of each ranking are expanded.
@@ -35,7 +35,7 @@ class SumSearchPolicy:
     most_in_noise: int = 14  # In noise fewer: what rows can tell apart is soon tried.
     proposed_a_size: int = 4  # Sums of each size that are proposed for noisy data,
     proposed: int = 24  # and in all.
-    plain: int = 20  # Functions of combinations of two columns come in after this many.
+    plain: int = 14  # Functions of combinations of two columns come in after this many.
     rounding: float = 1e-31  # Share of the square of y at which a fit ends.
     new: float = 1e-9  # Of the square of a column, what the others must leave of it.
     monomial: float = 1.5  # The price of a factor of a monomial,

@@ -95,7 +95,7 @@ class Table:
     def with_factors(self, block: Block, most: int) -> np.ndarray:
         """The monomials that go with the factors of a block: the cheapest, as far as there is room; all with free ones."""
         count = len(self.monomials.prices)
-        if block.width > 1:
+        if block.width > 1 or most // len(block.factors) < count // 4:
             count = max(1, most // len(block.factors))
         return np.sort(np.argsort(self.monomials.prices, kind="stable")[:count])
 
@@ -115,13 +115,17 @@ class Table:
     @cached_property
     def free(self) -> tuple[np.ndarray, list[Term]]:
         """Terms without numbers, the cheapest first: their columns, of length one."""
-        block = self.blocks[0]
-        places = [(m, f) for f in range(len(block.factors)) for m in range(self.monomials.values.shape[1])]
-        terms = [term_of(m, block.factors[f]) for m, f in places]
+        places = [
+            (m, block, f)
+            for block in self.blocks
+            if block.width == 1
+            for f in range(len(block.factors))
+            for m in range(self.monomials.values.shape[1])
+        ]
+        terms = [term_of(m, block.factors[f]) for m, block, f in places]
         order = np.argsort([self.price(term) for term in terms], kind="stable")[: self.policy.most_free]
-        chosen = [places[k] for k in order]
-        m, f = np.array(chosen).T
-        columns = self.monomials.values[:, m] * block.values[:, f, 0]
+        chosen = (places[k] for k in order)
+        columns = np.stack([self.monomials.values[:, m] * block.values[:, f, 0] for m, block, f in chosen], axis=1)
         size = np.linalg.norm(columns, axis=0)
         good = np.isfinite(size) & (size > 0.0)
         return columns[:, good] / size[good], [terms[k] for k, fits in zip(order, good, strict=True) if fits]
@@ -210,7 +214,7 @@ def _monomials(x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy) -
 def _blocks(
     inners: Named, columns: int, root_weight: np.ndarray, functions: Collection[str] | None
 ) -> tuple[Block, ...]:
-    found: dict[tuple[int, int], tuple[list[Factor], list[np.ndarray]]] = {}
+    found: dict[tuple[int, int, bool], tuple[list[Factor], list[np.ndarray]]] = {}
     for inner, u in enumerate(inners.values.T):
         span = Span.of(u)
         if span.length <= 0.0:
@@ -232,10 +236,10 @@ def _blocks(
             size = np.sqrt(np.einsum("nfw,nfw->fw", both, both))
             good = np.flatnonzero(np.isfinite(size).all(axis=1) & (size[:, 0] > 0.0))
             both = both[:, good] / np.where(size[good] > 0.0, size[good], 1.0)
-            factors, arrays = found.setdefault((both.shape[2], values.shape[2]), ([], []))
+            factors, arrays = found.setdefault((both.shape[2], values.shape[2], inner >= columns), ([], []))
             factors += [Factor(index, inner, tuple(numbers[k].tolist())) for k in good]
             arrays.append(both)
     return tuple(
         Block(tuple(factors), np.ascontiguousarray(np.concatenate(arrays, axis=1)), linear)
-        for (_, linear), (factors, arrays) in sorted(found.items())
+        for (_, linear, _), (factors, arrays) in sorted(found.items())
     )
