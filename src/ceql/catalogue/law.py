@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ceql.expression.text.compiled import compiled
 from ceql.errors import InputError
 from ceql.expression import CompiledJacobian, FormulaError, parse_formula
 from ceql.expression.complexity import HIDDEN_IN_A_POWER
 from ceql.expression.symbolic import Expr
+from ceql.expression.text.compiled import compiled
 from ceql.expression.text.tokens import tokenise
 from ceql.formula import make_symbols
 from ceql.operators import functions

@@ -14,7 +14,6 @@ from itertools import permutations
 
 import numpy as np
 
-from ceql.expression.text.compiled import compiled
 from ceql.catalogue.fitting import LawFit, judged, problem_of, telling_columns
 from ceql.catalogue.law import UNNAMED, Column, Constant, Law, Start
 from ceql.catalogue.policy import POLICY, CataloguePolicy
@@ -22,6 +21,7 @@ from ceql.choice.criterion import of_rows
 from ceql.data.dataset import Dataset, typical_size
 from ceql.engine.one_thread import one_thread
 from ceql.expression.constants.refit import minimise
+from ceql.expression.text.compiled import compiled
 
 Array = np.ndarray
 _WITHOUT_SCALE = ("exp({})", "log({})")

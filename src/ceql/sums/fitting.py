@@ -36,7 +36,8 @@ def _fitted(sums: Sequence[Sum], table: Table, threads: int) -> list[Sum]:
         slots = _columns(tape, one, own, table)
         scale = [tape.parameter() for _ in slots]
         readout += list(zip(slots, scale, [1.0] * len(slots), strict=True))
-        numbers.append(own), weights.append(scale)
+        numbers.append(own)
+        weights.append(scale)
     written = tape.finish(tape.linear(readout))
     params, masks = np.zeros((len(sums), written.n_params)), np.zeros((len(sums), written.n_params), np.uint8)
     for k, one in enumerate(sums):

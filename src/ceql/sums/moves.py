@@ -120,7 +120,7 @@ def single_terms(table: Table, found: Sum, near: Surroundings) -> Iterator[Propo
         c = _against(block, near.vectors, table.monomials.values[:, own])
         left, size = _left(gram, c), np.einsum("mfaa->mfa", gram)
         gain = _explained(left, c[0], table.policy.new * size)
-        prices = table.monomials.prices[own][:, None] + block.prices(table.inners.prices, table.policy.a_constant)
+        prices = table.monomials.prices[own][:, None] + block.prices
         for m, f in _best(gain, prices, most, table):
             yield float(gain[m, f]), _with(found, term_of(int(own[m]), block.factors[f]))
         linear = slice(0, block.linear)
@@ -158,8 +158,7 @@ def multiplied(table: Table, found: Sum) -> Iterator[Proposal]:
             c = _against(block, near.vectors, own)
             gram = block.gram((own**2).T)
             gain = _explained(_left(gram, c), c[0], table.policy.new * np.einsum("mfaa->mfa", gram))[0]
-            prices = block.prices(table.inners.prices, table.policy.a_constant)
-            for (f,) in _best(gain, prices, table.policy.refined, table):
+            for (f,) in _best(gain, block.prices, table.policy.refined, table):
                 factor = block.factors[f]
                 if factor.kind and factor.key not in taken:
                     yield float(gain[f]), found.replaced(place, Term(term.monomials, (*term.factors, factor)))
@@ -200,9 +199,8 @@ def mixed_pairs(table: Table, found: Sum, near: Surroundings) -> Iterator[Propos
             against -= cross * own[:, None]
         usable = (left > _APART) & fresh
         both = np.reshape(gain, (-1, 1)) + np.where(usable, against**2 / np.where(usable, left, 1.0), 0.0)
-        own = [table.monomials.prices[m] for m, _ in places[:: len(block.factors)]]
-        own = np.add.outer(own, block.prices(table.inners.prices, table.policy.a_constant)).ravel()
-        for i, j in _best(both, own[:, None] + table.free_prices[:most], table.policy.refined, table):
+        prices = _prices(table, block, places)
+        for i, j in _best(both, prices[:, None] + table.free_prices[:most], table.policy.refined, table):
             m, f = places[i]
             yield float(both[i, j]), _with(found, term_of(m, block.factors[f]), terms[j])
 
@@ -224,9 +222,8 @@ def doubles(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
     usable = np.triu((determinant > _APART**2) & (p > _APART) & (r > _APART), 1)
     gain = (r * u * u - 2.0 * q * u * v + p * v * v) / np.where(usable, determinant, 1.0)
     gain = np.where(usable, gain + (a**2 + b**2)[:, None], 0.0)
-    own = [table.monomials.prices[m] for m, _ in places[:: len(block.factors)]]
-    own = np.add.outer(own, block.prices(table.inners.prices, table.policy.a_constant)).ravel()
-    for i, j in _best(gain, own[:, None] + own, table.policy.refined, table):
+    prices = _prices(table, block, places)
+    for i, j in _best(gain, prices[:, None] + prices, table.policy.refined, table):
         one, other = (term_of(m, block.factors[f]) for m, f in (places[i], places[j]))
         yield float(gain[i, j]), _with(found, one, other)
 
@@ -249,6 +246,11 @@ def _directions(
             column -= other * np.einsum("nf,nf->f", other, column)
         directions.append(_units(column)[0])
     return places, directions
+
+
+def _prices(table: Table, block: Block, places: list[tuple[int, int]]) -> np.ndarray:
+    m, f = np.array(places).T
+    return table.monomials.prices[m] + block.prices[f]
 
 
 def _units(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

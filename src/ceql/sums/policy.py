@@ -30,7 +30,11 @@ class SumSearchPolicy:
     leap: float = 1e-5  # And this share of what any smaller sum leaves.
     cancelling: float = 1e4  # A term is at most this many times as large as the sum.
     rows_a_constant: int = 3  # A sum that is expanded has at most one constant for this many rows.
-    after_rounds: tuple[int, ...] = (4, 8, 12)  # Sums expanded after the first rounds of a search, and after every later one,
+    after_rounds: tuple[int, ...] = (
+        4,
+        8,
+        12,
+    )  # Sums expanded after the first rounds of a search, and after every later one,
     most_expansions: int = 120  # until this many were.
     most_in_noise: int = 14  # In noise fewer: what rows can tell apart is soon tried.
     proposed_a_size: int = 4  # Sums of each size that are proposed for noisy data,
@@ -42,4 +46,3 @@ class SumSearchPolicy:
     reciprocal: float = 2.0  # of one below the line,
     combined: float = 5.0  # of a combination of two columns,
     term: float = 2.0  # and of a term.
-

@@ -79,7 +79,9 @@ def tidied(table: Table, found: Sum, threads: int = 1) -> Sum:
     """The cheapest way to write an exact sum: without terms it does not need, and with free terms for others."""
     while True:
         tries = [found.replaced(k) for k in range(len(found.terms)) if len(found.terms) > 1]
-        tries += [s for k, term in enumerate(found.terms) if term.numbers for s in _simpler(table, found.replaced(k), found)]
+        tries += [
+            s for k, term in enumerate(found.terms) if term.numbers for s in _simpler(table, found.replaced(k), found)
+        ]
         price = table.price_of(found) if is_sound(table, found) else np.inf
         still = [s for s in fitted(tries, table, threads) if s.misfit < table.policy.vanishes and is_sound(table, s)]
         best = min(still, key=table.price_of, default=found)
@@ -187,7 +189,10 @@ def with_numbers_freed(found: Sum) -> Iterator[Sum]:
     everywhere = found
     for place, term in enumerate(found.terms):
         if any(factor.kind in FREED for factor in term.factors):
-            factors = tuple(replace(f, kind=FREED[f.kind][0], numbers=FREED[f.kind][1]) if f.kind in FREED else f for f in term.factors)
+            factors = tuple(
+                replace(f, kind=FREED[f.kind][0], numbers=FREED[f.kind][1]) if f.kind in FREED else f
+                for f in term.factors
+            )
             freed = replace(term, factors=factors)
             yield found.replaced(place, freed)
             everywhere = everywhere.replaced(place, freed)

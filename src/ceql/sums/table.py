@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, permutations
 from math import prod
@@ -39,17 +39,11 @@ class Block:
     factors: tuple[Factor, ...]
     values: np.ndarray  # (rows, factors, width)
     linear: int  # how many of these columns are values
+    prices: np.ndarray  # what each factor adds to a sum, with its constants
 
     @property
     def width(self) -> int:
         return self.values.shape[2]
-
-    def prices(self, inners: np.ndarray, a_constant: float) -> np.ndarray:
-        """What each factor adds to a sum, with its numbers."""
-        if "_prices" not in self.__dict__:
-            own = [KINDS[f.kind].price + inners[f.inner] + a_constant * len(f.numbers) for f in self.factors]
-            self.__dict__["_prices"] = np.array(own) + a_constant * self.linear
-        return self.__dict__["_prices"]
 
     @cached_property
     def flat(self) -> np.ndarray:
@@ -93,7 +87,7 @@ class Table:
         return [block.gram(squares[self.with_factors(block, self.policy.most_terms)]) for block in self.blocks]
 
     def with_factors(self, block: Block, most: int) -> np.ndarray:
-        """The monomials that go with the factors of a block: the cheapest, as far as there is room; all with free ones."""
+        """The monomials that go with the factors of a block: the cheapest, as far as there is room."""
         count = len(self.monomials.prices)
         if block.width > 1 or most // len(block.factors) < count // 4:
             count = max(1, most // len(block.factors))
@@ -108,7 +102,7 @@ class Table:
             low = [k for k, m in enumerate(own) if self.monomials.prices[m] <= 2.0 * self.policy.monomial][:8]
             pairs = [(a, b) for i, a in enumerate(low) for b in low[i + 1 :]] if block.width > 1 else []
             m = self.monomials.values[:, own]
-            few = Block(block.factors, block.values[:, :, : block.linear], block.linear)
+            few = replace(block, values=block.values[:, :, : block.linear])
             found.append([(a, b, few.gram((m[:, a] * m[:, b])[None])[0]) for a, b in pairs])
         return found
 
@@ -141,7 +135,7 @@ class Table:
     def price(self, term: Term) -> float:
         known = self._prices.get(term.key)
         if known is None:
-            own = sum(KINDS[f.kind].price + float(self.inners.prices[f.inner]) for f in term.factors)
+            own = sum(_price(factor, self.inners) for factor in term.factors)
             numbers = self.policy.a_constant * (term.numbers + term.columns)
             known = own + numbers + self.policy.term + float(self.monomials.prices[list(term.monomials)].sum())
             self._prices[term.key] = known
@@ -149,6 +143,10 @@ class Table:
 
     def price_of(self, found: Sum) -> float:
         return sum(self.price(term) for term in found.terms)
+
+
+def _price(factor: Factor, inners: Named) -> float:
+    return KINDS[factor.kind].price + float(inners.prices[factor.inner])
 
 
 def term_of(monomial: int, factor: Factor) -> Term:
@@ -164,13 +162,13 @@ def make_table(
     combined: bool = False,
     functions: Collection[str] | None = None,
 ) -> Table:
-    """With functions of the columns, or of combinations of two as well; only with these functions, where they are given."""
+    """With functions of the columns, or of combinations of two as well; of these functions, where they are given."""
     with np.errstate(all="ignore"):
         inners = Named.of([(column, symbol, 0.0) for column, symbol in zip(x.T, symbols, strict=True)])
         if combined:
             inners = Named.of([*_each(inners), *_combined(x, symbols, policy)])
         monomials = Named.of(list(_monomials(x, symbols, policy)))
-        blocks = _blocks(inners, len(symbols), root_weight, functions)
+        blocks = _blocks(inners, len(symbols), root_weight, functions, policy.a_constant)
     return Table(x, y * root_weight, root_weight, inners, monomials, blocks, policy)
 
 
@@ -178,7 +176,9 @@ def _each(named: Named) -> list[tuple[np.ndarray, Any, float]]:
     return list(zip(named.values.T, named.written, named.prices.tolist(), strict=True))
 
 
-def _combined(x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy) -> Iterator[tuple[np.ndarray, Any, float]]:
+def _combined(
+    x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy
+) -> Iterator[tuple[np.ndarray, Any, float]]:
     for i, j in combinations(range(len(symbols)), 2):
         yield x[:, i] * x[:, j], symbols[i] * symbols[j], policy.combined
         yield x[:, i] - x[:, j], symbols[i] - symbols[j], policy.combined
@@ -193,7 +193,9 @@ def _keeps_sign(column: np.ndarray) -> bool:
     return bool((column > 0.0).all() or (column < 0.0).all())
 
 
-def _monomials(x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy) -> Iterator[tuple[np.ndarray, Any, float]]:
+def _monomials(
+    x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy
+) -> Iterator[tuple[np.ndarray, Any, float]]:
     columns = range(len(symbols))
     yield np.ones(len(x)), 1, 0.0
     for size in range(1, policy.degree + 1):
@@ -212,7 +214,7 @@ def _monomials(x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy) -
 
 
 def _blocks(
-    inners: Named, columns: int, root_weight: np.ndarray, functions: Collection[str] | None
+    inners: Named, columns: int, root_weight: np.ndarray, functions: Collection[str] | None, a_constant: float
 ) -> tuple[Block, ...]:
     found: dict[tuple[int, int, bool], tuple[list[Factor], list[np.ndarray]]] = {}
     for inner, u in enumerate(inners.values.T):
@@ -240,6 +242,11 @@ def _blocks(
             factors += [Factor(index, inner, tuple(numbers[k].tolist())) for k in good]
             arrays.append(both)
     return tuple(
-        Block(tuple(factors), np.ascontiguousarray(np.concatenate(arrays, axis=1)), linear)
+        Block(
+            tuple(factors),
+            np.ascontiguousarray(np.concatenate(arrays, axis=1)),
+            linear,
+            np.array([_price(factor, inners) + a_constant * (len(factor.numbers) + linear) for factor in factors]),
+        )
         for (_, linear, _), (factors, arrays) in sorted(found.items())
     )

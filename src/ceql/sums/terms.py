@@ -52,7 +52,8 @@ class Term:
     def with_numbers(self, numbers: Iterable[float]) -> Term:
         given = iter(numbers)
         return replace(
-            self, factors=tuple(replace(f, numbers=tuple(Real(float(next(given))) for _ in f.numbers)) for f in self.factors)
+            self,
+            factors=tuple(replace(f, numbers=tuple(Real(float(next(given))) for _ in f.numbers)) for f in self.factors),
         )
 
 

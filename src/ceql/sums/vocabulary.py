@@ -14,7 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ceql.expression.prices import structure_price
 from ceql.expression.text.compiled import compiled
+from ceql.expression.text.parse import parse_formula
 from ceql.operators.program import Instruction, Tangent, run
 
 Numbers = tuple[float, ...]
@@ -62,8 +64,14 @@ class Kind:
     fits: Callable[[Span], bool] = _always  # whether it can be had of such a column
     real: str | None = None  # what it becomes once q is zero
     joined: str | None = None  # its two columns as one, with a phase r
-    freed: tuple[str, Numbers] | None = None  # the kind, by its first column, that it is a case of, and for which numbers
-    price: float = 0.0  # in nats, beside its constants
+    freed: tuple[str, Numbers] | None = (
+        None  # the kind, by its first column, that it is a case of, and for which numbers
+    )
+
+    @cached_property
+    def price(self) -> float:
+        """In nats, but for its numbers, as the criterion counts it."""
+        return structure_price(parse_formula(self.real or self.columns[0], ("u", "p", "q")))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -124,10 +132,21 @@ _RATES = (0.15, 0.4, 0.8, 1.5, 2.5, 4.0, 6.0, 9.0, 14.0, 20.0)  # times the larg
 _BEYOND = (0.004, 0.02, 0.08, 0.25, 0.7, 2.0)  # distances from the data, in lengths of their range
 _POWERS = np.array([-3.5, -2.5, -1.75, -1.5, -1.25, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.25, 1.5, 1.75, 2.5, 3.5])
 
-_positive = lambda span: span.is_positive  # noqa: E731
-_mixed = lambda span: span.has_both_signs  # noqa: E731
-_unsigned = lambda span: span.low >= 0.0  # noqa: E731
-_moderate = lambda span: span.size < 40.0 and span.length > 0.3  # noqa: E731
+
+def _positive(span: Span) -> bool:
+    return span.is_positive
+
+
+def _mixed(span: Span) -> bool:
+    return span.has_both_signs
+
+
+def _unsigned(span: Span) -> bool:
+    return span.low >= 0.0
+
+
+def _moderate(span: Span) -> bool:
+    return span.size < 40.0 and span.length > 0.3
 
 
 def _is_above(bound: float) -> Callable[[Span], bool]:
@@ -136,99 +155,98 @@ def _is_above(bound: float) -> Callable[[Span], bool]:
 
 FREE: tuple[Kind, ...] = (
     Kind(("1",)),
-    Kind(("abs(u)",), fits=_mixed, price=4.0, freed=("abs(u)**p", (1.0,))),
-    Kind(("sqrt(u)",), fits=_unsigned, price=4.0, freed=("u**p", (0.5,))),
-    Kind(("sqrt(abs(u))",), fits=_mixed, price=6.0, freed=("abs(u)**p", (0.5,))),
-    Kind(("cbrt(u)",), price=4.0),
-    Kind(("abs(u)**(2/3)",), price=5.0, freed=("abs(u)**p", (2 / 3,))),
-    Kind(("u/sqrt(abs(u))",), fits=_mixed, price=6.0, freed=("u*abs(u)**p", (-0.5,))),
-    Kind(("log(u)",), fits=_positive, price=4.0, freed=("log(abs(u - p))", (0.0,))),
-    Kind(("log(abs(u))",), fits=_mixed, price=6.0, freed=("log(abs(u - p))", (0.0,))),
-    Kind(("log(1 + u)",), fits=_is_above(-1.0), price=5.0, freed=("log(abs(u - p))", (-1.0,))),
-    Kind(("log(1 + abs(u))",), fits=_mixed, price=7.0),
-    Kind(("log(1 + u**2)",), price=7.0),
-    Kind(("exp(u)",), fits=_moderate, price=4.0, freed=("exp(p*u)", (1.0,))),
-    Kind(("exp(-u)",), fits=_moderate, price=4.0, freed=("exp(p*u)", (-1.0,))),
-    Kind(("exp(-abs(u))",), fits=_mixed, price=6.0, freed=("exp(p*abs(u))", (-1.0,))),
-    Kind(("exp(-u**2)",), fits=_moderate, price=6.0, freed=("exp(-p*u**2)", (1.0,))),
-    Kind(("sin(u)",), fits=_moderate, price=5.0, freed=("sin(p*u)", (1.0,))),
-    Kind(("cos(u)",), fits=_moderate, price=5.0, freed=("sin(p*u)", (1.0,))),
-    Kind(("sin(u)**2",), fits=_moderate, price=6.0, freed=("sin(p*u)", (2.0,))),
-    Kind(("sin(u**2)",), fits=lambda span: span.size < 6.0, price=9.0),
-    Kind(("cos(u**2)",), fits=lambda span: span.size < 6.0, price=9.0),
-    Kind(("sin(sqrt(abs(u)))",), price=13.0),
-    Kind(("cos(sqrt(abs(u)))",), price=13.0),
-    Kind(("sin(log(1 + u))",), fits=_is_above(-1.0), price=13.0),
-    Kind(("cos(log(1 + u))",), fits=_is_above(-1.0), price=13.0),
-    Kind(("1/(1 + u)",), fits=_is_above(-1.0), price=3.0, freed=("1/(u - p)", (-1.0,))),
-    Kind(("1/(1 + abs(u))",), fits=_mixed, price=6.0),
-    Kind(("1/(1 + u**2)",), price=5.0, freed=("1/(u**2 + p**2)", (1.0,))),
-    Kind(("1/(1 + exp(-u))",), fits=_moderate, price=6.0, freed=("1/(1 + exp((p - u)/q))", (0.0, 1.0))),
-    Kind(("tanh(u)",), fits=_moderate, price=5.0, freed=("tanh(p*u)", (1.0,))),
-    Kind(("atan(u)",), fits=_moderate, price=5.0, freed=("atan(p*u)", (1.0,))),
-    Kind(("sqrt(1 + u)",), fits=_is_above(-1.0), price=5.0, freed=("sqrt(u - p)", (-1.0,))),
-    Kind(("sqrt(1 + u**2)",), price=6.0, freed=("sqrt(u**2 + p**2)", (1.0,))),
-    Kind(("asin(u)",), fits=lambda span: span.size <= 1.0, price=6.0),
-    Kind(("tan(u)",), fits=lambda span: span.size < 1.55, price=6.0),
+    Kind(("abs(u)",), fits=_mixed, freed=("abs(u)**p", (1.0,))),
+    Kind(("sqrt(u)",), fits=_unsigned, freed=("u**p", (0.5,))),
+    Kind(("sqrt(abs(u))",), fits=_mixed, freed=("abs(u)**p", (0.5,))),
+    Kind(("cbrt(u)",)),
+    Kind(("abs(u)**(2/3)",), freed=("abs(u)**p", (2 / 3,))),
+    Kind(("u/sqrt(abs(u))",), fits=_mixed, freed=("u*abs(u)**p", (-0.5,))),
+    Kind(("log(u)",), fits=_positive, freed=("log(u - p)", (0.0,))),
+    Kind(("log(abs(u))",), fits=_mixed, freed=("log(abs(u - p))", (0.0,))),
+    Kind(("log(1 + u)",), fits=_is_above(-1.0), freed=("log(u - p)", (-1.0,))),
+    Kind(("log(1 + abs(u))",), fits=_mixed),
+    Kind(("log(1 + u**2)",)),
+    Kind(("exp(u)",), fits=_moderate, freed=("exp(p*u)", (1.0,))),
+    Kind(("exp(-u)",), fits=_moderate, freed=("exp(p*u)", (-1.0,))),
+    Kind(("exp(-abs(u))",), fits=_mixed, freed=("exp(p*abs(u))", (-1.0,))),
+    Kind(("exp(-u**2)",), fits=_moderate, freed=("exp(-p*u**2)", (1.0,))),
+    Kind(("sin(u)",), fits=_moderate, freed=("sin(p*u)", (1.0,))),
+    Kind(("cos(u)",), fits=_moderate, freed=("sin(p*u)", (1.0,))),
+    Kind(("sin(u)**2",), fits=_moderate, freed=("sin(p*u)", (2.0,))),
+    Kind(("sin(u**2)",), fits=lambda span: span.size < 6.0),
+    Kind(("cos(u**2)",), fits=lambda span: span.size < 6.0),
+    Kind(("sin(sqrt(abs(u)))",)),
+    Kind(("cos(sqrt(abs(u)))",)),
+    Kind(("sin(log(1 + u))",), fits=_is_above(-1.0)),
+    Kind(("cos(log(1 + u))",), fits=_is_above(-1.0)),
+    Kind(("1/(1 + u)",), fits=_is_above(-1.0), freed=("1/(u - p)", (-1.0,))),
+    Kind(("1/(1 + abs(u))",), fits=_mixed),
+    Kind(("1/(1 + u**2)",), freed=("1/(u**2 + p**2)", (1.0,))),
+    Kind(("1/(1 + exp(-u))",), fits=_moderate, freed=("1/(1 + exp((p - u)/q))", (0.0, 1.0))),
+    Kind(("tanh(u)",), fits=_moderate, freed=("tanh(p*u)", (1.0,))),
+    Kind(("atan(u)",), fits=_moderate, freed=("atan(p*u)", (1.0,))),
+    Kind(("sqrt(1 + u)",), fits=_is_above(-1.0), freed=("sqrt(u - p)", (-1.0,))),
+    Kind(("sqrt(1 + u**2)",), freed=("sqrt(u**2 + p**2)", (1.0,))),
+    Kind(("asin(u)",), fits=lambda span: span.size <= 1.0),
+    Kind(("tan(u)",), fits=lambda span: span.size < 1.55),
 )
 
 PARAMETRIC: tuple[Kind, ...] = (
-    Kind(("u**p",), lambda s: _ones(_POWERS), _positive, price=3.0),
-    Kind(("abs(u)**p",), lambda s: _ones(_POWERS[_POWERS > 0.0]), lambda s: not s.is_positive, price=4.0),
-    Kind(("u*abs(u)**p",), lambda s: _ones(_POWERS[_POWERS > -0.9]), _mixed, price=5.0),
-    Kind(("exp(p*u)",), lambda s: _ones(_both_signs(_RATES) / s.size), price=4.0),
-    Kind(("exp(p*abs(u))",), lambda s: _ones(-np.array(_RATES) / s.size), _mixed, price=6.0),
-    Kind(("exp(-p*u**2)",), lambda s: _ones(np.array([0.3, 1.0, 2.5, 6.0, 15.0, 40.0]) / s.size**2), price=6.0),
+    Kind(("u**p",), lambda s: _ones(_POWERS), _positive),
+    Kind(("abs(u)**p",), lambda s: _ones(_POWERS[_POWERS > 0.0]), lambda s: not s.is_positive),
+    Kind(("u*abs(u)**p",), lambda s: _ones(_POWERS[_POWERS > -0.9]), _mixed),
+    Kind(("exp(p*u)",), lambda s: _ones(_both_signs(_RATES) / s.size)),
+    Kind(("exp(p*abs(u))",), lambda s: _ones(-np.array(_RATES) / s.size), _mixed),
+    Kind(("exp(-p*u**2)",), lambda s: _ones(np.array([0.3, 1.0, 2.5, 6.0, 15.0, 40.0]) / s.size**2)),
     Kind(
         ("exp(-((u - p)/q)**2)",),
         lambda s: _pairs(_inside(s, 10), s.length * np.array([0.05, 0.1, 0.2, 0.4, 0.8])),
-        price=8.0,
     ),
-    Kind(("exp(p/u)",), lambda s: _ones(_both_signs((0.2, 0.6, 1.5, 3.5, 8.0)) * np.sqrt(s.low * s.high)), _positive, price=5.0),
-    Kind(("sin(p*u)", "cos(p*u)"), lambda s: _ones(_frequencies(s, 0.9, 130.0)), joined="sin(p*u + r)", price=6.0),
+    Kind(
+        ("exp(p/u)",),
+        lambda s: _ones(_both_signs((0.2, 0.6, 1.5, 3.5, 8.0)) * np.sqrt(s.low * s.high)),
+        _positive,
+    ),
+    Kind(("sin(p*u)", "cos(p*u)"), lambda s: _ones(_frequencies(s, 0.9, 130.0)), joined="sin(p*u + r)"),
     Kind(
         ("exp(-q*u)*sin(p*u)", "exp(-q*u)*cos(p*u)"),
         lambda s: _pairs(_frequencies(s, 1.5, 60.0), np.array([1.5, 4.0]) / s.length),
         joined="exp(-q*u)*sin(p*u + r)",
-        price=9.0,
     ),
-    Kind(("log(abs(u - p))",), lambda s: _ones(_outside(s, _BEYOND)), price=5.0),
+    Kind(("log(u - p)",), lambda s: _ones(s.low - s.length * np.array(_BEYOND))),
+    Kind(("log(p - u)",), lambda s: _ones(s.high + s.length * np.array(_BEYOND))),
+    Kind(("log(abs(u - p))",), lambda s: []),
     Kind(
         ("log((u - p)**2 + q**2)",),
         lambda s: _pairs(_inside(s, 24), [s.length / 24]),
         real="log(abs(u - p))",
-        price=6.0,
     ),
-    Kind(("1/(u - p)",), lambda s: _ones(_outside(s, _BEYOND)), price=3.0),
+    Kind(("1/(u - p)",), lambda s: _ones(_outside(s, _BEYOND))),
     Kind(
         ("(u - p)/((u - p)**2 + q**2)", "1/((u - p)**2 + q**2)"),
         lambda s: [*_pairs(_inside(s, 40), [s.length / 40]), *_pairs(_inside(s, 8), [s.length / 8])],
         real="1/(u - p)",
-        price=5.0,
     ),
-    Kind(("1/(u**2 + p**2)",), lambda s: _ones(s.size * np.array([0.03, 0.1, 0.25, 0.6, 1.2])), price=5.0),
-    Kind(("1/(u**2 - p**2)",), lambda s: _ones(s.size * np.array([1.05, 1.3, 2.0])), price=5.0),
-    Kind(("1/(u - p)**2",), lambda s: _ones(_outside(s, _BEYOND)), price=5.0),
-    Kind(("tanh(p*u)",), lambda s: _ones(np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0]) / s.size), price=5.0),
+    Kind(("1/(u**2 + p**2)",), lambda s: _ones(s.size * np.array([0.03, 0.1, 0.25, 0.6, 1.2]))),
+    Kind(("1/(u**2 - p**2)",), lambda s: _ones(s.size * np.array([1.05, 1.3, 2.0]))),
+    Kind(("1/(u - p)**2",), lambda s: _ones(_outside(s, _BEYOND))),
+    Kind(("tanh(p*u)",), lambda s: _ones(np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0]) / s.size)),
     Kind(
         ("1/(1 + exp((p - u)/q))",),
         lambda s: _pairs(_inside(s, 10), s.length * np.array([0.02, 0.06, 0.15, 0.35])),
-        price=8.0,
     ),
-    Kind(("atan(p*u)",), lambda s: _ones(np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0]) / s.size), price=5.0),
-    Kind(("sqrt(u - p)",), lambda s: _ones(s.low - s.length * np.array(_BEYOND)), price=5.0),
-    Kind(("sqrt(p - u)",), lambda s: _ones(s.high + s.length * np.array(_BEYOND)), price=6.0),
-    Kind(("sqrt(u**2 + p**2)",), lambda s: _ones(s.size * np.array([0.05, 0.2, 0.6, 1.5])), price=6.0),
+    Kind(("atan(p*u)",), lambda s: _ones(np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0]) / s.size)),
+    Kind(("sqrt(u - p)",), lambda s: _ones(s.low - s.length * np.array(_BEYOND))),
+    Kind(("sqrt(p - u)",), lambda s: _ones(s.high + s.length * np.array(_BEYOND))),
+    Kind(("sqrt(u**2 + p**2)",), lambda s: _ones(s.size * np.array([0.05, 0.2, 0.6, 1.5]))),
     Kind(
         ("(u - p)**q",),
         lambda s: _pairs(s.low - s.length * np.array([0.02, 0.15, 0.8]), [-1.5, -0.5, 0.3, 0.7, 1.5, 2.5]),
-        price=7.0,
     ),
     Kind(
         ("1/(1 + (p/u)**q)",),
         lambda s: _pairs(s.size * np.array([0.06, 0.18, 0.4, 0.8]), [0.5, 1.5, 2.0, 2.7, 4.0]),
         _positive,
-        price=7.0,
     ),
 )
 
@@ -236,4 +254,3 @@ KINDS: tuple[Kind, ...] = (*FREE, *PARAMETRIC)
 _BY_TEXT = {kind.columns[0]: index for index, kind in enumerate(KINDS)}
 ON_AXIS = {index: _BY_TEXT[kind.real] for index, kind in enumerate(KINDS) if kind.real is not None}
 FREED = {index: (_BY_TEXT[kind.freed[0]], kind.freed[1]) for index, kind in enumerate(KINDS) if kind.freed is not None}
-POWER, SIGNED_POWER = _BY_TEXT["u**p"], _BY_TEXT["u*abs(u)**p"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import product as every
 from typing import Any
 
@@ -19,7 +19,7 @@ _IDLE = 1e-10  # the share of y below which a column is rounding
 _WHOLE = 1e-8  # an exponent this close to a whole number or a half is meant to be one
 
 
-@lru_cache(maxsize=None)
+@cache
 def _formula(text: str) -> Any:
     return parse_formula(text, ("u", "p", "q", "r"))
 
@@ -44,7 +44,9 @@ def _written(term: Term, weights: np.ndarray, table: Table) -> Any:
     if len(term.factors) == 1 and first is not None and first.joined is not None and len(monomials) == 1:
         sine, cosine = parts[:, 0].tolist()
         if sine != 0.0 and cosine != 0.0:
-            wave = _of(first.joined, term.factors[0], table).xreplace({_R: sympy.Float(float(np.arctan2(cosine, sine)))})
+            wave = _of(first.joined, term.factors[0], table).xreplace(
+                {_R: sympy.Float(float(np.arctan2(cosine, sine)))}
+            )
             return float(np.hypot(sine, cosine)) * monomials[0] * wave
     choices = every(*[KINDS[factor.kind].columns for factor in term.factors])
     total: Any = sympy.Integer(0)
@@ -57,8 +59,7 @@ def _written(term: Term, weights: np.ndarray, table: Table) -> Any:
 
 def _of(text: str, factor: Factor, table: Table) -> Any:
     numbers = {
-        symbol: _number(value, text, symbol.name)
-        for symbol, value in zip((_P, _Q), factor.numbers, strict=False)
+        symbol: _number(value, text, symbol.name) for symbol, value in zip((_P, _Q), factor.numbers, strict=False)
     }
     return _formula(text).xreplace({_U: table.inners.written[factor.inner], **numbers})
 
