@@ -15,27 +15,24 @@ class SumSearchPolicy:
     most_columns: int = 6  # Tables with more columns are left to the other stages.
     most_free: int = 500  # Terms without numbers of which all pairs are tried, the cheapest.
     most_terms: int = 6000  # Terms with numbers that may be added, per kind of block: monomials times factors.
-    most_mixed: int = 1600  # Of these, how many are tried beside terms without,
-    most_in_mixed: int = 250  # Of these, how many are tried beside every term with numbers.
+    most_mixed: int = 1600  # Of these, how many are tried in pairs with terms without numbers,
+    most_in_mixed: int = 250  # of which there are this many.
     most_doubles: int = 900  # Terms with one number of which all pairs are tried.
     refined: int = 16  # The best additions of each kind whose numbers are fitted.
     alike: int = 2  # Of these at most this many with the same structure.
     kept: int = 30  # Sums of each size in each ranking.
     looked_at: int = 6  # The first of each ranking are expanded.
     largest: int = 11  # Constants of a sum that is expanded.
-    fitting_steps: int = 30
-    weights_of_misfit: tuple[float, ...] = (10.0, 1e6)  # In the rankings, nats for ln of the misfit.
+    fitting_steps: int = 30  # Steps of a fit.
+    weights_of_misfit: tuple[float, ...] = (25.0, 1e6)  # In the rankings, nats for ln of the misfit.
     a_constant: float = 3.0  # The price of a number, in the rankings.
     vanishes: float = 1e-24  # Share of the square of y that an exact sum leaves at most.
     leap: float = 1e-5  # And this share of what any smaller sum leaves.
     cancelling: float = 1e4  # A term is at most this many times as large as the sum.
     rows_a_constant: int = 3  # A sum that is expanded has at most one constant for this many rows.
-    after_rounds: tuple[int, ...] = (
-        4,
-        8,
-        12,
-    )  # Sums expanded after the first rounds of a search, and after every later one,
-    most_expansions: int = 120  # until this many were.
+    # Sums expanded after the first rounds of a search, and after every later one,
+    after_rounds: tuple[int, ...] = (4, 10, 16)
+    most_expansions: int = 160  # until this many were.
     most_in_noise: int = 14  # In noise fewer: what rows can tell apart is soon tried.
     proposed_a_size: int = 4  # Sums of each size that are proposed for noisy data,
     proposed: int = 24  # and in all.
