@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -279,5 +279,10 @@ def compile_numpy(expr: Any, symbols: Sequence[Symbol]) -> CompiledFormula:
 
 def value_and_jacobian(expr: Any, symbols: Sequence[Symbol], constants: Sequence[Symbol]) -> CompiledJacobian:
     """Compile ``expr`` together with its derivatives with respect to ``constants``."""
+    return _value_and_jacobian(expr, tuple(symbols), tuple(constants))
+
+
+@lru_cache(maxsize=1024)  # a structure is fitted again and again, with other numbers
+def _value_and_jacobian(expr: Any, symbols: tuple[Symbol, ...], constants: tuple[Symbol, ...]) -> CompiledJacobian:
     instructions = ProgramBuilder(symbols, constants).instructions(expr)
     return CompiledJacobian(instructions, len(symbols), len(constants))
