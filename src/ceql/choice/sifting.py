@@ -30,6 +30,15 @@ class SiftingPolicy:
     sure: int = 2  # of each number of constants, that are shown beside the front before others
     same: float = 0.02  # of the residuals: formulas whose values differ by less are one formula, written twice
     vetoes: VetoPolicy = VetoPolicy()
+    # About how long all of it takes, with the evidence for what is shown; a search ends earlier by that.
+    seconds: float = 0.8
+    seconds_a_row: float = 8e-4  # of those that vetoes are asked about
+    most_of_limit: float = 0.08  # share of the time limit that is kept for it
+
+    def seconds_for(self, rows: int, time_limit: float) -> float:
+        """Seconds of the time limit that are kept for sifting a table with this many rows."""
+        seconds = self.seconds + self.seconds_a_row * min(rows, self.checked_rows)
+        return min(seconds, self.most_of_limit * time_limit)
 
     @property
     def hasty(self) -> SiftingPolicy:
