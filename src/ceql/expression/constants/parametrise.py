@@ -47,15 +47,14 @@ def _decimals(expr: Expr, seen: set[Expr]) -> Iterator[float]:
     # because two coefficients may have the same value by chance.
     elif expr.args and expr not in seen:
         seen.add(expr)
-        for argument in _fitted_part(expr):
+        for argument in expr.args if _whole_exponent(expr) is None else expr.args[:1]:
             yield from _decimals(argument, seen)
 
 
-def _fitted_part(expr: Expr) -> tuple[Expr, ...]:
-    """The arguments without an exponent that is part of the structure."""
-    if isinstance(expr, Pow) and isinstance(expr.exp, Float) and structural_exponent(float(expr.exp)) is not None:
-        return (expr.base,)
-    return expr.args
+def _whole_exponent(expr: Expr) -> Expr | None:
+    """The exponent of a power where it is written as a decimal but part of the structure."""
+    is_decimal = isinstance(expr, Pow) and isinstance(expr.exp, Float)
+    return structural_exponent(float(expr.exp)) if is_decimal else None
 
 
 class _Renamed:
@@ -75,9 +74,10 @@ class _Renamed:
         return self._seen[expr]
 
     def _rebuilt(self, expr: Expr) -> Expr:
-        inner = [self.of(argument) for argument in _fitted_part(expr)]
-        if len(inner) < len(expr.args):
-            return Pow(inner[0], structural_exponent(float(expr.exp)))
+        exponent = _whole_exponent(expr)
+        if exponent is not None:
+            return Pow(self.of(expr.base), exponent)
+        inner = [self.of(argument) for argument in expr.args]
         return expr if all(map(is_, inner, expr.args)) else expr.func(*inner)
 
 
