@@ -27,9 +27,10 @@ from ceql.expression import (
     snap,
 )
 from ceql.expression.constants.held import held_numbers, smallest_holding
-from ceql.expression.constants.refit import refit_reweighted, refit_within
+from ceql.expression.constants.refit import covariance_of, refit_reweighted, refit_within
 from ceql.expression.constants.rewrites import with_factors_absorbed, with_simple_exponents, with_small_phases
 from ceql.expression.constants.rounding_policy import ROUNDING
+from ceql.expression.evaluate.residual_problem import make_problem
 
 
 @dataclass(frozen=True)
@@ -370,7 +371,11 @@ def with_errors(formula: Formula, data: Dataset) -> Formula:
 
 def constants_of(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:
     """Each decimal constant with its standard error, in the order of `parametrise`."""
-    if not parametrise(expression).symbols:
+    form = parametrise(expression)
+    if not form.symbols:
         return ()
-    fitted = refit(expression, symbols, data.x, data.y, data.weight, max_iterations=0)
-    return tuple(zip(map(float, fitted.values), map(float, fitted.standard_errors), strict=True))
+    with np.errstate(all="ignore"):
+        problem = make_problem(form, symbols, data.x, data.y, data.weight)
+        covariance = covariance_of(problem, form.values, problem.misfit(form.values))
+    errors = np.sqrt(np.abs(np.diag(covariance)))
+    return tuple(zip(map(float, form.values), map(float, errors), strict=True))

@@ -109,6 +109,7 @@ def _discovered(
             if found is None:
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
                     kept = _seconds_for_offers(data, settings)
+                    kept += policy.sifting.seconds_for(len(data.y), settings.time_limit)
                     kept += 0.0 if loss is None else seconds_for_judging(data, settings.time_limit, policy.judgement)
                     own = replace(settings, time_limit=settings.time_limit - kept)
                     founders = tuple(formula.expression for formula in guessed)

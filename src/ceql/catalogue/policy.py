@@ -52,6 +52,7 @@ class CataloguePolicy:
     most_cells: int = 4000
     form_columns: int = 3  # of a table that small forms are made of
     forms_per_size: int = 12  # small forms of each number of constants that are fitted to y
+    forms_made: int = 8  # of these become formulas: a few more than are shown beside the front
     recognised_points: int = 72  # at which a law must have the formula's values
     recognised_within: float = 1e-6  # of the spread of the formula's values
     # Steps towards a formula, each with the root mean square misfit, in spreads, that must be reached to go on.

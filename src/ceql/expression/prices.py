@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import log
 from typing import Any
 
-from sympy import E, Pow, Rational, fraction
+from sympy import E, Mul, Pow, Rational, exp, fraction
 
 from ceql.expression.symbolic import Expr
 from ceql.operators import functions
@@ -94,9 +94,12 @@ def _parts_of_sum(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]
 
 def _parts_of_product(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
     number, others = node.as_coeff_Mul(rational=True)
-    above, below = fraction(others, exact=True)  # exact: exp(-x) stays above the line
+    if all(map(_is_above, Mul.make_args(others))):
+        above, below = others, 1
+    else:
+        above, below = fraction(others, exact=True)  # exact: exp(-x) stays above the line
     if number in (1, -1):
-        above *= number
+        above = above if below == 1 else number * above
     elif above == 1:  # a number over something
         above = number
     else:  # before the fraction is taken apart: 4.905 is one number
@@ -113,6 +116,14 @@ def _parts_of_product(node: Any, is_inside: bool, prices: Prices) -> Iterator[fl
     yield prices.mul * (len(factors) - 1)
     for factor in factors:
         yield from _parts(factor, is_inside, prices)
+
+
+def _is_above(factor: Any) -> bool:
+    """Whether one sees without SymPy's `fraction`, which takes long, that no part of it is below the line."""
+    if not isinstance(factor, (Pow, exp)):
+        return not factor.is_Rational
+    exponent = factor.as_base_exp()[1]
+    return bool(exponent.free_symbols or (exponent.is_Number and exponent > 0))
 
 
 def _parts_of_power(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
