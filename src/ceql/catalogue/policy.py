@@ -52,9 +52,10 @@ class CataloguePolicy:
     most_cells: int = 4000
     form_columns: int = 3  # of a table that small forms are made of
     forms_per_size: int = 12  # small forms of each number of constants that are fitted to y
-    # The target may be a logarithm if it spans as much as this, and is nowhere further from zero than that.
-    logarithms_span: tuple[float, float] = (1.0, 40.0)
-    largest_logarithm: float = 100.0
+    # The target may be a logarithm if it spans at least this much,
+    least_logarithms: float = 1.0
+    logarithms_reach: float = 20.0  # most rows lie no further than this from their median,
+    largest_logarithm: float = 100.0  # and these no further than that from zero.
     logarithms: int = 3  # laws of its exponential that are fitted to the bottom, and as many of its reciprocal
     logarithms_rounds: tuple[tuple[int, int], ...] = ((24, 2), (12, 5))  # as `rounds`
     recognised_points: int = 72  # at which a law must have the formula's values
