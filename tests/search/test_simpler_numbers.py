@@ -9,7 +9,7 @@ import sympy
 from ceql import Dataset, Settings, discover
 from ceql.constraints import NONE, Constraints
 from ceql.formula import make_symbols, refitted
-from ceql.search.simpler_numbers import with_simpler_numbers
+from ceql.search.simpler_numbers import simpler_than_the_best, with_simpler_numbers
 
 X, Z = make_symbols(("x", "z"))
 
@@ -60,6 +60,15 @@ def test_refitting_keeps_the_form_and_is_undefined_where_the_formula_is():
     data = table(lambda x, z: 3.0 * x * (1 - z))
     assert law_of(fitted(sympy.Float(2.0) * X * (1 - Z), data)) == "c*x*(1 - z)"
     assert refitted(sympy.log(1.5 - X), data, make_symbols(data.names)) is None
+
+
+def test_what_leads_gets_simpler_numbers_and_no_other():
+    data = table(lambda x, z: 5.0 / (1 - 4 / (x + 2) ** 2))
+    loose = fitted(1 / (sympy.Float(0.2) - sympy.Float(0.8) / (X + 2) ** 2), data)
+    straight = fitted(sympy.Float(1.0) * X + sympy.Float(1.05) * Z, data)
+    found = simpler_than_the_best([straight, loose], data, NONE, 1)
+    assert [law_of(formula) for formula in found] == ["c/(1 - 4/(x + 2)**2)"]
+    assert simpler_than_the_best([straight, loose], data, NONE, 0) == []
 
 
 def searched(columns, y, starts):

@@ -51,10 +51,11 @@ def with_halves(expr: Expr, policy: RoundingPolicy = ROUNDING) -> Expr:
 def _tied(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> Iterator[Expr]:
     """With one number that is a small whole multiple of another, which equal ones are too, given by it."""
     numbers = list(zip(form.symbols, constants, strict=True))
-    for (one, (first, error)), (other, (second, other_error)) in permutations(numbers, 2):
+    for (i, (one, (first, error))), (j, (other, (second, other_error))) in permutations(enumerate(numbers), 2):
         ratio = round(second / first) if abs(second) < (policy.largest_ratio + 0.5) * abs(first) else 0
         doubt = policy.errors_apart * (abs(ratio) * error + other_error)
-        if ratio and abs(ratio * first - second) <= doubt <= policy.notable * abs(first):
+        is_new = i < j or abs(ratio) > 1  # equal numbers are met twice
+        if ratio and is_new and abs(ratio * first - second) <= doubt <= policy.notable * abs(first):
             expr = _with_one_number(form, one, other, ratio)
             if len(parametrise(expr).symbols) < len(form.symbols):
                 yield expr
