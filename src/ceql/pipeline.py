@@ -33,6 +33,7 @@ from ceql.search.losses import SQUARED, Loss, read_loss, robust_scale
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
 from ceql.search.reweighting import first_weights, with_weight
+from ceql.search.simpler_numbers import simpler_than_the_best
 from ceql.search.stage import Search
 from ceql.search.state import Ending
 from ceql.storage.checkpoint import Checkpoint, CheckpointError
@@ -121,7 +122,7 @@ def _discovered(
     known = (formula.over(constant.symbols) for formula in found.formulas)  # a checkpoint has them over all columns
     formulas = [f for f in (*known, *guessed) if _is_allowed(f, settings)]
     try:
-        offered = [f for f in _offers(data, settings, found.outcome, loss) if _is_allowed(f, settings)]
+        offered = [f for f in _offers(formulas, data, settings, found.outcome, loss) if _is_allowed(f, settings)]
         concluded = _concluded([*formulas, *offered], constant, found, data, settings, loss, folds)
     except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed
         few = pareto_front(formulas, len(data.y), policy.prices)
@@ -131,8 +132,13 @@ def _discovered(
     return replace(concluded, seconds=watch.seconds, leftover=leftover)
 
 
-def _offers(data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None) -> list[Formula]:
-    """What needs no search. It would only stand in the way of an exact formula, and who interrupts wants no more."""
+def _offers(
+    formulas: Sequence[Formula], data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None
+) -> list[Formula]:
+    """What needs no search, and simpler numbers for what leads then.
+
+    It would only stand in the way of an exact formula, and who interrupts wants no more.
+    """
     if settings.recipe not in SEARCHES or settings.template is not None or settings.constraints.known:
         return []
     if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED):
@@ -143,7 +149,10 @@ def _offers(data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | No
     least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
     has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None
     policy = settings.search.catalogue if has_time else least
-    return offers(data, settings.catalogue and has_time, settings.constraints, operators, policy)
+    offered = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy)
+    most = settings.search.finishing.leaders if has_time else 0
+    policies = settings.search.polish, settings.search.prices
+    return offered + simpler_than_the_best([*formulas, *offered], data, settings.constraints, most, *policies)
 
 
 def _seconds_for_offers(data: Dataset, settings: Settings) -> float:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ceql.catalogue.fitting import LawFit, fit_all, judged, on_all_rows
 from ceql.catalogue.law import catalogue
+from ceql.catalogue.logarithms import of_logarithms
 from ceql.catalogue.plain import of_some_columns
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.catalogue.small_forms import small_forms
@@ -38,7 +39,8 @@ def offers(
         return is_known and constraints.allows(expression) and can_be_read(expression)
 
     few = data.thinned(policy.offered_rows)
-    fits = [fit for fit in (*fit_all(few, policy, laws), *small_forms(few, policy)) if is_allowed(fit)]
+    fits = [*fit_all(few, policy, laws), *of_logarithms(few, laws, policy), *small_forms(few, policy)]
+    fits = [fit for fit in fits if is_allowed(fit)]
     if few is not data:
         ranked = sorted(fits, key=lambda fit: criterion(fit.formula, len(few.y)))[: policy.offered]
         longer = (on_all_rows(short, data, policy) for short in ranked)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import log
 from typing import Any
 
-from sympy import E, Mul, Pow, Rational, exp, fraction
+from sympy import E, Float, Mul, Pow, Rational, exp, fraction
 
 from ceql.expression.symbolic import Expr
 from ceql.operators import functions
@@ -37,6 +37,8 @@ class Prices:
     # only one that was tried; measured rows are neither.
     constant: float = 1.0
     few_rows: float = 1.0  # how far constants follow the noise of few rows: times rows log(rows/(rows - constants))
+    # A decimal exponent, times the size of its logarithm: one of 0.07 is as rare as 1/14, and a logarithm is meant.
+    exponent: float = 1.0
     # A law that has a name is said by its name: one that every textbook has, one known beyond its field, and others.
     common_law: float = 4.0
     known_law: float = 8.0
@@ -55,6 +57,13 @@ _NAMED_POWERS = {Rational(2): "square", Rational(3): "cube", Rational(1, 2): "sq
 def structure_price(expression: Expr, prices: Prices = PRICES) -> float:
     """Of a formula but for its decimal constants."""
     return sum(_parts(expression, False, prices))
+
+
+@lru_cache(maxsize=8192)
+def exponents_price(expression: Expr, prices: Prices = PRICES) -> float:
+    """Of the decimal exponents, beside the structure or the name: each once, however often it occurs."""
+    powers = (power for power in expression.atoms(Pow) if isinstance(power.exp, Float) and power.exp != 0)
+    return prices.exponent * sum(abs(log(size)) for size in {abs(float(power.exp)) for power in powers})
 
 
 def _size(number: Any) -> float:

@@ -234,6 +234,7 @@ class FinishingPolicy:
     reserved_long: float = 0.35  # This share is kept beside it for a long table,
     reserved_a_row: float = 5e-6  # and at most this many seconds for every row
     rows_for_free: int = 2000  # beyond these, which a formula is fitted to at most.
+    leaders: int = 8  # Of all formulas that are there in the end, this many get relatives with simpler numbers.
     everything: Finishing = Finishing(asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6)
     least: Finishing = Finishing(asked=1, sketched=1, polished=1, drawn=4, finished=1, relatives=1, outlined=1)
     in_haste: Finishing = Finishing(asked=1, sketched=2, polished=1, drawn=6, finished=1, relatives=1, outlined=1)
