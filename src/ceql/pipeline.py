@@ -14,7 +14,7 @@ from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
 from ceql.choice.selection import check_rule, choose
 from ceql.choice.sifting import Sifted, sifted
-from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, r2_of
+from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is_beaten, r2_of
 from ceql.data.dataset import Dataset, typical_size
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, over_all, poles_of
 from ceql.engine import fit
@@ -142,7 +142,8 @@ def _offers(data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | No
     least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
     has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None
     policy = settings.search.catalogue if has_time else least
-    return offers(data, settings.catalogue and has_time, settings.constraints, operators, policy)
+    found = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy)
+    return [formula for formula in found if loss is None or not formula.is_shrunk]  # which is a matter of squares
 
 
 def _seconds_for_offers(data: Dataset, settings: Settings) -> float:
@@ -173,11 +174,16 @@ def _concluded(
         fitted = judged([*formulas, constant], *given)  # in another order
         constant = min((f for f in fitted if not f.expression.free_symbols), key=lambda f: f.loss, default=constant)
         formulas = [formula for formula in fitted if formula is not constant]
-    left = _sifted(formulas, constant, found.outcome, data, settings)
+    others = [formula for formula in formulas if not formula.is_shrunk]
+    left = _sifted(others, constant, found.outcome, data, settings)
     front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
     chosen = _chosen(shown, settings, data, held)
+    if settings.model_selection == "best":
+        lines = (formula for formula in formulas if formula.is_shrunk)
+        better = [line for line in lines if is_beaten(shown[chosen], line, data, folds, policy.sifting.beaten)]
+        chosen, shown = (len(shown), (*shown, *better)) if better else (chosen, shown)
     best = shown[chosen]
     if loss is not None:
         warn_of_rows_without_loss(best, data, loss)
@@ -196,7 +202,7 @@ def _concluded(
         found.imaginary_residue,
         found.rows_searched or len(data.y),
         len(data.names),
-        shortlist=left.beside,
+        shortlist=shown[len(front) :],
         struck=left.struck,
     )
     return _with_evidence(concluded, data, folds, fit_weight, policy.prices, everything=held is not None)
@@ -224,6 +230,8 @@ def _with_evidence(
     """With the weights of the formulas and how well each fits; those without a chance are not cross-validated."""
     formulas = found.formulas
     shares = weights(scores(formulas, data, prices))
+    if found.best.is_shrunk:  # rows held out have spoken against the others
+        shares = tuple(float(formula is found.best) for formula in formulas)
     beside = len(found.front)
     judged = [
         k for k, w in enumerate(shares) if everything or w >= EVIDENCE.competes or k >= beside or k == found.chosen
