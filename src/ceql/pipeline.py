@@ -12,7 +12,7 @@ from ceql.catalogue.offers import offers, seconds_for_offers
 from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
-from ceql.choice.selection import check_rule, choose
+from ceql.choice.selection import check_rule, choose, or_simpler
 from ceql.choice.sifting import Sifted, sifted
 from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is_beaten, r2_of
 from ceql.data.dataset import Dataset, typical_size
@@ -180,7 +180,11 @@ def _concluded(
     fit_weight = _fit_weight(front, data, loss)
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
     chosen = _chosen(shown, settings, data, held)
-    if settings.model_selection == "best":
+    # Which columns a term is made of costs nothing, and of many columns many terms can be made that suit some rows.
+    is_wide = data.x.shape[1] > policy.catalogue.most_table_columns
+    if is_wide and settings.model_selection == "best" and loss is None and _is_contest(found.outcome, settings):
+        first = _first_allowed(shown, settings)
+        chosen = first + or_simpler(chosen - first, shown[first:], data, folds, policy.prices)
         lines = (formula for formula in formulas if formula.is_shrunk)
         better = [line for line in lines if is_beaten(shown[chosen], line, data, folds, policy.sifting.beaten)]
         chosen, shown = (len(shown), (*shown, *better)) if better else (chosen, shown)
@@ -211,12 +215,17 @@ def _concluded(
 def _sifted(
     formulas: Sequence[Formula], constant: Formula, outcome: Outcome, data: Dataset, settings: Settings
 ) -> Sifted:
-    """An exact formula is proof enough, a template is what the user wants, and a recipe is shown as it is."""
     policy = settings.search
-    if outcome in (Outcome.EXACT, Outcome.CONSTANT) or settings.template is not None or settings.recipe not in SEARCHES:
+    if not _is_contest(outcome, settings):
         return Sifted(tuple(pareto_front([*formulas, constant], len(data.y), policy.prices)), (), ())
     allows = settings.constraints.allows
     return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows)
+
+
+def _is_contest(outcome: Outcome, settings: Settings) -> bool:
+    """An exact formula is proof enough, a template is what the user wants, and a recipe is shown as it is."""
+    is_settled = outcome in (Outcome.EXACT, Outcome.CONSTANT)
+    return not is_settled and settings.template is None and settings.recipe in SEARCHES
 
 
 def _with_evidence(
@@ -269,9 +278,14 @@ def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
     return is_hit(formula, data)
 
 
+def _first_allowed(shown: Sequence[Formula], settings: Settings) -> int:
+    """The constant that opens the front lacks the columns that are required, if any are."""
+    return 1 if settings.constraints.required and len(shown) > 1 else 0
+
+
 def _chosen(shown: Sequence[Formula], settings: Settings, data: Dataset, held: HeldOut | None = None) -> int:
-    """The row to report. The constant that opens the front lacks the columns that are required, if any are."""
-    first = 1 if settings.constraints.required and len(shown) > 1 else 0
+    """The row to report."""
+    first = _first_allowed(shown, settings)
     # A few gross outliers rule the mean of squares.
     size = mean_square(data.y, data.weight) if settings.loss == SQUARED else typical_size(data.y) ** 2
     held = None if held is None else replace(held, errors=held.errors[first:])

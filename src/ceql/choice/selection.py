@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ceql.choice.criterion import criterion, interpolates
+from ceql.choice.criterion import constants_of, criterion, interpolates
+from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import EXACT
 from ceql.choice.front import gains
-from ceql.choice.validation import HeldOut, within_one_error
+from ceql.choice.validation import Folds, HeldOut, held_out, within_one_error
+from ceql.data.dataset import Dataset
 from ceql.errors import unknown_name
 from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula
@@ -54,3 +56,26 @@ def choose(
         if len(equal):
             return min(equal.tolist(), key=lambda k: (front[k].complexity, scores[k]))
     return int(np.argmin(scores))
+
+
+def or_simpler(
+    chosen: int, formulas: Sequence[Formula], data: Dataset, folds: Folds | None = None, prices: Prices = PRICES
+) -> int:
+    """The formula that the criterion chooses, or a simpler one that competes with it and predicts rows held out better.
+
+    What a longer formula adds has to show in rows that it has not seen. One row far from all others may pay for all of
+    its constants in the criterion, which takes every row to be as typical as the next.
+    """
+    best = formulas[chosen]
+    shares = weights(scores(formulas, data, prices))
+    simpler = [
+        k
+        for k, formula in enumerate(formulas)
+        if shares[k] >= EVIDENCE.competes
+        and constants_of(formula) < constants_of(best)
+        and formula.complexity < best.complexity
+    ]
+    if not simpler:
+        return chosen
+    errors = held_out([best, *(formulas[k] for k in simpler)], data, folds)
+    return [chosen, *simpler][int(np.argmax(errors.r2))]
