@@ -179,12 +179,12 @@ def _concluded(
     front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
-    chosen = _chosen(shown, settings, data, held)
+    chosen = favourite = _chosen(shown, settings, data, held)
     # Which columns a term is made of costs nothing, and of many columns many terms can be made that suit some rows.
     is_wide = data.x.shape[1] > policy.catalogue.most_table_columns
     if is_wide and settings.model_selection == "best" and loss is None and _is_contest(found.outcome, settings):
         first = _first_allowed(shown, settings)
-        chosen = first + or_simpler(chosen - first, shown[first:], data, folds, policy.prices)
+        chosen = first + or_simpler(chosen - first, shown[first:], data, folds, policy.prices, policy.sifting.simpler)
         lines = (formula for formula in formulas if formula.is_shrunk)
         better = [line for line in lines if is_beaten(shown[chosen], line, data, folds, policy.sifting.beaten)]
         chosen, shown = (len(shown), (*shown, *better)) if better else (chosen, shown)
@@ -209,7 +209,8 @@ def _concluded(
         shortlist=shown[len(front) :],
         struck=left.struck,
     )
-    return _with_evidence(concluded, data, folds, fit_weight, policy.prices, everything=held is not None)
+    overruled = chosen != favourite
+    return _with_evidence(concluded, data, folds, fit_weight, policy.prices, held is not None, overruled)
 
 
 def _sifted(
@@ -235,12 +236,14 @@ def _with_evidence(
     fit_weight: np.ndarray | None,
     prices: Prices = PRICES,
     everything: bool = False,
+    overruled: bool = False,
 ) -> Discovery:
     """With the weights of the formulas and how well each fits; those without a chance are not cross-validated."""
     formulas = found.formulas
-    shares = weights(scores(formulas, data, prices))
-    if found.best.is_shrunk:  # rows held out have spoken against the others
-        shares = tuple(float(formula is found.best) for formula in formulas)
+    own = scores(formulas, data, prices)
+    if overruled:  # rows held out have spoken against what the criterion would rather have
+        own = [score if score >= own[found.chosen] else np.inf for score in own]
+    shares = weights(own)
     beside = len(found.front)
     judged = [
         k for k, w in enumerate(shares) if everything or w >= EVIDENCE.competes or k >= beside or k == found.chosen

@@ -110,7 +110,7 @@ def test_a_formula_with_as_many_constants_as_rows_proves_nothing():
 
 @pytest.mark.parametrize("far", [False, True])
 def test_a_term_that_one_far_row_pays_for_gives_way_to_a_simpler_formula(far):
-    """The power fits the far row. Where that is held out, the formula is far off; where there is none, it never pays."""
+    """The power fits the far row. Where that is held out, the formula is far off. Without one it never pays."""
     rng = np.random.default_rng(5)
     x = rng.uniform(0.5, 2.0, (60, 2))
     y = 1.5 * x[:, 0] + 0.3 * rng.standard_normal(60)

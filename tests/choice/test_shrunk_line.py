@@ -95,5 +95,5 @@ def test_many_weak_columns_are_reported_as_such_a_line():
     assert found.best.is_shrunk
     assert found.best.law is not None
     assert found.best.law.name == "straight line in 10 columns, shrunk together"
-    assert found.weights[found.chosen] == 1.0
+    assert max(found.weights) == found.weights[found.chosen]
     assert r2(found.best(new.x), new) > r2(LinearRegression().fit(data.x, data.y).predict(new.x), new) - 0.01
