@@ -80,6 +80,7 @@ class Formula:
     costs: Mapping[str, int] = field(default_factory=dict)  # operators that count for more than one node
     law: NamedLaw | None = None  # where it was fitted as one: a constant that occurs twice is one constant
     surprise: float | None = None  # under a loss that is not of squares: how unlikely the data are, by its criterion
+    is_shrunk: bool = False  # a straight line whose slopes are smaller than least squares would have them
 
     @cached_property
     def complexity(self) -> int:
@@ -105,7 +106,7 @@ class Formula:
 
     def with_expression(self, expression: sympy.Expr) -> Formula:
         """The same formula written differently, or with other numbers: no longer what was fitted as a law."""
-        return replace(self, expression=expression, law=None)
+        return replace(self, expression=expression, law=None, is_shrunk=False)
 
     def over(self, symbols: tuple[sympy.Symbol, ...]) -> Formula:
         """The same formula for a table with other columns, among which are those that it has."""

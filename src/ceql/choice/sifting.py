@@ -29,6 +29,10 @@ class SiftingPolicy:
     a_size: int = 6
     sure: int = 2  # of each number of constants, that are shown beside the front before others
     same: float = 0.02  # of the residuals: formulas whose values differ by less are one formula, written twice
+    simpler: int = 12  # of a wide table, that are asked whether they predict rows held out better than what is chosen
+    # Standard errors by which a straight line in all columns must predict rows held out better than what is chosen, to
+    # be chosen in its place: with five folds, chance does that to a formula that is as good in one of ten tables.
+    beaten: float = 1.5
     vetoes: VetoPolicy = VetoPolicy()
     # About how long all of it takes, with the evidence for what is shown; a search ends earlier by that.
     seconds: float = 0.8
