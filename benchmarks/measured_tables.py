@@ -64,8 +64,9 @@ def predicted(method: str, train: tuple, x_test: pd.DataFrame, seed: int, time_l
         operon = operon_module.SymbolicRegressor(
             allowed_symbols=symbols, max_time=int(time_limit), n_threads=1, generations=10**6, random_state=seed
         )
-        x, y = (np.asarray(part, float) for part in train)
-        return np.asarray(operon.fit(x, y).predict(np.asarray(x_test, float))), ""
+        # Copies: arrays of pandas cannot be written to, which it refuses.
+        x, y, new = (np.array(part, float, order="C") for part in (*train, x_test))
+        return np.asarray(operon.fit(x, y).predict(new)), ""
     ridge = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-4, 4, 33)))
     other = ridge if method == "ridge" else GradientBoostingRegressor(random_state=seed)
     return other.fit(*train).predict(x_test), ""

@@ -27,9 +27,10 @@ from ceql.expression import (
     snap,
 )
 from ceql.expression.constants.held import held_numbers, smallest_holding
-from ceql.expression.constants.refit import refit_reweighted, refit_within
+from ceql.expression.constants.refit import covariance_of, refit_reweighted, refit_within
 from ceql.expression.constants.rewrites import with_factors_absorbed, with_simple_exponents, with_small_phases
 from ceql.expression.constants.rounding_policy import ROUNDING
+from ceql.expression.evaluate.residual_problem import make_problem
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Formula:
     costs: Mapping[str, int] = field(default_factory=dict)  # operators that count for more than one node
     law: NamedLaw | None = None  # where it was fitted as one: a constant that occurs twice is one constant
     surprise: float | None = None  # under a loss that is not of squares: how unlikely the data are, by its criterion
+    is_shrunk: bool = False  # a straight line whose slopes are smaller than least squares would have them
 
     @cached_property
     def complexity(self) -> int:
@@ -104,7 +106,7 @@ class Formula:
 
     def with_expression(self, expression: sympy.Expr) -> Formula:
         """The same formula written differently, or with other numbers: no longer what was fitted as a law."""
-        return replace(self, expression=expression, law=None)
+        return replace(self, expression=expression, law=None, is_shrunk=False)
 
     def over(self, symbols: tuple[sympy.Symbol, ...]) -> Formula:
         """The same formula for a table with other columns, among which are those that it has."""
@@ -370,7 +372,11 @@ def with_errors(formula: Formula, data: Dataset) -> Formula:
 
 def constants_of(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:
     """Each decimal constant with its standard error, in the order of `parametrise`."""
-    if not parametrise(expression).symbols:
+    form = parametrise(expression)
+    if not form.symbols:
         return ()
-    fitted = refit(expression, symbols, data.x, data.y, data.weight, max_iterations=0)
-    return tuple(zip(map(float, fitted.values), map(float, fitted.standard_errors), strict=True))
+    with np.errstate(all="ignore"):
+        problem = make_problem(form, symbols, data.x, data.y, data.weight)
+        covariance = covariance_of(problem, form.values, problem.misfit(form.values))
+    errors = np.sqrt(np.abs(np.diag(covariance)))
+    return tuple(zip(map(float, form.values), map(float, errors), strict=True))

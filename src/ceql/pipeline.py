@@ -12,9 +12,9 @@ from ceql.catalogue.offers import offers, seconds_for_offers
 from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
-from ceql.choice.selection import check_rule, choose
+from ceql.choice.selection import check_rule, choose, or_simpler
 from ceql.choice.sifting import Sifted, sifted
-from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, r2_of
+from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is_beaten, r2_of
 from ceql.data.dataset import Dataset, typical_size
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, over_all, poles_of
 from ceql.engine import fit
@@ -33,6 +33,7 @@ from ceql.search.losses import SQUARED, Loss, read_loss, robust_scale
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
 from ceql.search.reweighting import first_weights, with_weight
+from ceql.search.simpler_numbers import simpler_than_the_best
 from ceql.search.stage import Search
 from ceql.search.state import Ending
 from ceql.storage.checkpoint import Checkpoint, CheckpointError
@@ -109,6 +110,7 @@ def _discovered(
             if found is None:
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
                     kept = _seconds_for_offers(data, settings)
+                    kept += policy.sifting.seconds_for(len(data.y), settings.time_limit)
                     kept += 0.0 if loss is None else seconds_for_judging(data, settings.time_limit, policy.judgement)
                     own = replace(settings, time_limit=settings.time_limit - kept)
                     founders = tuple(formula.expression for formula in guessed)
@@ -120,7 +122,7 @@ def _discovered(
     known = (formula.over(constant.symbols) for formula in found.formulas)  # a checkpoint has them over all columns
     formulas = [f for f in (*known, *guessed) if _is_allowed(f, settings)]
     try:
-        offered = [f for f in _offers(data, settings, found.outcome, loss) if _is_allowed(f, settings)]
+        offered = [f for f in _offers(formulas, data, settings, found.outcome, loss) if _is_allowed(f, settings)]
         concluded = _concluded([*formulas, *offered], constant, found, data, settings, loss, folds)
     except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed
         few = pareto_front(formulas, len(data.y), policy.prices)
@@ -130,8 +132,13 @@ def _discovered(
     return replace(concluded, seconds=watch.seconds, leftover=leftover)
 
 
-def _offers(data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None) -> list[Formula]:
-    """What needs no search. It would only stand in the way of an exact formula, and who interrupts wants no more."""
+def _offers(
+    formulas: Sequence[Formula], data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None
+) -> list[Formula]:
+    """What needs no search, and simpler numbers for what leads then.
+
+    It would only stand in the way of an exact formula, and who interrupts wants no more.
+    """
     if settings.recipe not in SEARCHES or settings.template is not None or settings.constraints.known:
         return []
     if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED):
@@ -142,7 +149,11 @@ def _offers(data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | No
     least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
     has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None
     policy = settings.search.catalogue if has_time else least
-    return offers(data, settings.catalogue and has_time, settings.constraints, operators, policy)
+    found = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy)
+    found = [formula for formula in found if loss is None or not formula.is_shrunk]  # which is a matter of squares
+    most = settings.search.finishing.leaders if has_time else 0
+    policies = settings.search.polish, settings.search.prices
+    return found + simpler_than_the_best([*formulas, *found], data, settings.constraints, most, *policies)
 
 
 def _seconds_for_offers(data: Dataset, settings: Settings) -> float:
@@ -173,11 +184,20 @@ def _concluded(
         fitted = judged([*formulas, constant], *given)  # in another order
         constant = min((f for f in fitted if not f.expression.free_symbols), key=lambda f: f.loss, default=constant)
         formulas = [formula for formula in fitted if formula is not constant]
-    left = _sifted(formulas, constant, found.outcome, data, settings)
+    others = [formula for formula in formulas if not formula.is_shrunk]
+    left = _sifted(others, constant, found.outcome, data, settings)
     front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
-    chosen = _chosen(shown, settings, data, held)
+    chosen = favourite = _chosen(shown, settings, data, held)
+    # Which columns a term is made of costs nothing, and of many columns many terms can be made that suit some rows.
+    is_wide = data.x.shape[1] > policy.catalogue.most_table_columns
+    if is_wide and settings.model_selection == "best" and loss is None and _is_contest(found.outcome, settings):
+        first = _first_allowed(shown, settings)
+        chosen = first + or_simpler(chosen - first, shown[first:], data, folds, policy.prices, policy.sifting.simpler)
+        lines = (formula for formula in formulas if formula.is_shrunk)
+        better = [line for line in lines if is_beaten(shown[chosen], line, data, folds, policy.sifting.beaten)]
+        chosen, shown = (len(shown), (*shown, *better)) if better else (chosen, shown)
     best = shown[chosen]
     if loss is not None:
         warn_of_rows_without_loss(best, data, loss)
@@ -196,21 +216,27 @@ def _concluded(
         found.imaginary_residue,
         found.rows_searched or len(data.y),
         len(data.names),
-        shortlist=left.beside,
+        shortlist=shown[len(front) :],
         struck=left.struck,
     )
-    return _with_evidence(concluded, data, folds, fit_weight, policy.prices, everything=held is not None)
+    overruled = chosen != favourite
+    return _with_evidence(concluded, data, folds, fit_weight, policy.prices, held is not None, overruled)
 
 
 def _sifted(
     formulas: Sequence[Formula], constant: Formula, outcome: Outcome, data: Dataset, settings: Settings
 ) -> Sifted:
-    """An exact formula is proof enough, a template is what the user wants, and a recipe is shown as it is."""
     policy = settings.search
-    if outcome in (Outcome.EXACT, Outcome.CONSTANT) or settings.template is not None or settings.recipe not in SEARCHES:
+    if not _is_contest(outcome, settings):
         return Sifted(tuple(pareto_front([*formulas, constant], len(data.y), policy.prices)), (), ())
     allows = settings.constraints.allows
     return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows)
+
+
+def _is_contest(outcome: Outcome, settings: Settings) -> bool:
+    """An exact formula is proof enough, a template is what the user wants, and a recipe is shown as it is."""
+    is_settled = outcome in (Outcome.EXACT, Outcome.CONSTANT)
+    return not is_settled and settings.template is None and settings.recipe in SEARCHES
 
 
 def _with_evidence(
@@ -220,10 +246,14 @@ def _with_evidence(
     fit_weight: np.ndarray | None,
     prices: Prices = PRICES,
     everything: bool = False,
+    overruled: bool = False,
 ) -> Discovery:
     """With the weights of the formulas and how well each fits; those without a chance are not cross-validated."""
     formulas = found.formulas
-    shares = weights(scores(formulas, data, prices))
+    own = scores(formulas, data, prices)
+    if overruled:  # rows held out have spoken against what the criterion would rather have
+        own = [score if score >= own[found.chosen] else np.inf for score in own]
+    shares = weights(own)
     beside = len(found.front)
     judged = [
         k for k, w in enumerate(shares) if everything or w >= EVIDENCE.competes or k >= beside or k == found.chosen
@@ -261,9 +291,14 @@ def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
     return is_hit(formula, data)
 
 
+def _first_allowed(shown: Sequence[Formula], settings: Settings) -> int:
+    """The constant that opens the front lacks the columns that are required, if any are."""
+    return 1 if settings.constraints.required and len(shown) > 1 else 0
+
+
 def _chosen(shown: Sequence[Formula], settings: Settings, data: Dataset, held: HeldOut | None = None) -> int:
-    """The row to report. The constant that opens the front lacks the columns that are required, if any are."""
-    first = 1 if settings.constraints.required and len(shown) > 1 else 0
+    """The row to report."""
+    first = _first_allowed(shown, settings)
     # A few gross outliers rule the mean of squares.
     size = mean_square(data.y, data.weight) if settings.loss == SQUARED else typical_size(data.y) ** 2
     held = None if held is None else replace(held, errors=held.errors[first:])

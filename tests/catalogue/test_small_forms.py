@@ -177,3 +177,12 @@ def test_a_longer_table_is_fitted_on_all_its_rows():
     assert constants_of(best.formula) == 2
     assert best.loss == pytest.approx(mean_square(best.formula(data.x) - data.y, data.weight))
     assert best.values["a0"] == pytest.approx(1 / 5.0, rel=0.01)
+
+
+def test_of_each_number_of_constants_only_the_best_become_formulas():
+    table = noisy_table("logistic")
+    few, more = (small_forms(table, replace(FEW, forms_made=most)) for most in (1, 100))
+    sizes = [len(fit.constants) for fit in few]
+    assert len(sizes) == len(set(sizes))
+    best = {size: min(fit.loss for fit in more if len(fit.constants) == size) for size in sizes}
+    assert all(fit.loss <= 1.5 * best[len(fit.constants)] for fit in few)

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from ceql import CEQLRegressor
 from ceql.choice.front import gains, pareto_front
-from ceql.choice.selection import RULES, choose
+from ceql.choice.selection import RULES, choose, or_simpler
+from ceql.data.dataset import Dataset
 from ceql.discovery import Outcome
 from ceql.errors import UnknownNameError
-from ceql.formula import Formula, make_symbols
+from ceql.expression import parse_formula
+from ceql.formula import Formula, make_symbols, refitted
 
 SYMBOLS = make_symbols(("x",))
 POWERS = [sum((0.5 * SYMBOLS[0] ** k for k in range(1, n)), sympy.Float(1.5)) for n in range(1, 7)]
@@ -104,3 +106,20 @@ def test_a_formula_with_as_many_constants_as_rows_proves_nothing():
     assert model.discovery_.outcome is not Outcome.EXACT
     assert 2 * len(model.constants_) < 8
     assert model.predict([[50.0]]) == pytest.approx(365.25 * 50**1.5, rel=0.03)
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_a_term_that_one_far_row_pays_for_gives_way_to_a_simpler_formula(far):
+    """The power fits the far row. Where that is held out, the formula is far off. Without one it never pays."""
+    rng = np.random.default_rng(5)
+    x = rng.uniform(0.5, 2.0, (60, 2))
+    y = 1.5 * x[:, 0] + 0.3 * rng.standard_normal(60)
+    if far:
+        x[7, 1], y[7] = 4.0, 1.5 * x[7, 0] + 2.1
+    data = Dataset(x, y, np.ones(60), ("a", "b"))
+    texts = ("1.5*a", "1.5*a + 0.002*b**9")
+    symbols = make_symbols(data.names)
+    formulas = [f for text in texts if (f := refitted(parse_formula(text, data.names), data, symbols)) is not None]
+    chosen = choose(formulas, "best", 60, 1.0)
+    assert chosen == (1 if far else 0)
+    assert or_simpler(chosen, formulas, data) == 0

@@ -98,6 +98,18 @@ def test_what_the_vetoes_were_not_asked_about_is_not_shown(truth, others):
     assert truth in found.front  # the best is the first that is asked about
 
 
+def test_no_veto_is_asked_about_what_would_not_be_shown_anyway(truth, others):
+    bad = written(WITH_POLE)
+    assert any(struck.formula is bad for struck in sifted([truth, bad, *others], CONSTANT, DATA, 50).struck)
+    assert sifted([truth, bad, *others], CONSTANT, DATA, 0).struck == ()
+
+
+def test_time_is_kept_for_it_by_the_rows_but_never_most_of_the_limit():
+    assert SIFTING.seconds_for(10, 1e6) < SIFTING.seconds_for(1500, 1e6)
+    assert SIFTING.seconds_for(10**7, 1e6) == SIFTING.seconds_for(SIFTING.checked_rows, 1e6)
+    assert SIFTING.seconds_for(1500, 1.0) == SIFTING.most_of_limit
+
+
 # ---- the constant -------------------------------------------------------------------------------------------------
 
 

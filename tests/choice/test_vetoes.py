@@ -168,6 +168,23 @@ def test_sines_faster_than_the_rows_are_struck(rows, times, seed):
     assert f"but {rows} different rows show at most {(rows - 1) / 2:.4g}" in str(sentence)
 
 
+@pytest.mark.parametrize(
+    ("phase", "kept"),
+    [
+        ("1.3*x + 0.0951*k", False),  # seven turns along k, of which there are five values
+        ("1.3*x + 0.02*k", True),
+        ("0.004*x*k", True),  # every x shows another part of the turns along k
+    ],
+)
+def test_few_values_of_a_column_show_no_fast_turns_along_it(phase, kept):
+    x, k = (grid.ravel() for grid in np.meshgrid(np.linspace(0.0, 9.0, 30), [15.0, 60.0, 126.0, 252.0, 507.0]))
+    law = f"2.0*sin({phase}) + x"
+    y = written(law, table(x, x=x, k=k))(np.column_stack([x, k]))
+    data = table(noisy(y, 0.01), x=x, k=k)
+    sentence = struck(written(law, data), data)
+    assert sentence is None if kept else "5 different values of it show at most 2" in str(sentence)
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.floats(0.05, 0.85), seeds)
 def test_fitted_frequencies_of_less_than_a_period_are_struck(periods, seed):

@@ -31,6 +31,17 @@ def test_a_long_table_gets_more_time_and_fewer_formulas(time_limit, rows):
     assert sketches_within(1.0, rows) <= sketches_within(1.0, 2)
 
 
+@laws
+@given(st.floats(0.1, 1e5), st.integers(2, 10**5), st.integers(1, 200))
+def test_a_wide_table_gets_more_time_and_no_more_formulas(time_limit, rows, columns):
+    assert reserve(time_limit, rows) <= reserve(time_limit, rows, columns=columns) <= 0.75 * time_limit
+    assert sketches_within(1.0, rows, columns=columns) <= sketches_within(1.0, rows)
+
+
+def test_what_is_kept_for_a_wide_table_is_more():
+    assert reserve(60.0, 700, columns=57) > 2.0 * reserve(60.0, 700)
+
+
 def test_a_time_limit_that_is_far_away_plays_no_part():
     assert finishing(3600.0, Deadline.after(3000.0), 1000) == finishing(60.0, NEVER, 1000) == POLICY.everything
 

@@ -22,6 +22,7 @@ from ceql.expression.constants.refit import covariance_of, minimise
 from ceql.expression.constants.rounding import rounded_values
 from ceql.expression.evaluate.residual_problem import Problem
 from ceql.expression.prices import PRICES
+from ceql.expression.symbolic import Expr
 from ceql.formula import Formula, LawConstant, NamedLaw, make_symbols, mean_square, values_of
 
 Array = np.ndarray
@@ -242,17 +243,17 @@ def judged(law: Law, places: Sequence[int], fitted: Array, data: Dataset) -> Law
     problem = problem_of(law, places, data)
     covariance = covariance_of(problem, values, problem.misfit(values))
     constants = _with_errors(law, values, covariance)
-    decimals = _decimals_with_errors(law, columns, values, covariance)
+    decimals = _decimals_with_errors(law, columns, values, expression, covariance)
     name = NamedLaw(law.name, law.field, law.text(columns), constants, law.known, tuple(o.name for o in law.others))
     formula = Formula(expression, symbols, loss, decimals, law=name if law.is_named else None)
     return LawFit(law, columns, constants, loss, formula)
 
 
 def _decimals_with_errors(
-    law: Law, columns: Sequence[str], values: Array, covariance: Array
+    law: Law, columns: Sequence[str], values: Array, expression: Expr, covariance: Array
 ) -> tuple[tuple[float, float], ...]:
     """The numbers that the formula shows, with the errors that those of the law's constants mean for them."""
-    shown = parametrise(law.with_numbers(values, columns)).values
+    shown = parametrise(expression).values
     errors = np.sqrt(np.abs(np.diag(covariance)))
     sizes = {abs(float(value)): float(error) for value, error in zip(values, errors, strict=True)}
     if all(abs(float(number)) in sizes for number in shown):  # each is a constant of the law, perhaps with a sign

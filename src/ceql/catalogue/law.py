@@ -156,12 +156,12 @@ class Law:
 
     def with_numbers(self, values: Sequence[float] | np.ndarray, columns: Sequence[str]) -> Expr:
         """The formula with these constants in these columns of a table."""
-        # numbers first: a column of the table may have the name of a constant
-        numbers = self.expression.xreplace(
-            {symbol: sympy.Float(float(value)) for symbol, value in zip(make_symbols(self.names), values, strict=True)}
+        # All at once: a column of the table may have the name of a constant.
+        names = (*self.names, *(column.name for column in self.columns))
+        numbers = [sympy.Float(float(value)) for value in values]
+        return self.expression.xreplace(
+            dict(zip(make_symbols(names), [*numbers, *make_symbols(tuple(columns))], strict=True))
         )
-        places = make_symbols(tuple(column.name for column in self.columns))
-        return numbers.xreplace(dict(zip(places, make_symbols(tuple(columns)), strict=True)))
 
     def allows(self, values: Sequence[float] | np.ndarray) -> bool:
         """Whether each constant has the sign or the bounds that the law demands."""

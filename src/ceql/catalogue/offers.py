@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from ceql.catalogue.fitting import LawFit, fit_all, judged, on_all_rows
 from ceql.catalogue.law import catalogue
-from ceql.catalogue.plain import of_some_columns
+from ceql.catalogue.logarithms import of_logarithms
+from ceql.catalogue.plain import of_some_columns, shrunk
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.catalogue.small_forms import small_forms
 from ceql.choice.criterion import criterion
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset
 from ceql.expression.operations import contained
+from ceql.expression.symbolic import Expr
 from ceql.expression.text.formula_values import can_be_read
 from ceql.formula import Formula
 
@@ -33,12 +35,15 @@ def offers(
     known = None if operators is None else _with_powers(operators)
 
     def is_allowed(fit: LawFit) -> bool:
-        expression = fit.formula.expression
+        return may_be_said(fit.formula.expression)
+
+    def may_be_said(expression: Expr) -> bool:
         is_known = known is None or contained(expression) <= known
         return is_known and constraints.allows(expression) and can_be_read(expression)
 
     few = data.thinned(policy.offered_rows)
-    fits = [fit for fit in (*fit_all(few, policy, laws), *small_forms(few, policy)) if is_allowed(fit)]
+    fits = [*fit_all(few, policy, laws), *of_logarithms(few, laws, policy), *small_forms(few, policy)]
+    fits = [fit for fit in fits if is_allowed(fit)]
     if few is not data:
         ranked = sorted(fits, key=lambda fit: criterion(fit.formula, len(few.y)))[: policy.offered]
         longer = (on_all_rows(short, data, policy) for short in ranked)
@@ -46,7 +51,11 @@ def offers(
     if data.x.shape[1] > policy.most_table_columns:
         lines = (judged(*line, data) for line in of_some_columns(data, policy.line_columns))
         fits += [fit for fit in lines if fit is not None and is_allowed(fit)]
-    return [replace(fit.formula, costs=constraints.costs) for fit in fits]
+    formulas = [fit.formula for fit in fits]
+    line = shrunk(data)
+    if line is not None and may_be_said(line.expression):
+        formulas.append(line)
+    return [replace(formula, costs=constraints.costs) for formula in formulas]
 
 
 def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY) -> float:

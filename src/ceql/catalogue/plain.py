@@ -1,4 +1,4 @@
-"""Plain models of every column of a table that is too wide for the laws: a straight line and its exponential."""
+"""Plain models of every column of a table that is too wide for the laws: straight lines and an exponential of one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ceql.catalogue.law import PLAIN, Column, Constant, Law, Start
+from ceql.choice.shrunk_line import shrunk_line
 from ceql.data.dataset import Dataset
+from ceql.expression import parametrise
+from ceql.formula import Formula, LawConstant, NamedLaw, make_symbols, mean_square
 
 _FAMILIAR = 1  # how well a straight line is known
 _NOTHING_LEFT = 1e-9  # of a column, beside those that are in
@@ -60,9 +63,28 @@ def of_some_columns(data: Dataset, sizes: Sequence[int]) -> Iterator[tuple[Law, 
             yield _line(places), places, _fitted_line(data, places)
 
 
-def _line(places: Sequence[int]) -> Law:
+def shrunk(data: Dataset) -> Formula | None:
+    """The straight line in all columns whose slopes are held small together; None where `of_all_columns` has none."""
+    places = [k for k in range(data.x.shape[1]) if np.ptp(data.x[:, k]) > 0]
+    if len(places) <= _NARROW or 2 * (len(places) + 1) >= len(data.y):
+        return None
+    line = shrunk_line(data.x[:, places], data.y, data.weight)
+    law, values, columns = _line(places, ", shrunk together"), line.rounded, tuple(data.names[k] for k in places)
+    expression, symbols = law.with_numbers(values, columns), make_symbols(data.names)
+    loss = mean_square(Formula(expression, symbols, np.inf)(data.x) - data.y, data.weight)
+    errors = {abs(float(value)): float(error) for value, error in zip(values, line.errors, strict=True)}
+    decimals = tuple((float(value), errors[abs(float(value))]) for value in parametrise(expression).values)
+    constants = tuple(
+        LawConstant(constant.name, constant.meaning, float(value), float(error))
+        for constant, value, error in zip(law.constants, values, line.errors, strict=True)
+    )
+    named = NamedLaw(law.name, law.field, law.text(columns), constants, law.known)
+    return Formula(expression, symbols, loss, decimals, law=named, is_shrunk=True)
+
+
+def _line(places: Sequence[int], how: str = "") -> Law:
     count = len(places)
-    name = f"straight line in {count} column{'s' if count > 1 else ''}"
+    name = f"straight line in {count} column{'s' if count > 1 else ''}{how}"
     return Law(name, PLAIN, _sum("a", count, "a0"), _columns(count), _constants("a", count), known=_FAMILIAR)
 
 

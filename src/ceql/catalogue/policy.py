@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class CataloguePolicy:
     )  # straight lines in as many of a wide table
     most_terms: int = 12  # columns up to which a straight line in all of them is fitted
     # About how long all of it takes: the least, for every further column, for every row of at most that many.
-    seconds: float = 1.2
+    seconds: float = 1.6
     seconds_a_column: float = 0.7
     seconds_a_row: float = 1e-4
     priced_rows: int = 20000
@@ -52,10 +52,29 @@ class CataloguePolicy:
     most_cells: int = 4000
     form_columns: int = 3  # of a table that small forms are made of
     forms_per_size: int = 12  # small forms of each number of constants that are fitted to y
+    forms_made: int = 8  # of these become formulas: a few more than are shown beside the front
+    # The target may be a logarithm if it spans at least this much,
+    least_logarithms: float = 1.0
+    logarithms_reach: float = 20.0  # most rows lie no further than this from their median,
+    largest_logarithm: float = 100.0  # and these no further than that from zero.
+    logarithms: int = 3  # laws of its exponential that are fitted to the bottom, and as many of its reciprocal
+    logarithms_rounds: tuple[tuple[int, int], ...] = ((24, 2), (12, 5))  # as `rounds`
     recognised_points: int = 72  # at which a law must have the formula's values
     recognised_within: float = 1e-6  # of the spread of the formula's values
     # Steps towards a formula, each with the root mean square misfit, in spreads, that must be reached to go on.
     recognition: tuple[tuple[int, float], ...] = ((2, 0.3), (5, 0.03))
+
+    @property
+    def for_logarithms(self) -> CataloguePolicy:
+        """With less effort, since the laws are fitted once more, to the target itself."""
+        return replace(
+            self,
+            rounds=self.logarithms_rounds,
+            most_finished=self.logarithms,
+            finished_per_size=0,
+            refining_starts=1,
+            last_steps=self.last_steps // 3,
+        )
 
 
 POLICY = CataloguePolicy()

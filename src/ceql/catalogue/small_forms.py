@@ -8,7 +8,7 @@ formulas are solved at once by sums over the rows, and Levenberg-Marquardt on y 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -245,8 +245,17 @@ def _text(one: _Sum) -> tuple[str, list[str]]:
     return " + ".join(parts), [*names, *inner]
 
 
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A sum as a law with its constants fitted to y, and how good that is; small is good."""
+
+    law: Law
+    values: Array
+    score: float
+
+
 @np.errstate(all="ignore")
-def _refined(one: _Sum, data: Dataset, few: Dataset, places: Sequence[int], policy: CataloguePolicy) -> LawFit | None:
+def _refined(one: _Sum, data: Dataset, few: Dataset, places: Sequence[int], policy: CataloguePolicy) -> _Fitted | None:
     """Fitted to y by Levenberg-Marquardt from the weights that are best for the link's inverse of y."""
     inside, names = _text(one)
     columns = tuple(Column(f"x{k + 1}", "column", 0.0, 1.0) for k in range(len(places)))
@@ -258,10 +267,22 @@ def _refined(one: _Sum, data: Dataset, few: Dataset, places: Sequence[int], poli
         inside, names, start = _about_its_vertex(one.terms[0].kind, start)
     constants = tuple(Constant(name, "constant", 1.0, Start("numbers", numbers=(1.0,))) for name in names)
     law = Law(one.link.text.format(inside), UNNAMED, one.link.text.format(inside), columns, constants, known=0)
-    values, _ = minimise(problem_of(law, places, few), start, policy.last_steps)
+    values, misfit = minimise(problem_of(law, places, few), start, policy.last_steps)
     if few is not data:
-        values, _ = minimise(problem_of(law, places, data), values, policy.long_table_steps)
-    return judged(law, places, values, data) if np.isfinite(values).all() else None
+        values, misfit = minimise(problem_of(law, places, data), values, policy.long_table_steps)
+    rows = len(data.y)
+    score = of_rows(misfit / rows, 2.0 * len(names), rows, 2.0 * law.structure)
+    return _Fitted(law, values, float(score)) if np.isfinite(values).all() and np.isfinite(score) else None
+
+
+def _most_promising(fits: Iterable[_Fitted], most: int) -> Iterator[_Fitted]:
+    """The best of each number of constants: to make formulas of the others would take as long as to fit them, and none
+    would be shown."""
+    counts: dict[int, int] = {}
+    for fit in sorted(fits, key=lambda fit: fit.score):
+        count = counts[len(fit.values)] = counts.get(len(fit.values), 0) + 1
+        if count <= most:
+            yield fit
 
 
 def _is_parabola(terms: Sequence[Term]) -> bool:
@@ -303,5 +324,7 @@ def small_forms(data: Dataset, policy: CataloguePolicy = POLICY) -> tuple[LawFit
     terms = _terms(few.x[:, list(places)])
     middle = data.thinned(policy.fitted_rows)  # a link has to allow y in all the rows that it will be fitted to
     sums = [one for link in LINKS if link.allows(middle.y) for one in _scored(link, terms, few.y, few.weight)]
-    fits = (_refined(one, data, middle, places, policy) for one in _best(sums, policy.forms_per_size))
+    refined = (_refined(one, data, middle, places, policy) for one in _best(sums, policy.forms_per_size))
+    best = _most_promising((fit for fit in refined if fit is not None), policy.forms_made)
+    fits = (judged(fit.law, places, fit.values, data) for fit in best)
     return tuple(fit for fit in fits if fit is not None and fit.is_determined)

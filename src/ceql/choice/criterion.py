@@ -12,7 +12,7 @@ import numpy as np
 from ceql.engine.stages import edge_price
 from ceql.expression import parametrise
 from ceql.expression.operations import extra_cost
-from ceql.expression.prices import PRICES, Prices, structure_price
+from ceql.expression.prices import PRICES, Prices, exponents_price, structure_price
 from ceql.formula import Formula
 
 EDGE = 4.0  # price of an edge of a network beside its constant: about two nodes of the formula
@@ -60,7 +60,7 @@ def description(formula: Formula, prices: Prices = PRICES) -> float:
     structure = structure_price(formula.expression, prices)
     if formula.law is not None and formula.law.known:
         structure = min(structure, prices.of_law(formula.law.known))
-    return structure + extra
+    return structure + exponents_price(formula.expression, prices) + extra
 
 
 def price_of_constants(constants: float, rows: int, prices: Prices = PRICES) -> float:

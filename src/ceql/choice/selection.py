@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ceql.choice.criterion import criterion, interpolates
+from ceql.choice.criterion import constants_of, criterion, interpolates
 from ceql.choice.exactness import EXACT
 from ceql.choice.front import gains
-from ceql.choice.validation import HeldOut, within_one_error
+from ceql.choice.validation import Folds, HeldOut, held_out, within_one_error
+from ceql.data.dataset import Dataset
 from ceql.errors import unknown_name
 from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula
@@ -54,3 +55,28 @@ def choose(
         if len(equal):
             return min(equal.tolist(), key=lambda k: (front[k].complexity, scores[k]))
     return int(np.argmin(scores))
+
+
+def or_simpler(
+    chosen: int,
+    formulas: Sequence[Formula],
+    data: Dataset,
+    folds: Folds | None = None,
+    prices: Prices = PRICES,
+    most: int = 12,
+) -> int:
+    """The formula that the criterion chooses, or a simpler one that predicts rows held out better: of the best by the
+    criterion, at most that many are asked about.
+
+    What a longer formula adds has to show in rows that it has not seen. One row far from all others may pay for all of
+    its constants in the criterion, which takes every row to be as typical as the next.
+    """
+    best = formulas[chosen]
+    ranked = sorted(range(len(formulas)), key=lambda k: criterion(formulas[k], len(data.y), prices))
+    simpler = [
+        k
+        for k in ranked[:most]
+        if constants_of(formulas[k]) < constants_of(best) and formulas[k].complexity < best.complexity
+    ]
+    errors = held_out([best, *(formulas[k] for k in simpler)], data, folds)
+    return [chosen, *simpler][int(np.argmax(errors.r2))]

@@ -29,7 +29,20 @@ class SiftingPolicy:
     a_size: int = 6
     sure: int = 2  # of each number of constants, that are shown beside the front before others
     same: float = 0.02  # of the residuals: formulas whose values differ by less are one formula, written twice
+    simpler: int = 12  # of a wide table, that are asked whether they predict rows held out better than what is chosen
+    # Standard errors by which a straight line in all columns must predict rows held out better than what is chosen, to
+    # be chosen in its place: with five folds, chance does that to a formula that is as good in one of ten tables.
+    beaten: float = 1.5
     vetoes: VetoPolicy = VetoPolicy()
+    # About how long all of it takes, with the evidence for what is shown; a search ends earlier by that.
+    seconds: float = 0.8
+    seconds_a_row: float = 8e-4  # of those that vetoes are asked about
+    most_of_limit: float = 0.08  # share of the time limit that is kept for it
+
+    def seconds_for(self, rows: int, time_limit: float) -> float:
+        """Seconds of the time limit that are kept for sifting a table with this many rows."""
+        seconds = self.seconds + self.seconds_a_row * min(rows, self.checked_rows)
+        return min(seconds, self.most_of_limit * time_limit)
 
     @property
     def hasty(self) -> SiftingPolicy:
@@ -95,20 +108,29 @@ def sifted(
     formulas with fewer constants have to keep to like all others."""
     sieve = _Sieve(data, constant, prices, policy)
     ranked = _distinct(sorted(formulas, key=sieve.score), data, policy.same)
-    others = _of_each_size(ranked[policy.ahead :], len(ranked), policy.a_size)
-    kept = [formula for formula in (*ranked[: policy.ahead], *others) if sieve.passes(formula)]
+    front, beside = _shown(ranked, constant, more, sieve)
     lighter = [f for f in _lightened(sieve) if can_be_read(f.expression) and allows(f.expression)]
     if lighter:
         ranked = _distinct(sorted([*ranked, *lighter], key=sieve.score), data, policy.same)
-        kept = [formula for formula in ranked if formula in kept or formula in lighter]
+        front, beside = _shown(ranked, constant, more, sieve)
+    struck = sorted(sieve.struck, key=lambda struck: sieve.score(struck.formula))
+    return Sifted(tuple(front), tuple(beside), tuple(struck))
+
+
+def _shown(
+    ranked: Sequence[Formula], constant: Formula, more: int, sieve: _Sieve
+) -> tuple[list[Formula], list[Formula]]:
+    """The front, and the best beside it. Whoever would not be shown is not asked about, which takes long."""
     front = _front([*ranked, constant], sieve)
-    shown = {id(formula) for formula in front}
-    left = (f for f in kept if id(f) not in shown and f.expression.free_symbols and sieve.passes(f))
-    rest = sorted((f for f in left if np.isfinite(sieve.score(f))), key=sieve.score)
-    sure = _of_each_size(rest, more, policy.sure)
-    more_of_them = [formula for formula in _of_each_size(rest, len(rest), policy.a_size) if formula not in sure]
-    beside = sorted([*sure, *more_of_them][:more], key=sieve.score)
-    return Sifted(tuple(front), tuple(beside), tuple(sieve.struck))
+    on_front = {id(formula) for formula in front}
+    policy = sieve.policy
+    near = (*ranked[: policy.ahead], *_of_each_size(ranked[policy.ahead :], len(ranked), policy.a_size))
+    left = (f for f in near if id(f) not in on_front and f.expression.free_symbols and np.isfinite(sieve.score(f)))
+    rest = sorted(left, key=sieve.score)
+    sure = _of_each_size(rest, more, policy.sure, sieve.passes)
+    others = [formula for formula in rest if formula not in sure]
+    filled = _of_each_size(others, more - len(sure), policy.a_size - policy.sure, sieve.passes)
+    return front, sorted([*sure, *filled], key=sieve.score)
 
 
 def _front(pool: Sequence[Formula], sieve: _Sieve) -> list[Formula]:
@@ -116,7 +138,7 @@ def _front(pool: Sequence[Formula], sieve: _Sieve) -> list[Formula]:
     left = list(pool)
     while True:
         front = pareto_front(left, len(sieve.data.y), sieve.prices)
-        fallen = {id(formula) for formula in front if not sieve.passes(formula)}
+        fallen = {id(formula) for formula in sorted(front, key=sieve.score) if not sieve.passes(formula)}
         if not fallen:
             return front
         left = [formula for formula in left if id(formula) not in fallen]
@@ -124,9 +146,8 @@ def _front(pool: Sequence[Formula], sieve: _Sieve) -> list[Formula]:
 
 def _lightened(sieve: _Sieve) -> list[Formula]:
     """The best of those that are struck, without constants that the rows do not determine."""
-    loose = [
-        struck.formula for struck in sieve.struck if any(not error < abs(c) for c, error in struck.formula.constants)
-    ]
+    struck = sorted((struck.formula for struck in sieve.struck), key=sieve.score)
+    loose = [formula for formula in struck if any(not error < abs(c) for c, error in formula.constants)]
     data = sieve.data.thinned(sieve.policy.checked_rows)
     if data is not sieve.data:  # refitted to some rows only, they would not be judged like the others
         return []
@@ -156,13 +177,15 @@ def _distinct(ranked: Iterable[Formula], data: Dataset, same: float) -> list[For
     return kept
 
 
-def _of_each_size(ranked: Iterable[Formula], most: int, a_size: int) -> list[Formula]:
-    """The best, but not only such with the same number of constants."""
+def _of_each_size(
+    ranked: Iterable[Formula], most: int, a_size: int, passes: Callable[[Formula], bool] = lambda formula: True
+) -> list[Formula]:
+    """The best that pass, but not only such with the same number of constants."""
     counts: dict[int, int] = {}
     chosen = []
     for formula in ranked:
         size = constants_of(formula)
-        counts[size] = counts.get(size, 0) + 1
-        if counts[size] <= a_size and len(chosen) < most:
+        if len(chosen) < most and counts.get(size, 0) < a_size and passes(formula):
+            counts[size] = counts.get(size, 0) + 1
             chosen.append(formula)
     return chosen

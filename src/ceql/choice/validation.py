@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ceql.choice.shrunk_line import shrunk_line
 from ceql.data.dataset import Dataset
 from ceql.engine.one_thread import one_thread
 from ceql.expression import parametrise, value_and_jacobian
@@ -104,8 +105,9 @@ def r2_of(formulas: Sequence[Formula], data: Dataset) -> tuple[float, ...]:
     return tuple(1.0 - square / spread for square in squares)
 
 
-def within_one_error(held: HeldOut) -> np.ndarray:
-    """Which formulas the rows held out cannot tell from the best: no further from it than one standard error.
+def within_one_error(held: HeldOut, errors: float = 1.0) -> np.ndarray:
+    """Which formulas the rows held out cannot tell from the best: no further from it than one standard error, or as
+    many as these.
 
     The difference from the best is taken fold by fold, and its mean compared with the standard error of that mean. The
     noise of a row is in the errors of both formulas, so that the difference is known far better than either; and a fold
@@ -120,7 +122,15 @@ def within_one_error(held: HeldOut) -> np.ndarray:
     share = held.sizes / held.sizes.sum()
     excess = apart @ share
     variance = ((apart - excess[:, None]) ** 2) @ share / max(len(share) - 1, 1)
-    return finite & (excess <= np.sqrt(variance))
+    return finite & (excess <= errors * np.sqrt(variance))
+
+
+def is_beaten(formula: Formula, line: Formula, data: Dataset, folds: Folds | None, errors: float) -> bool:
+    """Whether the line predicts rows held out better, by more than this many standard errors.
+
+    The structure of the formula was found with all rows, which flatters it; a line in all columns was not found at all.
+    """
+    return not within_one_error(held_out([formula, line], data, folds), errors)[0]
 
 
 def _some_rows(rows: int, most: int) -> np.ndarray:
@@ -139,6 +149,9 @@ def _among(kept: np.ndarray, folds: Folds, rows: int) -> Folds:
 
 def _errors(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds, steps: int) -> Iterator[float]:
     """The weighted mean square in the rows held out, fold by fold."""
+    if formula.is_shrunk:
+        yield from _errors_of_shrunk_line(formula, data, weight, folds)
+        return
     form = parametrise(formula.expression)
     program = value_and_jacobian(form.expr, formula.symbols, form.symbols)
     whole = Problem(program, data.x, data.y, np.sqrt(weight))
@@ -148,3 +161,12 @@ def _errors(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds, s
         off = program.value(data.x[test], values) - data.y[test]
         error = float(np.average(np.broadcast_to(off, (len(test),)) ** 2, weights=data.weight[test]))
         yield error if np.isfinite(error) else np.inf
+
+
+def _errors_of_shrunk_line(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds) -> Iterator[float]:
+    """Likewise; each fold finds for itself how far its slopes are shrunk."""
+    used = [k for k, symbol in enumerate(formula.symbols) if symbol in formula.expression.free_symbols]
+    for train, test in folds:
+        line = shrunk_line(data.x[train][:, used], data.y[train], weight[train])
+        off = line(data.x[test][:, used]) - data.y[test]
+        yield float(np.average(off**2, weights=data.weight[test]))

@@ -138,6 +138,7 @@ class _Choice:
     def __init__(self, columns: np.ndarray, y: np.ndarray, scarce: np.ndarray, policy: NoisyFormPolicy) -> None:
         self.columns, self._rows, self._scarce, self._policy = columns, len(y), scarce, policy
         self._gram, self._against, self._total = columns.T @ columns, columns.T @ y, float(y @ y)
+        self._beside: dict[tuple[int, ...], int] = {}  # restarts come by the same terms again and again
 
     def best(self) -> list[list[int]]:
         policy, rng = self._policy, np.random.default_rng(0)
@@ -167,6 +168,12 @@ class _Choice:
 
     def _best_beside(self, others: list[int]) -> int:
         """The column that leaves the least of y together with the others."""
+        known = self._beside.get(tuple(others))
+        if known is None:
+            known = self._beside[tuple(others)] = self._found_beside(others)
+        return known
+
+    def _found_beside(self, others: list[int]) -> int:
         solved = self._solved(others, self._gram[others])
         size = np.diag(self._gram) - np.sum(self._gram[others] * solved, axis=0)
         gain = (self._against - self._against[others] @ solved) ** 2

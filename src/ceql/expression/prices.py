@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import log
 from typing import Any
 
-from sympy import E, Pow, Rational, fraction
+from sympy import E, Float, Mul, Pow, Rational, exp, fraction
 
 from ceql.expression.symbolic import Expr
 from ceql.operators import functions
@@ -37,6 +37,8 @@ class Prices:
     # only one that was tried; measured rows are neither.
     constant: float = 1.0
     few_rows: float = 1.0  # how far constants follow the noise of few rows: times rows log(rows/(rows - constants))
+    # A decimal exponent, times the size of its logarithm: one of 0.07 is as rare as 1/14, and a logarithm is meant.
+    exponent: float = 1.0
     # A law that has a name is said by its name: one that every textbook has, one known beyond its field, and others.
     common_law: float = 4.0
     known_law: float = 8.0
@@ -55,6 +57,13 @@ _NAMED_POWERS = {Rational(2): "square", Rational(3): "cube", Rational(1, 2): "sq
 def structure_price(expression: Expr, prices: Prices = PRICES) -> float:
     """Of a formula but for its decimal constants."""
     return sum(_parts(expression, False, prices))
+
+
+@lru_cache(maxsize=8192)
+def exponents_price(expression: Expr, prices: Prices = PRICES) -> float:
+    """Of the decimal exponents, beside the structure or the name: each once, however often it occurs."""
+    powers = (power for power in expression.atoms(Pow) if isinstance(power.exp, Float) and power.exp != 0)
+    return prices.exponent * sum(abs(log(size)) for size in {abs(float(power.exp)) for power in powers})
 
 
 def _size(number: Any) -> float:
@@ -94,9 +103,12 @@ def _parts_of_sum(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]
 
 def _parts_of_product(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
     number, others = node.as_coeff_Mul(rational=True)
-    above, below = fraction(others, exact=True)  # exact: exp(-x) stays above the line
+    if all(map(_is_above, Mul.make_args(others))):
+        above, below = others, 1
+    else:
+        above, below = fraction(others, exact=True)  # exact: exp(-x) stays above the line
     if number in (1, -1):
-        above *= number
+        above = above if below == 1 else number * above
     elif above == 1:  # a number over something
         above = number
     else:  # before the fraction is taken apart: 4.905 is one number
@@ -113,6 +125,14 @@ def _parts_of_product(node: Any, is_inside: bool, prices: Prices) -> Iterator[fl
     yield prices.mul * (len(factors) - 1)
     for factor in factors:
         yield from _parts(factor, is_inside, prices)
+
+
+def _is_above(factor: Any) -> bool:
+    """Whether one sees without SymPy's `fraction`, which takes long, that no part of it is below the line."""
+    if not isinstance(factor, (Pow, exp)):
+        return not factor.is_Rational
+    exponent = factor.as_base_exp()[1]
+    return bool(exponent.free_symbols or (exponent.is_Number and exponent > 0))
 
 
 def _parts_of_power(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:

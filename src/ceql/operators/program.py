@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ Array = np.ndarray
 Tangent = dict[int, Array]
 LARGEST_MULTIPLIED_POWER = 16
 BLOCK = 2**14  # rows of a long table that are worked on at a time
+_ONE = np.ones(())  # the derivative of a parameter by itself, which no product has to be made with
 
 
 class UnsupportedExpression(ValueError):
@@ -133,7 +134,7 @@ def integer_power(base: Array, exponent: int) -> Array:
 
 
 def _scaled(tangent: Tangent, factor: Array) -> Tangent:
-    return {index: part * factor for index, part in tangent.items()}
+    return {index: factor if part is _ONE else part * factor for index, part in tangent.items()}
 
 
 def _sum(tangents: Sequence[Tangent]) -> Tangent:
@@ -151,9 +152,9 @@ def _quotient_tangent(values: list[Array], tangents: list[Tangent], result: Arra
 def _product_tangent(values: list[Array], tangents: list[Tangent], result: Array, payload: Any) -> Tangent:
     return _sum(
         [
-            _scaled(tangent, reduce(np.multiply, values[:place] + values[place + 1 :], np.ones(())))
+            _scaled(tangent, reduce(np.multiply, values[:place] + values[place + 1 :]))
             for place, tangent in enumerate(tangents)
-            if tangent
+            if tangent  # a product has two factors or more
         ]
     )
 
@@ -200,29 +201,31 @@ def run(
     slots: list[Array] = []
     with np.errstate(all="ignore"):
         for step in instructions:
-            operands = [slots[index] for index in step.operands]
-            match step.operation:
-                case "constant":
-                    value = np.asarray(step.payload, dtype=np.float64)
-                case "parameter":
-                    value = np.asarray(parameters[step.payload], dtype=np.float64)
-                case "input":
-                    value = x[:, int(step.payload)]
-                case operation:
-                    value = _OPERATIONS[operation][0](operands, step.payload)
+            payload = step.payload
+            if step.operands or step.operation in _OPERATIONS:
+                value_of, tangent_of = _OPERATIONS[step.operation]
+                operands = [slots[index] for index in step.operands]
+                value = value_of(operands, payload)
+                if tangents is not None:
+                    inner = [tangents[index] for index in step.operands]
+                    tangents.append(tangent_of(operands, inner, value, payload) if any(inner) else {})
+            else:
+                value = _leaf(step, x, parameters)
+                if tangents is not None:
+                    is_wanted = step.operation == "parameter" and (wanted is None or payload in wanted)
+                    tangents.append({int(payload): _ONE} if is_wanted else {})
             slots.append(value)
-            if tangents is not None:
-                inner = [tangents[index] for index in step.operands]
-                tangents.append(_tangent_of(step, operands, inner, value, wanted))
     return slots[-1]
 
 
-def _tangent_of(
-    step: Instruction, operands: list[Array], tangents: list[Tangent], value: Array, wanted: Collection[int] | None
-) -> Tangent:
-    if step.operation == "parameter":
-        return {int(step.payload): np.ones(())} if wanted is None or step.payload in wanted else {}
-    return _OPERATIONS[step.operation][1](operands, tangents, value, step.payload) if any(tangents) else {}
+def _leaf(step: Instruction, x: Array, parameters: Any) -> Array:
+    match step.operation:
+        case "constant":
+            return np.asarray(step.payload, dtype=np.float64)
+        case "parameter":
+            return np.asarray(parameters[step.payload], dtype=np.float64)
+        case _:
+            return x[:, int(step.payload)]
 
 
 def _as_matrix(x: Array, columns: int) -> Array:
@@ -269,6 +272,8 @@ class CompiledJacobian(_Program):
 
 
 def _column(values: Array, rows: int) -> Array:
+    if values.shape == (rows,) and values.dtype == np.float64 and values.base is None:
+        return values  # made for this call
     return np.array(np.broadcast_to(values, (rows,)), dtype=np.float64)
 
 
@@ -279,5 +284,10 @@ def compile_numpy(expr: Any, symbols: Sequence[Symbol]) -> CompiledFormula:
 
 def value_and_jacobian(expr: Any, symbols: Sequence[Symbol], constants: Sequence[Symbol]) -> CompiledJacobian:
     """Compile ``expr`` together with its derivatives with respect to ``constants``."""
+    return _value_and_jacobian(expr, tuple(symbols), tuple(constants))
+
+
+@lru_cache(maxsize=1024)  # a structure is fitted again and again, with other numbers
+def _value_and_jacobian(expr: Any, symbols: tuple[Symbol, ...], constants: tuple[Symbol, ...]) -> CompiledJacobian:
     instructions = ProgramBuilder(symbols, constants).instructions(expr)
     return CompiledJacobian(instructions, len(symbols), len(constants))

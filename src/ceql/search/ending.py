@@ -56,7 +56,7 @@ def _stands_until(ended_by: Outcome, settings: Settings) -> float:
 def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formula], bool]:
     """The formulas of the search, and whether these are all: Ctrl-C ends the drawing and keeps those it has."""
     data, settings = search.data, search.settings
-    plan = finishing(settings.time_limit, search.deadline, len(data.y), search.policy.finishing)
+    plan = finishing(settings.time_limit, search.deadline, len(data.y), search.policy.finishing, data.x.shape[1])
     if is_measured(data.y, search.policy.end):  # what such rows can tell apart is soon drawn
         least = planned(search.policy.finishing.levels[-1], search.policy.finishing)
         plan = Finishing(*map(min, astuple(plan), astuple(least)))

@@ -12,6 +12,8 @@ from dataclasses import astuple
 from ceql.engine.deadline import Deadline
 from ceql.search.policy import Finishing, FinishingPolicy
 
+_ROUNDING = 1e-9  # of a count: the time for forty is the time for forty
+
 
 def planned(sketches: int, policy: FinishingPolicy = FinishingPolicy()) -> Finishing:
     """What the time for that many sketches is spent on; never less than the least, never more than everything."""
@@ -21,31 +23,35 @@ def planned(sketches: int, policy: FinishingPolicy = FinishingPolicy()) -> Finis
     return Finishing(*(max(least, min(sketches // share, most)) for share, least, most in counts))
 
 
-def sketches_within(seconds: float, rows: int, policy: FinishingPolicy = FinishingPolicy()) -> int:
+def sketches_within(seconds: float, rows: int, policy: FinishingPolicy = FinishingPolicy(), columns: int = 1) -> int:
     """How many formulas can be sketched in that time, by the price list."""
-    return int(min(max(seconds, 0.0) / _price(rows, policy), policy.levels[0]))
+    return int(min(max(seconds, 0.0) / _price(rows, columns, policy) + _ROUNDING, policy.levels[0]))
 
 
-def _price(rows: int, policy: FinishingPolicy) -> float:
-    return policy.sketch + policy.sketch_a_row * rows
+def _price(rows: int, columns: int, policy: FinishingPolicy) -> float:
+    """Of a sketch, in seconds; a wide table has longer formulas."""
+    fitted = min(rows, policy.rows_for_free)
+    by_rows = policy.sketch_a_row * rows + policy.sketch_a_fitted_row * fitted
+    return policy.sketch + policy.sketch_a_column * columns + by_rows
 
 
-def reserve(time_limit: float, rows: int, policy: FinishingPolicy = FinishingPolicy()) -> float:
+def reserve(time_limit: float, rows: int, policy: FinishingPolicy = FinishingPolicy(), columns: int = 1) -> float:
     """Seconds kept for drawing the front. Formulas are fitted to and judged on all rows, which takes long for many."""
     long = max(rows - policy.rows_for_free, 0) * policy.reserved_a_row
     least = min(policy.reserved_short * time_limit, policy.least_reserved)
-    usual = max(min(policy.reserved * time_limit, policy.most_reserved), least)
+    most = policy.most_reserved * _price(rows, columns, policy)
+    usual = max(min(policy.reserved * time_limit, most), least)
     return usual + min(policy.reserved_long * time_limit, long)
 
 
 def finishing(
-    time_limit: float, deadline: Deadline, rows: int, policy: FinishingPolicy = FinishingPolicy()
+    time_limit: float, deadline: Deadline, rows: int, policy: FinishingPolicy = FinishingPolicy(), columns: int = 1
 ) -> Finishing:
     """What was planned for the time kept for it, or the most thorough of a few larger plans that time is left for.
 
     The clock is asked only here, before anything is drawn. When the time limit is far away, the plan is everything.
     """
-    left, price = deadline.left, _price(rows, policy)
-    kept = sketches_within(reserve(time_limit, rows, policy), rows, policy)
+    left, price = deadline.left, _price(rows, columns, policy)
+    kept = sketches_within(reserve(time_limit, rows, policy, columns), rows, policy, columns)
     larger = (level for level in policy.levels if level > kept and level * price <= left)
     return planned(next(larger, kept), policy)

@@ -223,16 +223,19 @@ class FinishingPolicy:
     one formula about ten times that. On a long table all of them grow with the rows.
     """
 
-    sketch: float = 0.05  # A sketch takes this many seconds,
-    sketch_a_row: float = 3e-7  # and this many more for every row.
+    sketch: float = 0.048  # A sketch takes this many seconds,
+    sketch_a_column: float = 1.3e-3  # this many more for every column,
+    sketch_a_fitted_row: float = 1.5e-5  # for every row that it is fitted to
+    sketch_a_row: float = 3e-7  # and for every row that it is judged on.
     levels: tuple[int, ...] = (240, 120, 60)  # Sketches that all may cost; with the first, nothing is left out.
     reserved: float = 0.15  # This share of the time limit is kept for drawing the front,
-    most_reserved: float = 2.0  # and at most this many seconds.
+    most_reserved: int = 40  # and at most the time for this many sketches.
     reserved_short: float = 0.4  # Of a short limit even the least plan may need this share,
     least_reserved: float = 1.0  # and at most this many seconds.
     reserved_long: float = 0.35  # This share is kept beside it for a long table,
     reserved_a_row: float = 5e-6  # and at most this many seconds for every row
-    rows_for_free: int = 2000  # beyond these, which a formula is fitted to in any case.
+    rows_for_free: int = 2000  # beyond these, which a formula is fitted to at most.
+    leaders: int = 8  # Of all formulas that are there in the end, this many get relatives with simpler numbers.
     everything: Finishing = Finishing(asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6)
     least: Finishing = Finishing(asked=1, sketched=1, polished=1, drawn=4, finished=1, relatives=1, outlined=1)
     in_haste: Finishing = Finishing(asked=1, sketched=2, polished=1, drawn=6, finished=1, relatives=1, outlined=1)

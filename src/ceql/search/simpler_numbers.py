@@ -40,3 +40,20 @@ def with_simpler_numbers(
     if best is not None and best in found:
         finished = polish(best.expression, data, best.symbols, constraints, policy)
         yield found if finished is None else [*found, finished]
+
+
+def simpler_than_the_best(
+    formulas: Sequence[Formula],
+    data: Dataset,
+    constraints: Constraints,
+    most: int,
+    policy: PolishPolicy = POLISH,
+    prices: Prices = PRICES,
+) -> list[Formula]:
+    """Relatives, fitted to y, of as many formulas as `most`: of those that lead, wherever they came from."""
+    ranked = sorted(formulas, key=partial(criterion, rows=len(data.y), prices=prices))
+    leaders = list({formula.expression: formula for formula in reversed(ranked)}.values())[::-1][:most]
+    simpler = {r: f for f in leaders for r in relatives(f.expression, f.constants)}
+    known = {formula.expression for formula in formulas}
+    fitted = (refitted(r, data, f.symbols, constraints, policy) for r, f in simpler.items() if r not in known)
+    return [formula for formula in fitted if formula is not None]

@@ -61,7 +61,8 @@ class Search:
 
     @property
     def deadline_of_rounds(self) -> Deadline:
-        return self.deadline.earlier(reserve(self.settings.time_limit, len(self.data.y), self.policy.finishing))
+        rows, columns = self.data.x.shape
+        return self.deadline.earlier(reserve(self.settings.time_limit, rows, self.policy.finishing, columns))
 
 
 @dataclass(frozen=True, eq=False)

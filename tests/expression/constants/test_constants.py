@@ -52,6 +52,13 @@ def test_parametrise_and_substitute_is_identity(text, shift):
     assert np.allclose(values(form.substitute(form.values)), values(expr), rtol=1e-14, equal_nan=True)
 
 
+def test_formulas_of_one_structure_are_named_alike():
+    one, other = (parametrise(read(text)) for text in ("2.5*exp(-0.3*x1) + 1.5", "1.7*exp(-4.1*x1) + 0.2"))
+    assert one.expr == other.expr
+    assert one.symbols == other.symbols
+    assert other.substitute(one.values) == read("2.5*exp(-0.3*x1) + 1.5")
+
+
 def test_parametrise_keeps_structure():
     form = parametrise(Float(1.5) * sqrt(X1) + X1**2 / 3 + pi * X1 + X1 ** Float(0.5))
     assert len(form.symbols) == 1

@@ -1,11 +1,17 @@
-"""Sines that turn faster than the rows can show, and fitted ones that do not even turn once."""
+"""Sines that turn faster than the rows can show, along all columns or one, and fitted ones that do not turn once."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from ceql.choice.vetoes.case import Case
+from ceql.choice.vetoes.case import Case, columns_of
+from ceql.expression import node_count
 from ceql.expression.oscillations import Oscillation, oscillations
+from ceql.expression.symbolic import Expr
+
+_SWITCH = 2  # values of a column that is on or off
 
 
 def unseen_frequency(case: Case) -> str | None:
@@ -27,7 +33,35 @@ def _sentence(case: Case, oscillation: Oscillation) -> str | None:
     least = policy.least_periods_of_tangent if oscillation.is_tangent else policy.least_periods
     if oscillation.is_fitted and periods < least:
         return f"has a fitted frequency in {oscillation.call}, of which the rows cover only {periods:.2g} of a period"
-    return None
+    return next(_along_columns(case, oscillation), None)
+
+
+def _along_columns(case: Case, oscillation: Oscillation) -> Iterator[str]:
+    """About each column that shifts the phase by itself, whatever the others are.
+
+    A hundred rows with five values of such a column show no more of its frequency than five rows would: any other that
+    has the same phases at these values fits as well. Of two values nothing lies between that one could be wrong about.
+    """
+    columns = _columns(case, oscillation)
+    for place in columns if len(columns) > 1 else ():
+        symbol = case.formula.symbols[place]
+        values = np.unique(case.data.x[:, place])
+        if len(values) <= _SWITCH or not _shifts_the_phase(oscillation.argument, symbol, case.policy.most_nodes):
+            continue
+        points = np.repeat(case.places.x[:1], len(values), axis=0)
+        points[:, columns_of(case.formula).index(place)] = values
+        periods = float(np.ptp(case.function(oscillation.argument)(points))) / oscillation.period
+        most = (len(values) - 1) / case.policy.rows_per_period
+        if periods > most:
+            yield (
+                f"turns {periods:.4g} times along {symbol} in {oscillation.call}, "
+                f"but {len(values)} different values of it show at most {most:.4g}"
+            )
+
+
+def _shifts_the_phase(argument: Expr, symbol: Expr, most_nodes: int) -> bool:
+    """Whether the argument changes with this column at a rate that no other has a say in."""
+    return node_count(argument) <= most_nodes and argument.diff(symbol).free_symbols <= {symbol}
 
 
 def _columns(case: Case, oscillation: Oscillation) -> list[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -48,9 +50,8 @@ def fewer(formula: Formula, data: Dataset, policy: VetoPolicy = VetoPolicy()) ->
     tries = policy.most_refits if len(formula.constants) <= policy.most_constants else 0
     current: Formula | None = formula
     while current is not None and tries > 0:
-        drafts = _drafts(current, data)[:tries]
         variants: list[Formula] = []
-        for draft in drafts:
+        for draft in islice(_drafts(current, data), tries):
             tries -= 1
             variant = refitted(draft, data, formula.symbols)
             if variant is not None:
@@ -64,16 +65,13 @@ def fewer(formula: Formula, data: Dataset, policy: VetoPolicy = VetoPolicy()) ->
     return sorted(distinct.values(), key=lambda v: criterion(v, len(data.y)))
 
 
-def _drafts(formula: Formula, data: Dataset) -> list[Any]:
-    """Without each of its loose constants, not yet refitted."""
+def _drafts(formula: Formula, data: Dataset) -> Iterator[Any]:
+    """Without each of its loose constants, not yet refitted; made as they are asked for."""
     constants = constants_with_errors(formula, data)
     unknown = [k for k, (_, error) in enumerate(constants) if not np.isfinite(error)]
     together = {k: [other for other in unknown if other != k] for k in unknown}
-    return [
-        draft
-        for index in loose(constants)
-        for draft in without_constant(formula.expression, index, together.get(index, ()))
-    ]
+    for index in loose(constants):
+        yield from without_constant(formula.expression, index, together.get(index, ()))
 
 
 def undetermined(case: Case) -> str | None:

@@ -46,6 +46,7 @@ class VetoPolicy:
     least_periods: float = 0.9
     least_periods_of_tangent: float = 0.5  # which never covers more than one without a pole
     rows_per_period: float = 2.0  # Nyquist
+    most_nodes: int = 200  # of the argument of a sine that is looked at along one column after the other
 
     # Constants.
     decades: float = 15.0  # of a constant, beyond those of the data, up to which it is a number of science

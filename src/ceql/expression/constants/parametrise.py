@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
+from operator import is_
 
 import numpy as np
 from sympy import Dummy, Float, Integer, Pow, Rational, Symbol
@@ -11,13 +13,19 @@ from sympy import Dummy, Float, Integer, Pow, Rational, Symbol
 from ceql.expression.symbolic import Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Parametrised:
-    """``expr`` with its decimal constants replaced by ``symbols``, whose values were ``values``."""
+    """A formula whose decimal constants, ``values``, are named by ``symbols``."""
 
-    expr: Expr
+    written: Expr
     symbols: tuple[Dummy, ...]
     values: np.ndarray
+
+    @cached_property
+    def expr(self) -> Expr:
+        """The formula with the symbols in place of the constants; made when first asked for, since many ask for the
+        values alone."""
+        return _Renamed(iter(self.symbols)).of(self.written)
 
     def substitute(self, values: np.ndarray | list[Expr]) -> Expr:
         """The formula with these numbers in place of its symbols."""
@@ -25,31 +33,52 @@ class Parametrised:
         return self.expr.xreplace(dict(zip(self.symbols, numbers, strict=True)))
 
 
-class _Collector:
-    def __init__(self) -> None:
-        self.symbols: list[Dummy] = []
-        self.values: list[float] = []
+@cache
+def _name(place: int) -> Dummy:
+    """The same symbols for all formulas: then SymPy remembers what it made of others of the same structure."""
+    return Dummy(f"c{place}", real=True)
+
+
+def _decimals(expr: Expr, seen: set[Expr]) -> Iterator[float]:
+    """The decimal constants in the order of ``_Renamed``."""
+    if isinstance(expr, Float):
+        yield float(expr)
+    # Equal compound subexpressions keep sharing their constants; equal lone numbers do not,
+    # because two coefficients may have the same value by chance.
+    elif expr.args and expr not in seen:
+        seen.add(expr)
+        for argument in expr.args if _whole_exponent(expr) is None else expr.args[:1]:
+            yield from _decimals(argument, seen)
+
+
+def _whole_exponent(expr: Expr) -> Expr | None:
+    """The exponent of a power where it is written as a decimal but part of the structure."""
+    is_decimal = isinstance(expr, Pow) and isinstance(expr.exp, Float)
+    return structural_exponent(float(expr.exp)) if is_decimal else None
+
+
+class _Renamed:
+    """Formulas with names in place of their decimal constants, in the order of ``_decimals``."""
+
+    def __init__(self, names: Iterator[Dummy]) -> None:
+        self._names = names
         self._seen: dict[Expr, Expr] = {}
 
-    def replace(self, expr: Expr) -> Expr:
+    def of(self, expr: Expr) -> Expr:
         if isinstance(expr, Float):
-            self.symbols.append(Dummy(f"c{len(self.symbols)}", real=True))
-            self.values.append(float(expr))
-            return self.symbols[-1]
-        if not expr.args or not expr.has(Float):
+            return next(self._names)
+        if not expr.args:
             return expr
-        # Equal compound subexpressions keep sharing their constants; equal lone numbers do not,
-        # because two coefficients may have the same value by chance.
         if expr not in self._seen:
-            self._seen[expr] = self._rebuild(expr)
+            self._seen[expr] = self._rebuilt(expr)
         return self._seen[expr]
 
-    def _rebuild(self, expr: Expr) -> Expr:
-        if isinstance(expr, Pow) and isinstance(expr.exp, Float):
-            structural = structural_exponent(float(expr.exp))
-            if structural is not None:
-                return Pow(self.replace(expr.base), structural)
-        return expr.func(*[self.replace(argument) for argument in expr.args])
+    def _rebuilt(self, expr: Expr) -> Expr:
+        exponent = _whole_exponent(expr)
+        if exponent is not None:
+            return Pow(self.of(expr.base), exponent)
+        inner = [self.of(argument) for argument in expr.args]
+        return expr if all(map(is_, inner, expr.args)) else expr.func(*inner)
 
 
 def structural_exponent(value: float) -> Expr | None:
@@ -60,17 +89,15 @@ def structural_exponent(value: float) -> Expr | None:
     return Integer(int(value)) if value == int(value) else Rational(int(doubled), 2)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2048)
 def parametrise(expr: Expr) -> Parametrised:
     """Name every decimal constant; integers, fractions, pi and whole exponents stay as they are.
 
     Fitting, rounding, error bars and the criterion all ask for the same formula, hence the memory.
     """
-    collector = _Collector()
-    replaced = collector.replace(expr)
-    values = np.array(collector.values, dtype=np.float64)
+    values = np.array(list(_decimals(expr, set())), dtype=np.float64)
     values.flags.writeable = False
-    return Parametrised(replaced, tuple(collector.symbols), values)
+    return Parametrised(expr, tuple(map(_name, range(len(values)))), values)
 
 
 def with_named_constants(expr: Expr) -> tuple[Expr, tuple[str, ...]]:

@@ -30,8 +30,9 @@ class RoundingPolicy:
     harmless: float = 0.05  # rise of chi-squared for each constant that rounding may cost
     exponent_denominator: int = 6  # of a fraction that a decimal exponent may stand for
     near_half: float = 0.1  # distance from a multiple of a half at which that is tried as an exponent
-    errors_apart: float = 2.0  # standard errors within which two numbers may be one
-    notable: float = 0.1  # part of the numbers that those errors must stay below
+    errors_apart: float = 2.0  # standard errors within which a number may be a multiple of another
+    notable: float = 0.1  # part of the smaller number that those errors must stay below
+    largest_ratio: int = 9  # of two numbers of which one is given by the other
     most_numbers: int = 8  # of a formula whose numbers are compared with each other
 
 

@@ -1,4 +1,4 @@
-"""Plainer relatives of a formula in noisy data: simple exponents, one number for two that are equal, no idle factor.
+"""Plainer relatives of a formula in noisy data: simple exponents, one number for two, no idle factor.
 
 Noise moves every fitted number a little. 1.505 in the place of 3/2, or two numbers that differ by less than their
 errors, then fit a bit better than the law itself. So the law is put beside them, and a criterion decides.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import permutations
 
 from sympy import Float, Integer, Mul, Symbol, expand_power_base, factor_terms
 
@@ -32,7 +32,7 @@ def relatives(
     if not 1 <= len(constants) <= policy.most_numbers:
         return found
     form = parametrise(expr)
-    found += _tied(form, constants, policy)
+    found += dict.fromkeys(_tied(form, constants, policy))
     if has_too_many:
         found += _without_factors(form, constants, policy)
     return found
@@ -49,19 +49,21 @@ def with_halves(expr: Expr, policy: RoundingPolicy = ROUNDING) -> Expr:
 
 
 def _tied(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> Iterator[Expr]:
+    """With one number that is a small whole multiple of another, which equal ones are too, given by it."""
     numbers = list(zip(form.symbols, constants, strict=True))
-    for (one, (first, error)), (other, (second, other_error)) in combinations(numbers, 2):
-        doubt = policy.errors_apart * (error + other_error)
-        for sign in (1, -1):
-            if abs(first - sign * second) <= doubt <= policy.notable * min(abs(first), abs(second)):
-                expr = _with_one_number(form, one, other, sign)
-                if len(parametrise(expr).symbols) < len(form.symbols):
-                    yield expr
+    for (i, (one, (first, error))), (j, (other, (second, other_error))) in permutations(enumerate(numbers), 2):
+        ratio = round(second / first) if abs(second) < (policy.largest_ratio + 0.5) * abs(first) else 0
+        doubt = policy.errors_apart * (abs(ratio) * error + other_error)
+        is_new = i < j or abs(ratio) > 1  # equal numbers are met twice
+        if ratio and is_new and abs(ratio * first - second) <= doubt <= policy.notable * abs(first):
+            expr = _with_one_number(form, one, other, ratio)
+            if len(parametrise(expr).symbols) < len(form.symbols):
+                yield expr
 
 
-def _with_one_number(form: Parametrised, one: Symbol, other: Symbol, sign: int) -> Expr:
-    """With the second number as the first: only where they can be factored out is that a number less."""
-    factored = factor_terms(form.expr.xreplace({other: sign * one}))
+def _with_one_number(form: Parametrised, one: Symbol, other: Symbol, ratio: int) -> Expr:
+    """With the second number from the first: only where they can be factored out is that a number less."""
+    factored = factor_terms(form.expr.xreplace({other: ratio * one}))
     # 1/(c*(1 - x)) becomes (1/c)/(1 - x): SymPy would multiply c*(1 - x) out.
     return expand_power_base(factored, force=True).xreplace(_values(form))
 
