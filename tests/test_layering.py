@@ -20,6 +20,7 @@ HOMES = {
         "bench/",
         "templates/",
         "catalogue/",
+        "sums/",
         "output/export/",
         "search/",
     ),
@@ -50,8 +51,9 @@ LAYERS = {
     "templates": "errors data operators expression network engine",
     "choice": "errors data expression engine formula",
     "catalogue": "errors data operators expression constraints engine formula choice",
+    "sums": "operators expression engine",
     "search": "errors data operators expression constraints network engine formula training transforms closed_form "
-    "templates choice catalogue",
+    "templates choice catalogue sums",
     "discovery": "data expression formula choice search",
     "storage": "errors data operators expression constraints formula choice search discovery",
     "pipeline": "errors data expression network engine formula training choice catalogue search discovery storage",
