@@ -65,8 +65,8 @@ def or_simpler(
     prices: Prices = PRICES,
     most: int = 12,
 ) -> int:
-    """The formula that the criterion chooses, or a simpler one that predicts rows held out better: of the best by the
-    criterion, at most that many are asked about.
+    """The formula that the criterion chooses, or the first of the simpler ones that predicts rows held out better: at
+    most that many, the best by the criterion, are asked about.
 
     What a longer formula adds has to show in rows that it has not seen. One row far from all others may pay for all of
     its constants in the criterion, which takes every row to be as typical as the next.
@@ -78,5 +78,5 @@ def or_simpler(
         for k in ranked[:most]
         if constants_of(formulas[k]) < constants_of(best) and formulas[k].complexity < best.complexity
     ]
-    errors = held_out([best, *(formulas[k] for k in simpler)], data, folds)
-    return [chosen, *simpler][int(np.argmax(errors.r2))]
+    own, *others = held_out([best, *(formulas[k] for k in simpler)], data, folds).r2
+    return next((k for k, r2 in zip(simpler, others, strict=True) if r2 > own), chosen)
