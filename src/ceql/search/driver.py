@@ -149,11 +149,16 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
 
 
 def _summed(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
-    """Sums of terms for y itself, under squares: their weights are solved for."""
+    """Sums of terms for y itself, under squares: their weights are solved for.
+
+    Of few measured rows none: these cannot tell sums apart from the small forms, which are all tried.
+    """
     if search.loss is not None or search.settings.template is not None or search.deadline_of_rounds.over:
         return state, []
-    in_noise = is_measured(search.data.y, search.policy.end) or bool(state.started_before)
+    if is_measured(search.data.y, search.policy.end):
+        return state, []
     threads = search.workers.threads_here
+    in_noise = bool(state.started_before)
     sums = next_sums(stage.main, state.sums, in_noise, threads, lambda: search.deadline_of_rounds.over)
     state = replace(state, sums=sums)
     if sums is None:

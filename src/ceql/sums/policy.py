@@ -33,7 +33,7 @@ class SumSearchPolicy:
     # Sums expanded after the first rounds of a search, and after every later one,
     after_rounds: tuple[int, ...] = (4, 10, 16)
     most_expansions: int = 160  # until this many were.
-    most_in_noise: int = 14  # In noise fewer: what rows can tell apart is soon tried.
+    most_in_noise: int = 24  # In noise fewer: what rows can tell apart is soon tried.
     proposed_a_size: int = 4  # Sums of each size that are proposed for noisy data,
     proposed: int = 24  # and in all.
     plain: int = 14  # Functions of combinations of two columns come in after this many.
