@@ -1,4 +1,5 @@
-"""How long a training step takes: microseconds per Adam step and per Levenberg-Marquardt iteration, for one start.
+"""How long a training step takes: microseconds per Adam step and per iteration of Levenberg-Marquardt (LM), plain and
+with the weights of the readout eliminated (variable projection, VP), for one start.
 
     python benchmarks/step_speed.py [--quick] [--json FILE] [--no-torch]
 
@@ -131,16 +132,17 @@ def adam_row(problem: Problem, single: bool, threads: int, effort: Effort, clock
     return row("Adam step", problem, single, threads, timed(call, effort.repeats, threads), clock)
 
 
-def levenberg_row(problem: Problem, single: bool, threads: int, effort: Effort) -> Row:
+def levenberg_row(problem: Problem, single: bool, threads: int, effort: Effort, separable: bool) -> Row:
     tape = network_tape(problem.network, DomainPenalty.SHORTFALL)
     penalties = fit.Penalties(np.where(problem.network.is_imaginary, 1e-4, 0.0), aux=1e-2)
-    samples, options = problem.samples(single), fit.Levenberg(effort.iterations)
+    samples, options = problem.samples(single), fit.Levenberg(effort.iterations, separable=separable)
 
     def call() -> float:
         result = fit.levenberg(tape, samples, problem.params, problem.masks, options, penalties, threads=threads)
         return float(result.iterations.sum())
 
-    return row("LM iteration", problem, single, threads, timed(call, effort.repeats, threads), None)
+    what = "VP iteration" if separable else "LM iteration"
+    return row(what, problem, single, threads, timed(call, effort.repeats, threads), None)
 
 
 def row(what, problem, single, threads, seconds, clock) -> Row:
@@ -160,9 +162,10 @@ def measured_rows(effort: Effort, clock: float | None) -> list[Row]:
         for single in (False, True):
             for threads in (1, 2):
                 rows.append(adam_row(problem, single, threads, effort, clock))
-        for single in (False, True):
-            for threads in (1, 2):
-                rows.append(levenberg_row(problem, single, threads, effort))
+        for separable in (False, True):
+            for single in (False, True):
+                for threads in (1, 2):
+                    rows.append(levenberg_row(problem, single, threads, effort, separable))
     return rows
 
 

@@ -166,32 +166,14 @@ inline bool solve(const Normal &normal, double damping, const double *diagonal, 
     return true;
 }
 
-template <class T>
-void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penalties &penalties,
-                   const LevenbergOptions &options, Start &start, StopSignal stop, Arena &arena) {
-    Fit<T> fit = open_fit<T>(tape, data, penalties, start, arena);
-    fit.lasso = 0.0;
-    const int n = fit.n;
-    Normal normal = {n, n + 1, round_up(n + 1, 8), nullptr};
-    normal.matrix = take<double>(arena, size_t(n) * normal.pitch);
-    double *copy = take<double>(arena, size_t(n) * normal.pitch), *diagonal = take<double>(arena, n);
-    double *step = take<double>(arena, n), *trial = take<double>(arena, n);
-    uint8_t *held = take<uint8_t>(arena, n);
-    const size_t n_columns = round_up(n + 1, 4);
-    T *columns = take<T>(arena, n_columns * block_size<T>);
-    fill_zero(columns, n_columns * block_size<T>);
-    T *root_weight = take<T>(arena, data.padded);
-    for (int64_t i = 0; i < data.padded; ++i)
-        root_weight[i] = std::sqrt(data.weight[i]);
-
-    Loss loss = evaluate_for_slopes<T>(fit, fit.params);
-    fit.stop = &stop;
-    Damping rule = {options.damping, 2.0, 0};
+// Damped steps until one of the ends. The model knows what a step is: it linearises where it is, solves for a
+// step, moves by it for a trial and says what the linear model promises, judges the trial and accepts it.
+template <class Model>
+void descend(Model &model, const LevenbergOptions &options, Damping rule, Loss &loss, Start &start) {
     bool fresh = false;
-    int64_t iteration = 0;
-    start.status = is_finite(loss.total) ? RAN_OUT : NOT_FINITE;
-    for (; iteration < options.iterations && start.status == RAN_OUT && n > 0; ++iteration) {
-        if (is_stopped<T>(fit)) {
+    int64_t &iteration = start.iterations = 0;
+    for (; iteration < options.iterations && start.status == RAN_OUT; ++iteration) {
+        if (is_stopped(model.fit)) {
             start.status = STOPPED;
             break;
         }
@@ -199,42 +181,95 @@ void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penaltie
             start.status = CONVERGED;
             break;
         }
-        if (!fresh) {
-            if (!linearise<T>(fit, fit.params, root_weight, columns, normal)) {
-                start.status = is_stopped<T>(fit) ? STOPPED : NOT_FINITE;
-                break;
-            }
-            double largest = 0.0;
-            for (int k = 0; k < n; ++k)
-                largest = larger(largest, normal.row(k)[k]);
-            for (int k = 0; k < n; ++k) {
-                diagonal[k] = scale_of(normal.row(k)[k], largest);
-                held[k] = is_held(fit.params[k], fit.lower[k], fit.upper[k], normal.row(k)[n]);
-            }
-            fresh = true;
+        if (!fresh && !model.linearise()) {
+            start.status = is_stopped(model.fit) ? STOPPED : NOT_FINITE;
+            break;
         }
-        if (!solve(normal, rule.damping, diagonal, held, copy, step)) {
+        fresh = true;
+        if (!model.solve(rule.damping)) {
             after_failure(rule);
             continue;
         }
-        double promised = 0.0;
-        for (int k = 0; k < n; ++k) {
-            trial[k] = smaller(larger(fit.params[k] + step[k], fit.lower[k]), fit.upper[k]);
-            promised += held[k] ? 0.0 : step[k] * (rule.damping * diagonal[k] * step[k] - normal.row(k)[n]);
-        }
-        const Loss next = evaluate_for_slopes<T>(fit, trial);
+        const double promised = model.move(rule.damping);
+        const Loss next = model.judge();
         if (is_finite(next.total) && next.total < loss.total) {
             after_success(rule, options, loss, next, promised);
             loss = next;
-            std::memcpy(fit.params, trial, n * sizeof(double));
+            model.accept();
             fresh = false;
         } else {
             after_refusal(rule);
         }
     }
+}
+
+// All parameters alike, by the normal equations.
+template <class T> struct Plain {
+    Fit<T> &fit;
+    Normal normal;
+    double *copy, *diagonal, *step, *trial;
+    uint8_t *held;
+    T *columns, *root_weight;
+
+    bool linearise() {
+        if (!ceql::CEQL_ISA::linearise<T>(fit, fit.params, root_weight, columns, normal))
+            return false;
+        double largest = 0.0;
+        for (int k = 0; k < fit.n; ++k)
+            largest = larger(largest, normal.row(k)[k]);
+        for (int k = 0; k < fit.n; ++k) {
+            diagonal[k] = scale_of(normal.row(k)[k], largest);
+            held[k] = is_held(fit.params[k], fit.lower[k], fit.upper[k], normal.row(k)[fit.n]);
+        }
+        return true;
+    }
+
+    bool solve(double damping) { return ceql::CEQL_ISA::solve(normal, damping, diagonal, held, copy, step); }
+
+    double move(double damping) {
+        double promised = 0.0;
+        for (int k = 0; k < fit.n; ++k) {
+            trial[k] = smaller(larger(fit.params[k] + step[k], fit.lower[k]), fit.upper[k]);
+            promised += held[k] ? 0.0 : step[k] * (damping * diagonal[k] * step[k] - normal.row(k)[fit.n]);
+        }
+        return promised;
+    }
+
+    Loss judge() { return evaluate_for_slopes<T>(fit, trial); }
+    void accept() { std::memcpy(fit.params, trial, fit.n * sizeof(double)); }
+};
+
+template <class T> Plain<T> take_plain(Fit<T> &fit, Arena &arena) {
+    const int n = fit.n;
+    const size_t n_columns = round_up(n + 1, 4), pitch = round_up(n + 1, 8);
+    Plain<T> model = {fit,
+                      {n, n + 1, int(pitch), take<double>(arena, n * pitch)},
+                      take<double>(arena, n * pitch),
+                      take<double>(arena, n),
+                      take<double>(arena, n),
+                      take<double>(arena, n),
+                      take<uint8_t>(arena, n),
+                      take<T>(arena, n_columns * block_size<T>),
+                      take<T>(arena, fit.data.padded)};
+    fill_zero(model.columns, n_columns * block_size<T>);
+    for (int64_t i = 0; i < fit.data.padded; ++i)
+        model.root_weight[i] = std::sqrt(fit.data.weight[i]);
+    return model;
+}
+
+template <class T>
+void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penalties &penalties,
+                   const LevenbergOptions &options, Start &start, StopSignal stop, Arena &arena) {
+    Fit<T> fit = open_fit<T>(tape, data, penalties, start, arena);
+    fit.lasso = 0.0;
+    Plain<T> model = take_plain<T>(fit, arena);
+    Loss loss = evaluate_for_slopes<T>(fit, fit.params);
+    fit.stop = &stop;
+    start.status = is_finite(loss.total) ? RAN_OUT : NOT_FINITE;
+    if (fit.n > 0)
+        descend(model, options, {options.damping, 2.0, 0, 1e-15}, loss, start);
     start.objective = loss.total;
     start.misfit = loss.misfit;
-    start.iterations = iteration;
     close_fit<T>(fit, fit.params, start);
 }
 

@@ -49,7 +49,8 @@ inline double moved_by_adam(const AdamOptions &options, double size, double root
 
 struct Damping {
     double damping, growth;
-    int stalls; // accepted steps in a row that hardly helped
+    int stalls;   // accepted steps in a row that hardly helped
+    double least; // damping below which the arithmetic has no digits
 };
 
 inline bool is_done(const Damping &rule, const LevenbergOptions &options, const Loss &loss) {
@@ -60,9 +61,9 @@ inline void after_success(Damping &rule, const LevenbergOptions &options, const 
                           double promised) {
     const double gain = (loss.total - next.total) / larger(promised, 1e-300);
     const double t = 2.0 * smaller(gain, 1.0) - 1.0;
-    rule.damping = larger(rule.damping * larger(1.0 / 3.0, 1.0 - t * t * t), 1e-15);
+    rule.damping = larger(rule.damping * larger(1.0 / 3.0, 1.0 - t * t * t), rule.least);
     if (gain > 0.75)
-        rule.damping = larger(rule.damping * 0.3, 1e-15);
+        rule.damping = larger(rule.damping * 0.3, rule.least);
     rule.growth = 2.0;
     rule.stalls = loss.total - next.total < options.least_reduction * loss.total ? rule.stalls + 1 : 0;
 }

@@ -1,114 +1,15 @@
 // Separable least squares: the weights of the model's last sum are solved at every step, so that
 // Levenberg-Marquardt walks over the other parameters alone (variable projection, with Kaufman's Jacobian).
-// Everything is done on the triangle R of a QR factorisation, into which the rows are folded block by block:
-// J'J would square the condition number. Bounded weights and those that a penalty sees count as others.
+// Everything is done on the R of a QR factorisation. Bounded weights and those that a penalty sees count as
+// others.
 #pragma once
 #include "levenberg.hpp"
+#include "triangle.hpp"
 
 namespace ceql::CEQL_ISA {
 
-// The upper triangle R of the columns folded into it so far; the last column is the residual.
-struct Triangle {
-    int columns, pitch;
-    double *memory;
-    double *row(int i) const { return memory + size_t(i) * pitch; }
-    void clear() const { fill_zero(memory, size_t(columns) * pitch); }
-};
-
-inline Triangle take_triangle(Arena &arena, int columns) {
-    const int pitch = round_up(columns, 8);
-    return {columns, pitch, take<double>(arena, size_t(columns) * pitch)};
-}
-
 // What of a column is left after elimination and counts as rounding, relative to the column.
 template <class T> constexpr double rounding_left = sizeof(T) == 8 ? 1e-12 : 1e-5;
-
-template <class T> inline double dot(const T *a, const T *b, int n) {
-    Lane<T> s = {};
-    for (int i = 0; i < n; i += lane_count<T>)
-        s += load<T>(a + i) * load<T>(b + i);
-    return double(sum<T>(s));
-}
-
-// Four columns at once, so that the reflector is read once for all of them.
-template <class T>
-inline void reflect_four(double *r, double v0, double tau, const T *v, T *const *columns, int n) {
-    constexpr int w = lane_count<T>;
-    Lane<T> s[4] = {};
-    for (int i = 0; i < n; i += w) {
-        const Lane<T> x = load<T>(v + i);
-        for (int u = 0; u < 4; ++u)
-            s[u] += x * load<T>(columns[u] + i);
-    }
-    for (int u = 0; u < 4; ++u) {
-        const double f = tau * (v0 * r[u] + double(sum<T>(s[u])));
-        r[u] -= f * v0;
-        s[u] = splat<T>(T(f));
-    }
-    for (int i = 0; i < n; i += w) {
-        const Lane<T> x = load<T>(v + i);
-        for (int u = 0; u < 4; ++u)
-            store<T>(columns[u] + i, load<T>(columns[u] + i) - s[u] * x);
-    }
-}
-
-// Householder reflections that fold n more rows into R; the columns of the rows are used up. In a staircase
-// column j has no row below its own.
-template <class T, bool staircase = false> void fold(const Triangle &r, T *const *columns, int n) {
-    for (int j = 0; j < r.columns; ++j) {
-        const int stair = round_up(j + 1, lane_count<T>), rows = staircase && stair < n ? stair : n;
-        const T *v = columns[j];
-        double *own = r.row(j);
-        const double below = dot<T>(v, v, rows);
-        if (below == 0.0)
-            continue;
-        const double size = std::sqrt(own[j] * own[j] + below), corner = own[j] > 0.0 ? -size : size;
-        const double v0 = own[j] - corner, tau = 2.0 / (v0 * v0 + below);
-        own[j] = corner;
-        int k = j + 1;
-        for (; k + 4 <= r.columns; k += 4)
-            reflect_four<T>(own + k, v0, tau, v, columns + k, rows);
-        for (; k < r.columns; ++k) {
-            const double f = tau * (v0 * own[k] + dot<T>(v, columns[k], rows));
-            own[k] -= f * v0;
-            for (int i = 0; i < rows; i += lane_count<T>)
-                store<T>(columns[k] + i, load<T>(columns[k] + i) - splat<T>(T(f)) * load<T>(v + i));
-        }
-    }
-}
-
-// Of the first `n_linear` columns, takes out those that the columns before them hold already, and makes R
-// triangular again. `pivot` gets the row of each column, or -1. Returns the rank.
-inline int settle(const Triangle &r, int n_linear, double tolerance, int32_t *pivot) {
-    int top = 0, rank = 0;
-    for (int j = 0; j < r.columns; ++j) {
-        double above = 0.0, left = 0.0;
-        for (int i = 0; i <= j; ++i)
-            (i < top ? above : left) += r.row(i)[j] * r.row(i)[j];
-        if (j < n_linear && left <= tolerance * tolerance * (above + left)) {
-            pivot[j] = -1;
-            continue;
-        }
-        if (top < j && left > 0.0) {
-            double *head = r.row(top);
-            const double size = std::sqrt(left), corner = head[j] > 0.0 ? -size : size, v0 = head[j] - corner;
-            const double tau = 1.0 / (size * (size + std::fabs(head[j])));
-            for (int k = j + 1; k < r.columns; ++k) {
-                double f = v0 * head[k];
-                for (int i = top + 1; i <= j; ++i)
-                    f += r.row(i)[j] * r.row(i)[k];
-                f *= tau;
-                head[k] -= f * v0;
-                for (int i = top + 1; i <= j; ++i)
-                    r.row(i)[k] -= f * r.row(i)[j];
-            }
-            head[j] = corner;
-        }
-        pivot[j] = top++;
-        rank += j < n_linear;
-    }
-    return rank;
-}
 
 template <class T> struct Separable {
     Fit<T> &fit;
@@ -275,6 +176,26 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
     return {larger(rest * rest - on_weights, 0.0), rest * rest + elsewhere};
 }
 
+// Moves the rows with a residual to the front of the block and says how many whole lanes they take: a penalty
+// that is met has no slope, and most are met at most samples.
+template <class T> int keep_nonzero(const Separable<T> &s, int n) {
+    const T *residual = s.column[s.fit.n];
+    int32_t rows[block_size<T>];
+    int count = 0;
+    for (int i = 0; i < n; ++i)
+        if (residual[i] != T(0))
+            rows[count++] = i;
+    const int padded = round_up(count, lane_count<T>);
+    for (int k = 0; k <= s.fit.n; ++k) {
+        T *column = s.column[k];
+        for (int i = 0; i < count; ++i)
+            column[i] = column[rows[i]];
+        for (int i = count; i < padded; ++i)
+            column[i] = T(0);
+    }
+    return padded;
+}
+
 // Fills R with the Jacobian at `params`, where the model was projected last: a single block's values and
 // derivatives are still there, but for the readout. Returns the row where the other parameters begin, or -1
 // when stopped.
@@ -309,7 +230,7 @@ template <class T> int linearise(const Separable<T> &s, const double *params) {
                 }
             }
             backward_jacobian<T>(p, k, n, s.memory);
-            fold<T>(s.full, s.column, n);
+            fold<T>(s.full, s.column, k == 0 ? n : keep_nonzero<T>(s, n_true));
         }
     }
     fold_ridge<T>(s, s.full, s.column, params);
@@ -319,75 +240,99 @@ template <class T> int linearise(const Separable<T> &s, const double *params) {
 // ---- the damped step of the other parameters
 // -------------------------------------------------------------------------------------------------------
 
-struct Steps {
+template <class T> struct Projected {
+    const Separable<T> &s;
+    Fit<T> &fit;
+    double *params, *trial;
+    int top;         // the row of R where the others begin
     Triangle damped; // the others' part of R with the damping folded in
     double **column; // the rows of the damping
     double *slope, *diagonal, *step;
     uint8_t *held;
+
+    // Half the slope of the projected objective, the scales of the damping, and who stays at a bound.
+    bool linearise() {
+        const int n = s.n_others, shift = s.n_linear;
+        top = ceql::CEQL_ISA::linearise<T>(s, params);
+        double largest = 0.0;
+        bool finite = top >= 0;
+        for (int k = 0; k < n && finite; ++k) {
+            slope[k] = diagonal[k] = 0.0;
+            for (int i = 0; i <= k; ++i) {
+                const double *row = s.full.row(top + i) + shift;
+                slope[k] += row[k] * row[n];
+                diagonal[k] += row[k] * row[k];
+            }
+            largest = larger(largest, diagonal[k]);
+            finite = is_finite(diagonal[k]) && is_finite(slope[k]);
+        }
+        for (int k = 0; k < n && finite; ++k) {
+            const int p = s.order[shift + k];
+            diagonal[k] = scale_of(diagonal[k], largest);
+            held[k] = is_held(params[p], fit.lower[p], fit.upper[p], slope[k]);
+        }
+        return finite;
+    }
+
+    // The step that minimises |R22 step + z2|^2 + damping |step|^2 in the scales, by QR of the two on top of
+    // each other.
+    bool solve(double damping) {
+        const int n = s.n_others, rows = round_up(n, 8);
+        for (int i = 0; i < n; ++i)
+            std::memcpy(damped.row(i) + i, s.full.row(top + i) + s.n_linear + i,
+                        (n + 1 - i) * sizeof(double));
+        damped.row(n)[n] = 0.0;
+        fill_zero(column[0], size_t(n + 1) * rows);
+        for (int k = 0; k < n; ++k) {
+            column[k][k] = held[k] ? 1.0 : std::sqrt(damping * diagonal[k]);
+            for (int i = 0; i <= k && held[k]; ++i)
+                damped.row(i)[k] = 0.0;
+        }
+        fold<double, true>(damped, column, rows);
+        bool finite = true;
+        for (int k = n - 1; k >= 0; --k) {
+            const double *row = damped.row(k);
+            double left = -row[n];
+            for (int j = k + 1; j < n; ++j)
+                left -= row[j] * step[j];
+            step[k] = left / row[k];
+            finite = finite && is_finite(step[k]);
+        }
+        return finite;
+    }
+
+    double move(double damping) {
+        double promised = 0.0;
+        for (int k = 0; k < s.n_others; ++k) {
+            const int p = s.order[s.n_linear + k];
+            trial[p] = smaller(larger(params[p] + step[k], fit.lower[p]), fit.upper[p]);
+            promised += held[k] ? 0.0 : step[k] * (damping * diagonal[k] * step[k] - slope[k]);
+        }
+        return promised;
+    }
+
+    Loss judge() { return project<T>(s, trial); }
+    void accept() { std::memcpy(params, trial, fit.n * sizeof(double)); }
 };
 
-template <class T> Steps take_steps(const Separable<T> &s, Arena &arena) {
+template <class T> Projected<T> take_projected(const Separable<T> &s, Arena &arena) {
     const int n = s.n_others, rows = round_up(n, 8);
-    Steps steps = {take_triangle(arena, n + 1), take<double *>(arena, n + 1), take<double>(arena, n),
-                   take<double>(arena, n),      take<double>(arena, n),       take<uint8_t>(arena, n)};
+    Projected<T> model = {s,
+                          s.fit,
+                          take<double>(arena, s.fit.n),
+                          take<double>(arena, s.fit.n),
+                          0,
+                          take_triangle(arena, n + 1),
+                          take<double *>(arena, n + 1),
+                          take<double>(arena, n),
+                          take<double>(arena, n),
+                          take<double>(arena, n),
+                          take<uint8_t>(arena, n)};
     double *memory = take<double>(arena, size_t(n + 1) * rows);
     for (int k = 0; k <= n; ++k)
-        steps.column[k] = memory + size_t(k) * rows;
-    return steps;
-}
-
-// Half the slope of the projected objective, the scales of the damping, and who stays at a bound. Returns
-// false when a value is not finite.
-template <class T> bool look(const Separable<T> &s, const double *params, int top, const Steps &steps) {
-    const int n = s.n_others, shift = s.n_linear;
-    double largest = 0.0;
-    bool finite = true;
-    for (int k = 0; k < n; ++k) {
-        double slope = 0.0, square = 0.0;
-        for (int i = 0; i <= k; ++i) {
-            const double *row = s.full.row(top + i) + shift;
-            slope += row[k] * row[n];
-            square += row[k] * row[k];
-        }
-        steps.slope[k] = slope;
-        steps.diagonal[k] = square;
-        largest = larger(largest, square);
-        finite = finite && is_finite(square) && is_finite(slope);
-    }
-    for (int k = 0; k < n; ++k) {
-        const int p = s.order[shift + k];
-        steps.diagonal[k] = scale_of(steps.diagonal[k], largest);
-        steps.held[k] = is_held(params[p], s.fit.lower[p], s.fit.upper[p], steps.slope[k]);
-    }
-    return finite;
-}
-
-// The step that minimises |R22 step + z2|^2 + damping |step|^2 in the scales, by QR of the two on top of each
-// other.
-template <class T> bool solve(const Separable<T> &s, int top, double damping, const Steps &steps) {
-    const int n = s.n_others, rows = round_up(n, 8);
-    const Triangle &r = steps.damped;
-    for (int i = 0; i < n; ++i)
-        std::memcpy(r.row(i) + i, s.full.row(top + i) + s.n_linear + i, (n + 1 - i) * sizeof(double));
-    r.row(n)[n] = 0.0;
-    for (int k = 0; k <= n; ++k)
-        fill_zero(steps.column[k], rows);
-    for (int k = 0; k < n; ++k) {
-        steps.column[k][k] = steps.held[k] ? 1.0 : std::sqrt(damping * steps.diagonal[k]);
-        for (int i = 0; i <= k && steps.held[k]; ++i)
-            r.row(i)[k] = 0.0;
-    }
-    fold<double, true>(r, steps.column, rows);
-    for (int k = n - 1; k >= 0; --k) {
-        const double *row = r.row(k);
-        double left = -row[n];
-        for (int j = k + 1; j < n; ++j)
-            left -= row[j] * steps.step[j];
-        steps.step[k] = left / row[k];
-        if (!is_finite(steps.step[k]))
-            return false;
-    }
-    return true;
+        model.column[k] = memory + size_t(k) * rows;
+    std::memcpy(model.params, s.fit.params, s.fit.n * sizeof(double));
+    return model;
 }
 
 template <class T>
@@ -395,65 +340,19 @@ void run_separable(const TapeView &tape, const DataView<T> &data, const Penaltie
                    const LevenbergOptions &options, Start &start, StopSignal stop, Arena &arena) {
     Fit<T> fit = open_fit<T>(tape, data, penalties, start, arena);
     fit.lasso = 0.0;
-    const int n = fit.n;
     const Separable<T> s = separate<T>(fit, arena);
-    const Steps steps = take_steps<T>(s, arena);
-    double *params = take<double>(arena, n), *trial = take<double>(arena, n);
-    std::memcpy(params, fit.params, n * sizeof(double));
+    Projected<T> model = take_projected<T>(s, arena);
     const Loss given = evaluate<T>(fit, fit.params);
-    Loss loss = project<T>(s, params);
+    Loss loss = project<T>(s, model.params);
     fit.stop = &stop;
-    Damping rule = {options.damping, 2.0, 0};
-    bool fresh = false;
-    int64_t iteration = 0;
-    int top = 0;
-    start.status = is_finite(loss.total) ? (s.n_others > 0 ? RAN_OUT : CONVERGED) : NOT_FINITE;
-    for (; iteration < options.iterations && start.status == RAN_OUT; ++iteration) {
-        if (is_stopped<T>(fit)) {
-            start.status = STOPPED;
-            break;
-        }
-        if (is_done(rule, options, loss)) {
-            start.status = CONVERGED;
-            break;
-        }
-        if (!fresh) {
-            top = linearise<T>(s, params);
-            if (top < 0 || !look<T>(s, params, top, steps)) {
-                start.status = top < 0 ? STOPPED : NOT_FINITE;
-                break;
-            }
-            fresh = true;
-        }
-        if (!solve<T>(s, top, rule.damping, steps)) {
-            after_failure(rule);
-            continue;
-        }
-        double promised = 0.0;
-        for (int k = 0; k < s.n_others; ++k) {
-            const int p = s.order[s.n_linear + k];
-            const double step = steps.step[k];
-            trial[p] = smaller(larger(params[p] + step, fit.lower[p]), fit.upper[p]);
-            promised +=
-                steps.held[k] ? 0.0 : step * (rule.damping * steps.diagonal[k] * step - steps.slope[k]);
-        }
-        const Loss next = project<T>(s, trial);
-        if (is_finite(next.total) && next.total < loss.total) {
-            after_success(rule, options, loss, next, promised);
-            loss = next;
-            std::memcpy(params, trial, n * sizeof(double));
-            fresh = false;
-        } else {
-            after_refusal(rule);
-        }
-    }
+    start.status = !is_finite(loss.total) ? NOT_FINITE : s.n_others > 0 ? RAN_OUT : CONVERGED;
+    descend(model, options, {options.damping, 2.0, 0, 1e-24}, loss, start);
     fit.stop = nullptr;
-    loss = evaluate<T>(fit, params); // with the rounding of the weights
+    loss = evaluate<T>(fit, model.params); // with the rounding of the weights
     const bool better = loss.total <= given.total || !is_finite(given.total);
     start.objective = better ? loss.total : given.total;
     start.misfit = better ? loss.misfit : given.misfit;
-    start.iterations = iteration;
-    close_fit<T>(fit, better ? params : fit.params, start);
+    close_fit<T>(fit, better ? model.params : fit.params, start);
 }
 
 } // namespace ceql::CEQL_ISA

@@ -173,7 +173,7 @@ def adam_options(rng: np.random.Generator, handed: Handed, core: ModuleType, sta
 def levenberg_options(rng: np.random.Generator, handed: Handed, core: ModuleType) -> dict:
     names = {"damping": 1e-3, "target": 0.0, "least_reduction": 1e-7}
     options = {name: handed.number(value) for name, value in names.items()}
-    return options | stopping(rng, core, handed, "iterations")
+    return options | {"separable": bool(rng.integers(2))} | stopping(rng, core, handed, "iterations")
 
 
 def stopping(rng: np.random.Generator, core: ModuleType, handed: Handed, name: str) -> dict:

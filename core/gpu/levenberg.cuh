@@ -74,7 +74,7 @@ Ending run_levenberg(const Problem<T> &problem, const LevenbergOptions &options,
     const int n = f.n;
     const Normal normal = {n, in_whole_units(n + 1, 8), scratch};
     Ending end = {sweep<T, K>(LOSS, f.params, -1, nullptr), 0, RAN_OUT};
-    Damping rule = {options.damping, 2.0, 0};
+    Damping rule = {options.damping, 2.0, 0, 1e-15};
     bool fresh = false;
     if (!is_finite(end.loss.total))
         end.status = NOT_FINITE;

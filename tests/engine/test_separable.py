@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
 from ceql.engine import fit
+from ceql.engine.stages import Schedule, Work, fit_chunks, on_processor
 from ceql.network import Network
+from ceql.network.libraries import search_network
 from ceql.network.recording import network_tape
 from ceql.network.sampling import draw
 from ceql.operators.tape import Tape, TapeBuilder
+from ceql.search.archive import empty_archive
+from ceql.search.policy import SearchPolicy
+from ceql.search.proposals import propose
 
 laws = settings(derandomize=True, deadline=None, max_examples=20)
 
@@ -144,3 +149,16 @@ def test_the_objective_never_rises(seed):
         assert np.allclose(result.objective[finite], again.objective[finite], rtol=1e-9)
         assert np.allclose(result.misfit[finite], again.misfit[finite], rtol=1e-9)
         before = result.objective
+
+
+def test_the_search_finishes_more_fits_of_a_sum_with_solved_weights():
+    x = np.random.default_rng(0).uniform(0, 5, (128, 1))
+    y = 2.3 * x[:, 0] / (x[:, 0] + 0.71) + 0.11 * x[:, 0] - 0.5
+    samples, network = fit.Samples.of(x, y / y.std()), search_network(1, None)
+    edges, params = propose(network, SearchPolicy(round_size=1024), empty_archive(network), 0)
+
+    def exact(schedule: Schedule) -> int:
+        (chunk,) = fit_chunks([Work(network, samples, schedule, edges, params)], on_processor())
+        return int(np.sum(chunk.misfit < 1e-20))
+
+    assert exact(Schedule()) > exact(Schedule(separable=False))

@@ -220,6 +220,8 @@ def _in_units(size: int, unit: int) -> int:
 class Batch:
     """Starts on the device. Arrays may be handed in from the host or as CuPy arrays; they are copied."""
 
+    separates = False
+
     def __init__(self, tape: Tape, samples: Samples, params: Any, masks: Any) -> None:
         self._cp = cupy()
         tape.core  # noqa: B018 - refuses a malformed tape, whose indices would run wild here

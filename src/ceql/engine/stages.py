@@ -28,8 +28,9 @@ class Schedule:
     first_look: int = 15  # Levenberg-Marquardt iterations before the halving
     survivors: float = 0.12  # share of the starts of a chunk that go on after it
     imaginary: tuple[float, ...] = (1e-6, 1e-4, 1e-2)  # the penalty grows and the poles slide onto the real axis
-    descent: int = 40  # iterations at each of these
+    descent: int = 30  # iterations at each of these
     finish: int = 120  # iterations on the real axis
+    separable: bool = True  # there the weights of the last sum are solved at every step, where the device can
     argument: float = 1e-2  # weight of arguments below zero in least squares
     target: float = 1e-28  # misfit that is good enough
     complex_weights: bool = True
@@ -66,6 +67,8 @@ class Work:
 class Batch(Protocol):
     """Starts in the memory of whoever fits them; what is read off them may have to be fetched by `on_host`."""
 
+    separates: bool  # whether it solves separable least squares
+
     def select(self, rows: np.ndarray, masks: np.ndarray | None = None) -> Batch:
         """Some of the starts, from where they are now; with other masks if these are given."""
         ...
@@ -81,6 +84,8 @@ Device = Callable[[Tape, fit.Samples, np.ndarray, np.ndarray], Batch]
 
 class Processor:
     """Starts on the cores of this machine."""
+
+    separates = True
 
     def __init__(
         self, tape: Tape, samples: fit.Samples, params: np.ndarray, masks: np.ndarray, threads: int = 1
@@ -118,10 +123,10 @@ def fit_chunks(chunks: Sequence[Work], device: Device, deadline: Deadline = NEVE
     structure, samples, schedule = chunks[0].structure, chunks[0].samples, chunks[0].schedule
     edges, params = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("edges", "params"))
     ends = np.cumsum([len(chunk.edges) for chunk in chunks])
-    stages = Stages(schedule, structure.is_imaginary.astype(float))
     with_imaginary = schedule.complex_weights
     masks = structure.smoothing_mask(edges) if with_imaginary else structure.parameter_mask(edges, imaginary=False)
     batch = device(structure.tape(), samples, params, masks)
+    stages = Stages(schedule, structure.is_imaginary.astype(float), schedule.separable and batch.separates)
     objective = on_host(batch.run(stages.first_look, time_limit=deadline.of_a_fit).objective)
     best = [
         first + survivors(edges[first:last], objective[first:last], len(samples.y), schedule.survivors)
@@ -147,6 +152,7 @@ class Stages:
 
     schedule: Schedule
     on_imaginary: np.ndarray
+    separable: bool = False
 
     @property
     def first_look(self) -> list[fit.Stage]:
@@ -161,11 +167,11 @@ class Stages:
 
     @property
     def finish(self) -> list[fit.Stage]:
-        return [self._least_squares(self.schedule.finish, 0.0)]
+        return [self._least_squares(self.schedule.finish, 0.0, self.separable)]
 
-    def _least_squares(self, iterations: int, imaginary: float) -> fit.Stage:
+    def _least_squares(self, iterations: int, imaginary: float, separable: bool = False) -> fit.Stage:
         penalties = fit.Penalties(ridge=imaginary * self.on_imaginary, aux=self.schedule.argument)
-        return fit.Stage(fit.Levenberg(iterations, target=self.schedule.target), penalties)
+        return fit.Stage(fit.Levenberg(iterations, target=self.schedule.target, separable=separable), penalties)
 
 
 def survivors(edges: np.ndarray, objective: np.ndarray, rows: int, share: float) -> np.ndarray:

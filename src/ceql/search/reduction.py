@@ -128,6 +128,8 @@ def fitted(
     if not len(edges):
         return []
     masks = structure.parameter_mask(edges, imaginary=False)
+    # What is left of a sum after a removal often lies in a flat valley.
+    options = replace(options, separable=True)
     fits = fit.levenberg(structure.tape(), samples, params, masks, options, _DOMAIN, threads=threads)
     misfit = np.where(np.isfinite(fits.objective), fits.objective, np.inf)
     params = np.where(masks, fits.params, 0.0)
