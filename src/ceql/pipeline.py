@@ -116,6 +116,8 @@ def _discovered(
                     founders = tuple(formula.expression for formula in guessed)
                     given = few, own, workers, watch, loss, weights, founders, tell, keeper.note, keeper.write
                     found = keeper.require(partial(run, Search(*given), keeper.kept))
+                    if found.stands_until == own.time_limit:  # what is kept of the limit is part of it
+                        found = replace(found, stands_until=settings.time_limit)
                 leftover = keeper.end(_ending(found, watch.seconds))
     else:
         found = _trained(data, settings, report, watch)

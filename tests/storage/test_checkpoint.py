@@ -28,8 +28,11 @@ from ceql.search.archive import Archive
 from ceql.search.policy import SearchPolicy
 from ceql.search.reduction import Contenders, Reduced
 from ceql.search.state import Ending, RowWeights, SearchState, Signed
+from ceql.search.summing import Summing
 from ceql.search.target_search import TargetState
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint, to_bytes
+from ceql.sums import Known
+from ceql.sums.terms import Factor, Real, Sum, Term
 from ceql.templates import Parameter, Template, Unknown
 
 SMALL_ROUNDS = SearchPolicy(round_size=48, chunk_size=24)
@@ -45,7 +48,7 @@ ROUNDS = {
 
 def _exact() -> tuple[Dataset, Settings]:
     x = np.random.default_rng(0).uniform(0.5, 3, (50, 2))
-    y = x[:, 0] * np.sqrt(x[:, 1] + 0.3) + 0.5 * x[:, 1]
+    y = x[:, 0] * np.sqrt(x[:, 1] + 0.37 * x[:, 0]) + 0.5 * x[:, 1]
     return Dataset.of(x, y), Settings(operators=("mul", "sqrt"), search=SMALL_ROUNDS)
 
 
@@ -395,7 +398,9 @@ def test_every_bit_of_a_state_survives(tmp_path_factory, seed, rows, known, n_ed
     archive, tried_closed_form = Archive(chunk, 5, 3, founders), bool(rng.random() < 0.5)
     target = TargetState(archive, keys[0], tried_closed_form, Contenders(tuple(reduced), keys[1], 7), None, np.inf)
     weights = RowWeights(rng.random(7), Signed(-3.5), keys[0])
-    state = SearchState((target, target), 3, 2, 1, frozenset({0, 4}), True, 6, 4, 5, 2048, weights, 0.1)
+    term = Term((0, 2), (Factor(41, 0, (Real(-0.5), Real(1e-300))),))
+    sums = Summing(Known((Sum((term,), (Real(-2.0),), 1e-9),), frozenset({str(term.key)})), in_noise=False)
+    state = SearchState((target, target), 3, 2, 1, frozenset({0, 4}), True, 6, 4, 5, 2048, weights, sums, 0.1)
     path = tmp_path_factory.mktemp("state") / "run.ckpt"
     path.write_bytes(to_bytes(state, {"columns": ["x1"]}))
     assert same(read_checkpoint(path)[0], state)

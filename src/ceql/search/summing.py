@@ -36,7 +36,8 @@ def next_sums(
         return Summing(begin(table, threads), in_noise)
     table = table_of(problem, in_noise, before.expanded() >= policy.plain)
     most = policy.most_in_noise if in_noise else policy.most_expansions
-    count = policy.after_rounds[min(before.known.stretches, len(policy.after_rounds) - 1)]
+    times = min(problem.target.x.shape[1], policy.dearer)
+    count = max(1, problem.policy.round_size // (policy.starts_an_expansion * times))
     count = min(count, most - before.expanded())
     return replace(before, known=stretch(table, before.known, count, threads, stop)) if count > 0 else before
 

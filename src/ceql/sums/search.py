@@ -23,7 +23,6 @@ class Known:
 
     sums: tuple[Sum, ...] = ()
     expanded: frozenset[str] = frozenset()  # structures
-    stretches: int = 0
 
     def of_size(self, size: int) -> list[Sum]:
         return [found for found in self.sums if found.size == size]
@@ -125,7 +124,7 @@ def stretch(
         else:
             continue
         break
-    return replace(known, stretches=known.stretches + 1)
+    return known
 
 
 def _to_expand(table: Table, known: Known) -> Iterator[Sum]:
