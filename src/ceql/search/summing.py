@@ -70,10 +70,9 @@ def expressions(problem: TargetProblem, summing: Summing | None) -> list[Any]:
 
 def table_of(problem: TargetProblem, in_noise: bool, combined: bool) -> Table:
     """Worked out once for a target."""
-    combined = combined and problem.target.x.shape[1] > 1
-    known: dict[tuple[bool, bool], Table] = problem.__dict__.setdefault("_sum_tables", {})
+    policy, target, known = problem.policy.sums, problem.target, problem.sum_tables
+    combined = combined and 1 < target.x.shape[1] <= policy.most_combined
     if (in_noise, combined) not in known:
-        policy, target = problem.policy.sums, problem.target
         counted = np.flatnonzero(target.weight > 0.0)
         some = np.sort(np.random.default_rng(0).permutation(counted)[: policy.rows])
         x, y, weight = target.x[some], target.y[some], np.sqrt(target.weight[some])

@@ -31,6 +31,7 @@ from ceql.search.periodogram import peaks
 from ceql.search.policy import ReductionPolicy, SearchPolicy
 from ceql.search.proposals import propose
 from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate
+from ceql.sums import Table
 from ceql.transforms import TransformedTarget
 
 _FRACTIONS_NEED = {"mul", "div"}
@@ -80,6 +81,11 @@ class TargetProblem:
         return (
             peaks(self.samples.x, self.samples.y, self.policy.periodogram) if self.structure.is_frequency.any() else []
         )
+
+    @cached_property
+    def sum_tables(self) -> dict[tuple[bool, bool], Table]:
+        """What sums are made of, as it is worked out: whether for noise, and whether of combinations too."""
+        return {}
 
     @cached_property
     def neighbours(self) -> np.ndarray:

@@ -35,8 +35,9 @@ class SumSearchPolicy:
     most_expansions: int = 160  # until this many were.
     most_in_noise: int = 24  # In noise fewer: what rows can tell apart is soon tried.
     proposed_a_size: int = 4  # Sums of each size that are proposed for noisy data,
-    proposed: int = 24  # and in all.
-    plain: int = 14  # Functions of combinations of two columns come in after this many.
+    proposed: int = 12  # and in all.
+    plain: int = 14  # Functions of combinations of two columns come in after this many,
+    most_combined: int = 4  # in tables of at most this many columns: there are many combinations.
     rounding: float = 1e-31  # Share of the square of y at which a fit ends.
     new: float = 1e-9  # Of the square of a column, what the others must leave of it.
     monomial: float = 1.5  # The price of a factor of a monomial,
