@@ -87,6 +87,7 @@ def test_only_the_functions_that_are_allowed() -> None:
     table = table_of(x, x[:, 0], functions={"exp"})
     used = {name for block in table.blocks for factor in block.factors for name in KINDS[factor.kind].functions}
     assert used == {"exp"}
+    assert all(sympy.fraction(monomial)[1] == 1 for monomial in map(sympy.sympify, table.monomials.written))
 
 
 # ---- what is proposed -----------------------------------------------------------------------------------------------

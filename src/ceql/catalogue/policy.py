@@ -39,7 +39,7 @@ class CataloguePolicy:
     )  # straight lines in as many of a wide table
     most_terms: int = 12  # columns up to which a straight line in all of them is fitted
     # About how long all of it takes: the least, for every further column, for every row of at most that many.
-    seconds: float = 1.6
+    seconds: float = 1.4
     seconds_a_column: float = 0.7
     seconds_a_row: float = 1e-4
     priced_rows: int = 20000

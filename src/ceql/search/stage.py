@@ -174,7 +174,7 @@ def _functions(settings: Settings) -> frozenset[str] | None:
     if settings.operators is None and not settings.constraints.without:
         return None
     if settings.operators is None:
-        return frozenset(function.name for function in TABLE) - set(settings.constraints.without)
+        return frozenset({"mul", "div", "pow", *(f.name for f in TABLE)} - set(settings.constraints.without))
     return search_network(1, settings.operators, settings.constraints.without).operator_names
 
 

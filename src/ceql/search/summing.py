@@ -29,8 +29,10 @@ def next_sums(
 ) -> Summing | None:
     """After another stretch; all is begun anew once there is noise. None where no sums are looked for."""
     policy = problem.policy.sums
-    if not policy.fewest_rows <= len(problem.target.y) or problem.target.x.shape[1] > policy.most_columns:
+    if len(problem.target.y) < policy.fewest_rows or problem.target.x.shape[1] > policy.most_columns:
         return None
+    if problem.functions is not None and "mul" not in problem.functions:
+        return None  # whose terms are products
     if before is None or before.in_noise is not in_noise:
         table = table_of(problem, in_noise, combined=False)
         return Summing(begin(table, threads), in_noise)

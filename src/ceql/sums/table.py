@@ -163,11 +163,12 @@ def make_table(
     functions: Collection[str] | None = None,
 ) -> Table:
     """With functions of the columns, or of combinations of two as well; of these functions, where they are given."""
+    divided = functions is None or "div" in functions
     with np.errstate(all="ignore"):
         inners = Named.of([(column, symbol, 0.0) for column, symbol in zip(x.T, symbols, strict=True)])
         if combined:
-            inners = Named.of([*_each(inners), *_combined(x, symbols, policy)])
-        monomials = Named.of(list(_monomials(x, symbols, policy)))
+            inners = Named.of([*_each(inners), *_combined(x, symbols, policy, divided)])
+        monomials = Named.of(list(_monomials(x, symbols, policy, divided)))
         blocks = _blocks(inners, len(symbols), root_weight, functions, policy.a_constant)
     return Table(x, y * root_weight, root_weight, inners, monomials, blocks, policy)
 
@@ -177,14 +178,14 @@ def _each(named: Named) -> list[tuple[np.ndarray, Any, float]]:
 
 
 def _combined(
-    x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy
+    x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy, divided: bool
 ) -> Iterator[tuple[np.ndarray, Any, float]]:
     for i, j in combinations(range(len(symbols)), 2):
         yield x[:, i] * x[:, j], symbols[i] * symbols[j], policy.combined
         yield x[:, i] - x[:, j], symbols[i] - symbols[j], policy.combined
         yield x[:, i] + x[:, j], symbols[i] + symbols[j], policy.combined
         yield x[:, i] ** 2 + x[:, j] ** 2, symbols[i] ** 2 + symbols[j] ** 2, policy.combined
-    for i, j in permutations(range(len(symbols)), 2):
+    for i, j in permutations(range(len(symbols)), 2) if divided else ():
         if _keeps_sign(x[:, j]) and not (i > j and _keeps_sign(x[:, i])):
             yield x[:, i] / x[:, j], symbols[i] / symbols[j], policy.combined
 
@@ -194,7 +195,7 @@ def _keeps_sign(column: np.ndarray) -> bool:
 
 
 def _monomials(
-    x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy
+    x: np.ndarray, symbols: Sequence[Any], policy: SumSearchPolicy, divided: bool
 ) -> Iterator[tuple[np.ndarray, Any, float]]:
     columns = range(len(symbols))
     yield np.ones(len(x)), 1, 0.0
@@ -203,7 +204,7 @@ def _monomials(
             yield np.prod(x[:, chosen], axis=1), prod(symbols[k] for k in chosen), policy.monomial * size
     one, two = policy.reciprocal + policy.monomial, policy.reciprocal + 2.0 * policy.monomial
     for k in columns:
-        if not _keeps_sign(x[:, k]):
+        if not divided or not _keeps_sign(x[:, k]):
             continue
         yield 1.0 / x[:, k], 1 / symbols[k], one
         yield 1.0 / x[:, k] ** 2, 1 / symbols[k] ** 2, two

@@ -86,8 +86,9 @@ class Kind:
     def functions(self) -> frozenset[str]:
         """The operators that it takes beside sums and products."""
         steps = [step for program in self.programs for step in program]
-        powers = {"pow"} if any(step.operation in ("power", "real_power") for step in steps) else set()
-        return frozenset({str(step.payload) for step in steps if step.operation == "function"} | powers)
+        named = {"power": "pow", "real_power": "pow", "divide": "div"}
+        found = {named[step.operation] for step in steps if step.operation in named}
+        return frozenset(found | {str(step.payload) for step in steps if step.operation == "function"})
 
     def values(self, u: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Per row of numbers the columns, (rows, numbers, columns), and their slopes by each number beside them."""
