@@ -10,7 +10,7 @@ import numpy as np
 
 from ceql.search.target_search import Step, TargetProblem, TargetState, examined
 from ceql.sums import Known, Table, begin, exact, expression, make_table, stretch, tidied
-from ceql.sums.search import ranked
+from ceql.sums.search import NOTHING, expanded, ranked
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,7 @@ class Summing:
 
     known: Known
     in_noise: bool  # then all rows count alike, instead of by the size of y
-
-    def expanded(self) -> int:
-        return len(self.known.expanded)
+    combined: bool = False  # whether combinations of two columns have come in
 
 
 def next_sums(
@@ -34,19 +32,22 @@ def next_sums(
     if problem.functions is not None and "mul" not in problem.functions:
         return None  # whose terms are products
     if before is None or before.in_noise is not in_noise:
-        table = table_of(problem, in_noise, combined=False)
-        return Summing(begin(table, threads), in_noise)
-    table = table_of(problem, in_noise, before.expanded() >= policy.plain)
-    most = policy.most_in_noise if in_noise else policy.most_expansions
+        begun = Summing(Known(), in_noise)
+        return replace(begun, known=begin(table_of(problem, begun), threads))
+    done, most = len(before.known.expanded), policy.most_in_noise if in_noise else policy.most_expansions
     times = min(problem.target.x.shape[1], policy.dearer)
-    count = max(1, problem.policy.round_size // (policy.starts_an_expansion * times))
-    count = min(count, most - before.expanded())
-    return replace(before, known=stretch(table, before.known, count, threads, stop)) if count > 0 else before
+    count = min(max(1, problem.policy.round_size // (policy.starts_an_expansion * times)), most - done)
+    if count <= 0:
+        return before
+    if done >= policy.plain and not before.combined and 1 < problem.target.x.shape[1] <= policy.most_combined:
+        before = replace(before, combined=True)
+        return replace(before, known=expanded(table_of(problem, before), before.known, NOTHING, threads))
+    return replace(before, known=stretch(table_of(problem, before), before.known, count, threads, stop))
 
 
 def exact_sum(problem: TargetProblem, state: TargetState, summing: Summing, threads: int) -> Step:
     """The formula of an exact sum, if there is one."""
-    table = table_of(problem, summing.in_noise, summing.expanded() > problem.policy.sums.plain)
+    table = table_of(problem, summing)
     found = exact(table, summing.known)
     if found is None:
         return state, []
@@ -59,7 +60,7 @@ def expressions(problem: TargetProblem, summing: Summing | None) -> list[Any]:
     if summing is None:
         return []
     policy = problem.policy.sums
-    table = table_of(problem, summing.in_noise, summing.expanded() > policy.plain)
+    table = table_of(problem, summing)
     sizes = sorted({found.size for found in summing.known.sums})
     best = [
         found
@@ -70,15 +71,15 @@ def expressions(problem: TargetProblem, summing: Summing | None) -> list[Any]:
     return [problem.target.back(expression(found, table)) for found in best]
 
 
-def table_of(problem: TargetProblem, in_noise: bool, combined: bool) -> Table:
+def table_of(problem: TargetProblem, summing: Summing) -> Table:
     """Worked out once for a target."""
     policy, target, known = problem.policy.sums, problem.target, problem.sum_tables
-    combined = combined and 1 < target.x.shape[1] <= policy.most_combined
-    if (in_noise, combined) not in known:
+    which = summing.in_noise, summing.combined
+    if which not in known:
         counted = np.flatnonzero(target.weight > 0.0)
         some = np.sort(np.random.default_rng(0).permutation(counted)[: policy.rows])
         x, y, weight = target.x[some], target.y[some], np.sqrt(target.weight[some])
-        if not in_noise:
+        if not summing.in_noise:
             weight = weight / np.hypot(y, np.median(np.abs(y)) or 1.0)
-        known[in_noise, combined] = make_table(x, y, target.symbols, weight, policy, combined, problem.functions)
-    return known[in_noise, combined]
+        known[which] = make_table(x, y, target.symbols, weight, policy, summing.combined, problem.functions)
+    return known[which]

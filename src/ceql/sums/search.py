@@ -14,6 +14,7 @@ from ceql.sums.table import Table
 from ceql.sums.terms import Sum, Term, columns_of
 from ceql.sums.vocabulary import FREED, ON_AXIS
 
+NOTHING = Sum(())  # what every sum grows from
 _ROUNDING = 1e-32  # of the square of y, below which misfits are alike
 
 
@@ -102,7 +103,7 @@ def _simpler(table: Table, others: Sum, found: Sum) -> list[Sum]:
 def begin(table: Table, threads: int = 1) -> Known:
     """Sums of one or two terms."""
     known = merged(table, Known(), fitted([Sum((Term((0,)),))], table, threads))
-    return expanded(table, known, Sum(()), threads)
+    return expanded(table, known, NOTHING, threads)
 
 
 def stretch(
@@ -140,6 +141,7 @@ def _to_expand(table: Table, known: Known) -> Iterator[Sum]:
 
 
 def expanded(table: Table, known: Known, found: Sum, threads: int = 1) -> Known:
+    """With the best that any of the moves makes of a sum, fitted."""
     near = surroundings(found, table)
     known = replace(known, expanded=known.expanded | {str(found.key)})
     if near is None:
