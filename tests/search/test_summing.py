@@ -14,7 +14,7 @@ from ceql.search.summing import exact_sum, expressions, next_sums
 from ceql.search.target_search import TargetProblem
 from ceql.sums import SumSearchPolicy
 
-EARLY = SearchPolicy(round_size=200, sums=SumSearchPolicy(plain=1))  # combinations come in at once
+EARLY = SearchPolicy(sums=SumSearchPolicy(plain=1, most_expansions=9))  # combinations come in at once
 
 
 def problem_of(columns: int, operators: tuple[str, ...] | None = None, policy: SearchPolicy = EARLY) -> TargetProblem:
@@ -31,9 +31,9 @@ def never() -> bool:
 
 def test_combinations_of_columns_come_in_and_the_sum_becomes_a_formula() -> None:
     problem = problem_of(2)
-    sums = next_sums(problem, None, False, 1, never)
-    for _ in range(8):
-        sums = next_sums(problem, sums, False, 1, never)
+    sums = next_sums(problem, None, 0, False, 1, never)
+    for _ in range(3):
+        sums = next_sums(problem, sums, 10**5, False, 1, never)
     assert sums is not None
     assert sums.combined
     search = Search(problem.data, Settings(search=EARLY), Workers(1, 1), Stopwatch())
@@ -45,17 +45,17 @@ def test_combinations_of_columns_come_in_and_the_sum_becomes_a_formula() -> None
 
 
 def test_no_sums_without_products_or_of_many_columns() -> None:
-    assert next_sums(problem_of(2, ("sqrt", "log")), None, False, 1, never) is None
-    assert next_sums(problem_of(7), None, False, 1, never) is None
+    assert next_sums(problem_of(2, ("sqrt", "log")), None, 0, False, 1, never) is None
+    assert next_sums(problem_of(7), None, 0, False, 1, never) is None
     assert expressions(problem_of(1), None) == []
 
 
 def test_noise_begins_anew_and_a_stop_changes_nothing() -> None:
     problem = problem_of(1)
-    sums = next_sums(problem, None, False, 1, never)
-    anew = next_sums(problem, sums, True, 1, never)
+    sums = next_sums(problem, None, 0, False, 1, never)
+    anew = next_sums(problem, sums, 0, True, 1, never)
     assert anew is not None
     assert anew.in_noise
     assert len(anew.known.expanded) == 1
-    assert next_sums(problem, anew, True, 1, lambda: True) == anew
+    assert next_sums(problem, anew, 0, True, 1, lambda: True) == anew
     assert 0 < len(expressions(problem, anew)) <= EARLY.sums.proposed

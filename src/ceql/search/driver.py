@@ -159,7 +159,8 @@ def _summed(search: Search, stage: Stage, state: SearchState) -> tuple[SearchSta
         return state, []
     threads = search.workers.threads_here
     in_noise = bool(state.started_before)
-    sums = next_sums(stage.main, state.sums, in_noise, threads, lambda: search.deadline_of_rounds.over)
+    starts = state.starts - state.started_before
+    sums = next_sums(stage.main, state.sums, starts, in_noise, threads, lambda: search.deadline_of_rounds.over)
     state = replace(state, sums=sums)
     if sums is None:
         return state, []

@@ -23,9 +23,12 @@ class Summing:
 
 
 def next_sums(
-    problem: TargetProblem, before: Summing | None, in_noise: bool, threads: int, stop: Callable[[], bool]
+    problem: TargetProblem, before: Summing | None, starts: int, in_noise: bool, threads: int, stop: Callable[[], bool]
 ) -> Summing | None:
-    """After another stretch; all is begun anew once there is noise. None where no sums are looked for."""
+    """After another stretch, as far as the number of starts allows; all is begun anew once there is noise.
+
+    None where no sums are looked for.
+    """
     policy = problem.policy.sums
     if len(problem.target.y) < policy.fewest_rows or problem.target.x.shape[1] > policy.most_columns:
         return None
@@ -36,7 +39,7 @@ def next_sums(
         return replace(begun, known=begin(table_of(problem, begun), threads))
     done, most = len(before.known.expanded), policy.most_in_noise if in_noise else policy.most_expansions
     times = min(problem.target.x.shape[1], policy.dearer)
-    count = min(max(1, problem.policy.round_size // (policy.starts_an_expansion * times)), most - done)
+    count = min(policy.first + starts // (policy.starts_an_expansion * times), most) - done
     if count <= 0:
         return before
     if done >= policy.plain and not before.combined and 1 < problem.target.x.shape[1] <= policy.most_combined:

@@ -30,7 +30,8 @@ class SumSearchPolicy:
     leap: float = 1e-5  # And this share of what any smaller sum leaves.
     cancelling: float = 1e4  # A term is at most this many times as large as the sum.
     rows_a_constant: int = 3  # A sum that is expanded has at most one constant for this many rows.
-    starts_an_expansion: int = 100  # After a round one sum is expanded for this many starts,
+    first: int = 4  # Sums that are expanded in any case,
+    starts_an_expansion: int = 1000  # and one more for this many starts of networks,
     dearer: int = 3  # for twice as many in tables of two columns, and for this many times as many in larger ones,
     most_expansions: int = 160  # until this many were.
     most_in_noise: int = 24  # In noise fewer: what rows can tell apart is soon tried.
