@@ -111,20 +111,13 @@ def stretch(
 ) -> Known:
     """Expands the best sums of every size that were not, until one is exact. A stop leaves no trace."""
     before, done = known, 0
-    while done < expansions:
-        fresh = list(_to_expand(table, known))[: expansions - done]
-        if not fresh:
-            break
-        for found in fresh:
+    while done < expansions and (fresh := list(_to_expand(table, known))):
+        for found in fresh[: expansions - done]:
             if stop():
                 return before
-            known = expanded(table, known, found, threads)
-            done += 1
+            known, done = expanded(table, known, found, threads), done + 1
             if exact(table, known) is not None:
-                break
-        else:
-            continue
-        break
+                return known
     return known
 
 

@@ -62,7 +62,6 @@ class Block:
 class Table:
     """The rows, weighted, and all that terms are made of."""
 
-    x: np.ndarray
     y: np.ndarray  # weighted
     root_weight: np.ndarray
     inners: Named
@@ -170,7 +169,7 @@ def make_table(
             inners = Named.of([*_each(inners), *_combined(x, symbols, policy, divided)])
         monomials = Named.of(list(_monomials(x, symbols, policy, divided)))
         blocks = _blocks(inners, len(symbols), root_weight, functions, policy.a_constant)
-    return Table(x, y * root_weight, root_weight, inners, monomials, blocks, policy)
+    return Table(y * root_weight, root_weight, inners, monomials, blocks, policy)
 
 
 def _each(named: Named) -> list[tuple[np.ndarray, Any, float]]:
