@@ -11,6 +11,15 @@ namespace ceql::CEQL_ISA {
 // What of a column is left after elimination and counts as rounding, relative to the column.
 template <class T> constexpr double rounding_left = sizeof(T) == 8 ? 1e-12 : 1e-5;
 
+// Weights of inputs have columns that no parameter moves: they are reflected once for all steps. What is
+// missing of a whole panel counts as moved.
+template <class T> struct Prefolded {
+    int count;        // of the columns, which come first
+    T *memory;        // per block and column: its reflection
+    Panel<T> *panels; // per block
+    Triangle triangle;
+};
+
 template <class T> struct Separable {
     Fit<T> &fit;
     const Instruction *readout; // the model's last sum, or null
@@ -20,6 +29,7 @@ template <class T> struct Separable {
     T **column;             // the same in order
     const T *root_weight;
     Triangle full, weights; // with all columns, and with those of the weights alone
+    Prefolded<T> fixed;
 };
 
 // A weight that enters linearly: all its edges lead to the readout, no penalty sees it and it has no bounds.
@@ -35,6 +45,53 @@ template <class T> bool is_linear(const Fit<T> &fit, const Instruction &readout,
     return true;
 }
 
+// Whether all edges of a weight of the readout come from inputs.
+template <class T> bool is_fixed(const Program<T> &p, const Instruction &readout, int parameter) {
+    for (int e = readout.first; e < readout.last; ++e)
+        if (p.edges[e].parameter == parameter && p.edges[e].source > p.n_inputs)
+            return false;
+    return true;
+}
+
+template <class T> void fill_weight_columns(const Separable<T> &s, int64_t start, int n, int first, int last);
+
+template <class T> void prefold(Separable<T> &s, Arena &arena) {
+    Fit<T> &fit = s.fit;
+    const int count = s.fixed.count;
+    const int64_t blocks = (fit.data.padded + block_size<T> - 1) / block_size<T>;
+    s.fixed.memory = take<T>(arena, size_t(blocks) * count * block_size<T>);
+    s.fixed.panels = take<Panel<T>>(arena, size_t(blocks) * count / panel_size);
+    s.fixed.triangle = take_triangle(arena, count);
+    s.fixed.triangle.clear();
+    T **own = take<T *>(arena, count), **columns = s.column;
+    s.column = own;
+    for (int64_t b = 0; b < blocks; ++b) {
+        for (int j = 0; j < count; ++j)
+            own[j] = s.fixed.memory + (size_t(b) * count + j) * block_size<T>;
+        const int64_t start = b * block_size<T>;
+        const int n = enter_block<T>(fit.program, fit.data, start);
+        fill_weight_columns<T>(s, start, n, 0, count);
+        fold<T>(s.fixed.triangle, own, n, 0, s.fixed.panels + size_t(b) * count / panel_size);
+    }
+    s.column = columns;
+}
+
+// Begins a triangle with the columns that are folded already.
+template <class T> void begin_triangle(const Separable<T> &s, const Triangle &r) {
+    r.clear();
+    for (int i = 0; i < s.fixed.count; ++i)
+        std::memcpy(r.row(i) + i, s.fixed.triangle.row(i) + i, (s.fixed.count - i) * sizeof(double));
+}
+
+// Folds in a block of samples.
+template <class T> void fold_block(const Separable<T> &s, const Triangle &r, int64_t start, int n) {
+    const int count = s.fixed.count;
+    const Panel<T> *panels = s.fixed.panels + size_t(start / block_size<T>) * count / panel_size;
+    for (int first = 0; first < count; first += panel_size)
+        reflect_from<T>(count, panels[first / panel_size], r, first, first + panel_size, s.column, n);
+    fold<T>(r, s.column, n, count);
+}
+
 template <class T> Separable<T> separate(Fit<T> &fit, Arena &arena) {
     const Program<T> &p = fit.program;
     const int n = fit.n;
@@ -48,18 +105,24 @@ template <class T> Separable<T> separate(Fit<T> &fit, Arena &arena) {
                       take<T *>(arena, n + 1),
                       nullptr,
                       {},
+                      {},
                       {}};
     for (int i = 0; i < p.n_instructions; ++i)
         if (p.instructions[i].slot == p.outputs[0] && p.instructions[i].op == LINEAR)
             s.readout = &p.instructions[i];
-    for (int k = 0; k < n && s.readout; ++k)
-        if (is_linear<T>(fit, *s.readout, k))
-            s.order[s.n_linear++] = k;
-    for (int k = 0, next = 0; k < n; ++k) {
-        if (next < s.n_linear && s.order[next] == k)
-            ++next;
-        else
-            s.order[s.n_linear + s.n_others++] = k;
+    for (int part = 0; part < 3; ++part) { // weights of inputs, other weights, other parameters
+        for (int k = 0; k < n; ++k) {
+            const bool linear = s.readout && is_linear<T>(fit, *s.readout, k);
+            const int own = !linear ? 2 : is_fixed<T>(p, *s.readout, k) ? 0 : 1;
+            if (own == part)
+                s.order[s.n_linear + s.n_others++] = k;
+        }
+        if (part == 0)
+            s.fixed.count = s.n_others / panel_size * panel_size;
+        if (part < 2) {
+            s.n_linear += s.n_others;
+            s.n_others = 0;
+        }
     }
     s.memory = take<T>(arena, size_t(n + 1) * block_size<T>);
     for (int j = 0; j < n; ++j)
@@ -71,6 +134,7 @@ template <class T> Separable<T> separate(Fit<T> &fit, Arena &arena) {
     s.root_weight = root_weight;
     s.full = take_triangle(arena, n + 1);
     s.weights = take_triangle(arena, s.n_linear + 1);
+    prefold<T>(s, arena);
     return s;
 }
 
@@ -96,11 +160,12 @@ void fold_ridge(const Separable<T> &s, const Triangle &r, T *const *columns, con
     }
 }
 
-// The columns that the weights of the readout multiply, over one block.
-template <class T> void fill_weight_columns(const Separable<T> &s, int64_t start, int n) {
+// The columns that the weights first .. last-1 of the readout multiply, over one block.
+template <class T>
+void fill_weight_columns(const Separable<T> &s, int64_t start, int n, int first, int last) {
     constexpr int w = lane_count<T>;
     const Program<T> &p = s.fit.program;
-    for (int j = 0; j < s.n_linear; ++j) {
+    for (int j = first; j < last; ++j) {
         bool begun = false;
         for (int e = s.readout->first; e < s.readout->last; ++e) {
             if (p.edges[e].parameter != s.order[j])
@@ -148,7 +213,7 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
         params[s.order[j]] = 0.0;
     set_parameters<T>(p, params);
     T *const first_other = s.column[n_linear];
-    s.weights.clear();
+    begin_triangle<T>(s, s.weights);
     double aux = 0.0;
     for (int64_t start = 0; start < fit.data.padded; start += block_size<T>) {
         const int n = enter_block<T>(p, fit.data, start);
@@ -156,9 +221,9 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
             return {INFINITY, INFINITY};
         fit.one_block ? forward<T, true>(p, n) : forward<T, false>(p, n);
         fill_residual<T>(s, start, n, p.value[p.outputs[0]]);
-        fill_weight_columns<T>(s, start, n);
+        fill_weight_columns<T>(s, start, n, s.fixed.count, n_linear);
         s.column[n_linear] = s.column[fit.n]; // the residual follows the weights here
-        fold<T>(s.weights, s.column, n);
+        fold_block<T>(s, s.weights, start, n);
         s.column[n_linear] = first_other;
         for (int k = 1; k < p.n_outputs; ++k)
             aux += plain_squares<T>(p.value[p.outputs[k]], true_samples<T>(fit.data, start, n));
@@ -203,7 +268,7 @@ template <class T> int linearise(const Separable<T> &s, const double *params) {
     Fit<T> &fit = s.fit;
     Program<T> &p = fit.program;
     set_parameters<T>(p, params);
-    s.full.clear();
+    begin_triangle<T>(s, s.full);
     T *residual = s.column[fit.n];
     const T root_aux = T(std::sqrt(fit.aux_weight));
     for (int64_t start = 0; start < fit.data.padded; start += block_size<T>) {
@@ -230,7 +295,10 @@ template <class T> int linearise(const Separable<T> &s, const double *params) {
                 }
             }
             backward_jacobian<T>(p, k, n, s.memory);
-            fold<T>(s.full, s.column, k == 0 ? n : keep_nonzero<T>(s, n_true));
+            if (k == 0)
+                fold_block<T>(s, s.full, start, n);
+            else
+                fold<T>(s.full, s.column, keep_nonzero<T>(s, n_true));
         }
     }
     fold_ridge<T>(s, s.full, s.column, params);

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql.operators.program import compile_numpy
-from ceql.sums import Known, SumSearchPolicy, Table, begin, exact, expression, make_table, stretch, tidied
+from ceql.sums import Known, SumSearchPolicy, Table, exact, expression, make_table, plain_view, stretch, tidied
 from ceql.sums.fitting import fitted
-from ceql.sums.moves import doubles, free_pairs, mixed_pairs, multiplied, single_terms, surroundings, swapped
+from ceql.sums.moves import Scan, multiplied, surroundings, swapped
 from ceql.sums.search import is_sound, ranked, with_numbers_freed
-from ceql.sums.terms import Factor, Real, Sum, Term, columns_of
+from ceql.sums.terms import Factor, Real, Sum, Term
+from ceql.sums.view import View, smooth_functions, view_beside
 from ceql.sums.vocabulary import FREED, KINDS, ON_AXIS, PARAMETRIC, Span
 
 POLICY = SumSearchPolicy()
@@ -36,11 +37,9 @@ def kind_of(text: str) -> int:
 
 
 def found_in(table: Table, expansions: int) -> Sum | None:
-    known = begin(table)
-    if exact(table, known) is None:
-        known = stretch(table, known, expansions)
-    found = exact(table, known)
-    return None if found is None else tidied(table, found)
+    view = plain_view(table)
+    found = exact(table, stretch(view, Known(), expansions))
+    return None if found is None else tidied(view, found)
 
 
 # ---- the vocabulary -------------------------------------------------------------------------------------------------
@@ -93,29 +92,42 @@ def test_only_the_functions_that_are_allowed() -> None:
 # ---- what is proposed -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("move", [single_terms, free_pairs, mixed_pairs, doubles])
-def test_the_gain_is_no_less_than_what_is_explained_on_the_grid(move) -> None:
+MOVES = {
+    "single terms": lambda scan: list(scan.single_terms()),
+    "groups": lambda scan: list(scan.groups()),
+    "pairs": lambda scan: [proposal for pairs in scan.pairs() for proposal in pairs],
+    "free pairs": lambda scan: list(scan.free_pairs()),
+}
+
+
+def smooth_view(table: Table) -> View:
+    return view_beside(table, smooth_functions(table.x, [1], 6))
+
+
+@pytest.mark.parametrize("view_of", [plain_view, smooth_view])
+@pytest.mark.parametrize("move", MOVES)
+def test_the_gain_is_no_less_than_what_is_explained_on_the_grid(move: str, view_of) -> None:
     x = columns(2)
     y = 2.0 * np.exp(-0.7 * x[:, 0]) + x[:, 1] ** 0.4 + 0.3 * np.sin(x[:, 0] * x[:, 1])
-    table = table_of(x, y)
-    begun = Sum((Term((0,)),))
-    near = surroundings(begun, table)
+    view = view_of(table_of(x, y))
+    begun = Sum((Term((0,)), Term((1,))))
+    near = surroundings(begun, view)
     assert near is not None
-    proposals = sorted(move(table, begun, near), key=lambda p: -p[0])[:5]
+    proposals = sorted(MOVES[move](Scan(view, begun, near)), key=lambda p: -p[0])[:5]
     assert proposals
     for gain, found in proposals:
-        parts = [columns_of(t, table.inners.values, table.monomials.values)[0] for t in found.terms]
-        matrix = np.concatenate(parts, axis=1) * table.root_weight[:, None]
-        matrix = matrix / np.linalg.norm(matrix, axis=0)
+        matrix = view.beside(view.table.columns_of(found)[0])
+        matrix = matrix / np.maximum(np.linalg.norm(matrix, axis=0), 1e-12)
         left = near.rest - matrix @ np.linalg.lstsq(matrix, near.rest, rcond=None)[0]
         assert 1.0 - float(left @ left) <= gain + 1e-3  # the slopes explain more
+        assert gain <= 1.01
 
 
 def test_swaps_and_products_keep_the_other_terms() -> None:
     x = columns(1)
-    table = table_of(x, np.exp(-x[:, 0]) + np.sqrt(x[:, 0]))
+    view = plain_view(table_of(x, np.exp(-x[:, 0]) + np.sqrt(x[:, 0])))
     found = Sum((Term((0,), (Factor(kind_of("exp(-u)"), 0),)), Term((1,))))
-    for _, other in [*list(swapped(table, found))[:20], *list(multiplied(table, found))[:20]]:
+    for _, other in [*list(swapped(view, found))[:20], *list(multiplied(view, found))[:20]]:
         assert any(term in found.terms for term in other.terms)
     freed = list(with_numbers_freed(found))
     assert [s.size for s in freed] == [found.size + 1] * 2
@@ -135,7 +147,7 @@ def test_a_fit_from_nearby_recovers_numbers_and_weights(rate: float, frequency: 
             Term((0,), (Factor(kind_of("sin(p*u)"), 0, (Real(1.02 * frequency),)),)),
         )
     )
-    [found] = fitted([begun], table_of(x, y))
+    [found] = fitted([begun], plain_view(table_of(x, y)))
     assert found.misfit < 1e-24
     np.testing.assert_allclose(sorted(found.numbers), sorted([-rate, frequency]), rtol=1e-6)
 
@@ -144,7 +156,7 @@ def test_a_sum_of_large_terms_that_cancel_proves_nothing() -> None:
     x = columns(1)
     table = table_of(x, x[:, 0])
     slow = Term((0,), (Factor(kind_of("exp(p*u)"), 0, (Real(1e-6),)),))
-    [found] = fitted([Sum((Term((0,)), slow))], table)
+    [found] = fitted([Sum((Term((0,)), slow))], plain_view(table))
     assert found.misfit < 1e-9
     assert not is_sound(table, found)
 
@@ -152,7 +164,7 @@ def test_a_sum_of_large_terms_that_cancel_proves_nothing() -> None:
 def test_smaller_sums_must_be_far_worse() -> None:
     x = columns(1)
     table = table_of(x, np.sqrt(x[:, 0]) + 1.0)
-    [right] = fitted([Sum((Term((0,)), Term((0,), (Factor(kind_of("sqrt(u)"), 0),))))], table)
+    [right] = fitted([Sum((Term((0,)), Term((0,), (Factor(kind_of("sqrt(u)"), 0),))))], plain_view(table))
     assert exact(table, Known((right,))) is right
     nearly = Sum((Term((1,)),), (Real(1.0),), 1e-23)  # smaller and nearly as good: neither is proven
     assert exact(table, Known((nearly, replace(right, misfit=1e-26)))) is None
@@ -164,7 +176,6 @@ FOUND = {
     "two roots": (1, lambda x: 0.341 * np.cbrt(x) - 0.325 * np.sqrt(x)),
     "a cosine of a logarithm": (1, lambda x: -0.195 * x + 0.09 * np.cos(np.log(x + 1.0))),
     "a pole inside and a wave": (1, lambda x: 2.3 / (x - 3.37) + 0.8 * np.sin(1.9 * x + 0.4)),
-    "two decays and a line": (1, lambda x: 3.1 * np.exp(-0.7 * x) + 1.2 * np.exp(-0.11 * x) + 0.4 * x),
     "two columns": (2, lambda x, z: -0.31 * np.exp(-0.43 * x) * z + 0.72 * np.sin(1.37 * x)),
 }
 
@@ -184,8 +195,8 @@ def test_sums_are_found_and_written(name: str) -> None:
 def test_the_same_for_any_number_of_threads_and_stretches() -> None:
     x = columns(1)
     table = table_of(x, np.exp(-0.7 * x[:, 0]) + np.tanh(x[:, 0]) + 0.1 * x[:, 0] ** 1.3)
-    one = stretch(table, begin(table), 4)
-    two = stretch(table, begin(table, threads=2), 4, threads=2)
-    assert one == two
-    assert stretch(table, one, 3, stop=lambda: True) == one  # a stop leaves no trace
+    view = plain_view(table)
+    one = stretch(view, Known(), 4)
+    assert stretch(view, Known(), 4, threads=2) == one
+    assert stretch(view, one, 3, stop=lambda: True) == one  # a stop leaves no trace
     assert ranked(table, one.sums, 1e9)[0].misfit == min(found.misfit for found in one.sums)

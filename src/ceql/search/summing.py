@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ceql.search.target_search import Step, TargetProblem, TargetState, examined
-from ceql.sums import Known, Table, begin, exact, expression, make_table, stretch, tidied
-from ceql.sums.search import NOTHING, expanded, ranked
+from ceql.sums import Known, Peeled, Table, begun, exact, expression, make_table, next_rung, plain_view, stretch, tidied
+from ceql.sums.peeling import explored
+from ceql.sums.search import merged, ranked
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Summing:
 
     known: Known
     in_noise: bool  # then all rows count alike, instead of by the size of y
-    combined: bool = False  # whether combinations of two columns have come in
+    peeled: Peeled
 
 
 def next_sums(
@@ -34,27 +35,37 @@ def next_sums(
         return None
     if problem.functions is not None and "mul" not in problem.functions:
         return None  # whose terms are products
+    table = table_of(problem, in_noise)
     if before is None or before.in_noise is not in_noise:
-        begun = Summing(Known(), in_noise)
-        return replace(begun, known=begin(table_of(problem, begun), threads))
-    done, most = len(before.known.expanded), policy.most_in_noise if in_noise else policy.most_expansions
-    times = min(problem.target.x.shape[1], policy.dearer)
-    count = min(policy.first + starts // (policy.starts_an_expansion * times), most) - done
-    if count <= 0:
-        return before
-    if done >= policy.plain and not before.combined and 1 < problem.target.x.shape[1] <= policy.most_combined:
-        before = replace(before, combined=True)
-        return replace(before, known=expanded(table_of(problem, before), before.known, NOTHING, threads))
-    return replace(before, known=stretch(table_of(problem, before), before.known, count, threads, stop))
+        return Summing(stretch(plain_view(table), Known(), policy.first, threads), in_noise, begun(table))
+    done = len(before.known.expanded)
+    if in_noise:
+        count = min(policy.first + starts // policy.starts_an_expansion, policy.most_in_noise) - done
+        return replace(before, known=stretch(plain_view(table), before.known, count, threads, stop))
+    while before.peeled.waiting and before.peeled.steps < 1 + starts // policy.starts_a_rung and not stop():
+        before = _climbed(table, before, threads, stop)
+        if exact(table, before.known) is not None:
+            return before
+    count = min(policy.first + starts // policy.starts_an_expansion, policy.most_expansions) - done
+    return replace(before, known=stretch(plain_view(table), before.known, count, threads, stop))
+
+
+def _climbed(table: Table, before: Summing, threads: int, stop: Callable[[], bool]) -> Summing:
+    """After one more rung; a stop on the way leaves no trace."""
+    peeled, tries = next_rung(table, before.peeled, threads, stop)
+    expansions = 0 if peeled.waiting else table.policy.expansions_a_rung
+    found = explored(plain_view(table), tries, expansions, threads, stop) if tries else Known()
+    known = merged(table, before.known, found.sums)
+    return before if stop() else replace(before, known=known, peeled=peeled)
 
 
 def exact_sum(problem: TargetProblem, state: TargetState, summing: Summing, threads: int) -> Step:
     """The formula of an exact sum, if there is one."""
-    table = table_of(problem, summing)
+    table = table_of(problem, summing.in_noise)
     found = exact(table, summing.known)
     if found is None:
         return state, []
-    state, formula = examined(problem, state, expression(tidied(table, found, threads), table))
+    state, formula = examined(problem, state, expression(tidied(plain_view(table), found, threads), table))
     return state, [] if formula is None else [formula]
 
 
@@ -63,7 +74,7 @@ def expressions(problem: TargetProblem, summing: Summing | None) -> list[Any]:
     if summing is None:
         return []
     policy = problem.policy.sums
-    table = table_of(problem, summing)
+    table = table_of(problem, summing.in_noise)
     sizes = sorted({found.size for found in summing.known.sums})
     best = [
         found
@@ -74,15 +85,15 @@ def expressions(problem: TargetProblem, summing: Summing | None) -> list[Any]:
     return [problem.target.back(expression(found, table)) for found in best]
 
 
-def table_of(problem: TargetProblem, summing: Summing) -> Table:
+def table_of(problem: TargetProblem, in_noise: bool) -> Table:
     """Worked out once for a target."""
     policy, target, known = problem.policy.sums, problem.target, problem.sum_tables
-    which = summing.in_noise, summing.combined
-    if which not in known:
+    if in_noise not in known:
         counted = np.flatnonzero(target.weight > 0.0)
         some = np.sort(np.random.default_rng(0).permutation(counted)[: policy.rows])
         x, y, weight = target.x[some], target.y[some], np.sqrt(target.weight[some])
-        if not summing.in_noise:
+        if not in_noise:
             weight = weight / np.hypot(y, np.median(np.abs(y)) or 1.0)
-        known[which] = make_table(x, y, target.symbols, weight, policy, summing.combined, problem.functions)
-    return known[which]
+        combined = 1 < x.shape[1] <= policy.most_combined
+        known[in_noise] = make_table(x, y, target.symbols, weight, policy, combined, problem.functions)
+    return known[in_noise]

@@ -83,8 +83,8 @@ class TargetProblem:
         )
 
     @cached_property
-    def sum_tables(self) -> dict[tuple[bool, bool], Table]:
-        """What sums are made of, as it is worked out: whether for noise, and whether of combinations too."""
+    def sum_tables(self) -> dict[bool, Table]:
+        """What sums are made of, as it is worked out, without noise and with it."""
         return {}
 
     @cached_property

@@ -15,22 +15,26 @@ from ceql.operators.program import Instruction
 from ceql.operators.tape import TapeBuilder
 from ceql.sums.table import Table
 from ceql.sums.terms import Sum, Term
+from ceql.sums.view import View
 from ceql.sums.vocabulary import KINDS
 
 _AT_ONCE = 48  # sums on one tape
 
 
-def fitted(sums: Sequence[Sum], table: Table, threads: int = 1) -> list[Sum]:
-    """Each with the numbers and weights that leave least; without those that cannot be fitted."""
+def fitted(sums: Sequence[Sum], view: View, threads: int = 1) -> list[Sum]:
+    """Each with the numbers and weights that leave least beside what is projected out; without those that cannot."""
     found: list[Sum] = []
     for first in range(0, len(sums), _AT_ONCE):
-        found += _fitted(sums[first : first + _AT_ONCE], table, threads)
+        found += _fitted(sums[first : first + _AT_ONCE], view, threads)
     return found
 
 
-def _fitted(sums: Sequence[Sum], table: Table, threads: int) -> list[Sum]:
-    tape = TapeBuilder(table.samples.x.shape[1])
-    numbers, weights, readout = [], [], []
+def _fitted(sums: Sequence[Sum], view: View, threads: int) -> list[Sum]:
+    table = view.table
+    tape = TapeBuilder(view.samples.x.shape[1])
+    first = table.samples.x.shape[1]
+    beside = [tape.parameter() for _ in view.nuisance.T]
+    numbers, weights, readout = [], [], [(first + k, scale, 1.0) for k, scale in enumerate(beside)]
     for one in sums:
         own = [tape.parameter() for _ in one.numbers]
         slots = _columns(tape, one, own, table)
@@ -42,12 +46,12 @@ def _fitted(sums: Sequence[Sum], table: Table, threads: int) -> list[Sum]:
     params, masks = np.zeros((len(sums), written.n_params)), np.zeros((len(sums), written.n_params), np.uint8)
     for k, one in enumerate(sums):
         params[k, numbers[k]] = one.numbers
-        masks[k, numbers[k] + weights[k]] = 1
+        masks[k, beside + numbers[k] + weights[k]] = 1
     size = table.size / len(table.y)
     options = fit.Levenberg(
         table.policy.fitting_steps, target=table.policy.rounding * size, least_reduction=1e-6, separable=True
     )
-    fits = fit.levenberg(written, table.samples, params, masks, options, threads=threads)
+    fits = fit.levenberg(written, view.samples, params, masks, options, threads=threads)
     good = np.isfinite(fits.misfit) & np.isfinite(fits.params).all(axis=1)
     return [
         replace(

@@ -8,58 +8,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
-from ceql.sums.table import Block, Table, term_of
-from ceql.sums.terms import Sum, Term, columns_of
+from ceql.sums.terms import Sum, Term
+from ceql.sums.view import Shelf, View
 
 Proposal = tuple[float, Sum]  # the share of the rest that would be explained, and the sum
 
-_APART = 1e-4  # of the square of one direction, what others must leave of it in single precision
+# Of the square of one direction, what others must leave of it, in the precision at hand.
+_APART = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-11}
+_IN_PAIRS = 1e-3  # in pairs, where rounding has gathered
+_TOO_MUCH = 1.01  # explained: it is rounding that explains
 _ROUNDING = 1e-12  # of the rest, below which it is explained in a scan
-_LEAST = 1e-5  # of a column's length, what the others must leave of it in a scan of pairs
 
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """An orthonormal basis of a sum's terms and slopes, and what they leave of y, of length one."""
+    """An orthonormal basis of a sum's terms and slopes beside what is projected out, and the rest, of length one."""
 
     basis: np.ndarray
     rest: np.ndarray
 
-    @property
-    def vectors(self) -> np.ndarray:
-        return np.column_stack([self.rest, self.basis])
-
-    def in_single(self) -> Surroundings:
-        return Surroundings(self.basis.astype(np.float32), self.rest.astype(np.float32))
-
-    def beside(self, columns: np.ndarray) -> np.ndarray:
-        return columns - self.basis @ (self.basis.T @ columns)
+    def like(self, columns: np.ndarray) -> Surroundings:
+        """In the precision of these columns."""
+        return Surroundings(self.basis.astype(columns.dtype), self.rest.astype(columns.dtype))
 
 
-def surroundings(found: Sum, table: Table) -> Surroundings | None:
-    """None where nothing is left of y, or a column is not finite."""
-    basis, rest = np.zeros((len(table.y), 0)), table.y
+def surroundings(found: Sum, view: View, slopes_too: bool = True) -> Surroundings | None:
+    """None where nothing is left of y, or a column is not finite. Numbers that are known need no slopes."""
+    table = view.table
+    rest = view.beside(table.y)
+    basis = np.zeros((len(rest), 0))
     if found.terms:
-        parts = [columns_of(term, table.inners.values, table.monomials.values) for term in found.terms]
-        columns = np.concatenate([own for own, _ in parts], axis=1) * table.root_weight[:, None]
+        columns, by_term = table.columns_of(found)
         if not np.isfinite(columns).all():
             return None
-        weights = np.linalg.lstsq(columns, table.y, rcond=None)[0]
-        ends = np.cumsum([own.shape[1] for own, _ in parts])[:-1]
-        slopes = [
-            table.root_weight * (slope @ c)
-            for (_, slopes), c in zip(parts, np.split(weights, ends), strict=True)
-            for slope in slopes
-        ]
-        basis = _orthonormal(np.column_stack([columns, *slopes]))
+        weights = np.linalg.lstsq(view.beside(columns), rest, rcond=None)[0]
+        ends = np.cumsum([term.columns for term in found.terms])[:-1]
+        slopes = [slope @ c for slopes, c in zip(by_term, np.split(weights, ends), strict=True) for slope in slopes]
+        basis = _orthonormal(view.beside(np.column_stack([columns, *slopes] if slopes_too else [columns])))
         rest = rest - basis @ (basis.T @ rest)
         rest = rest - basis @ (basis.T @ rest)
     length = float(np.linalg.norm(rest))
-    return Surroundings(basis, rest / length) if np.isfinite(length) and length > 0.0 else None
+    if not np.isfinite(length) or length <= 0.0:
+        return None
+    return Surroundings(basis, rest / length)
 
 
 def _orthonormal(columns: np.ndarray) -> np.ndarray:
@@ -69,196 +64,214 @@ def _orthonormal(columns: np.ndarray) -> np.ndarray:
     return q[:, np.abs(np.diag(r)) > 1e-9]
 
 
-def _explained(gram: np.ndarray, against: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """b' G^-1 b of blocks of few columns by elimination; columns of which less is left than the least are left out."""
-    gram, b = gram.copy(), against.copy()
-    gain = np.zeros(b.shape[:-1])
-    for k in range(b.shape[-1]):
-        fresh = gram[..., k, k] > least[..., k]
-        inverse = np.where(fresh, 1.0 / np.where(fresh, gram[..., k, k], 1.0), 0.0)
-        gain += b[..., k] ** 2 * inverse
-        for j in range(k + 1, b.shape[-1]):
-            share = gram[..., j, k] * inverse
-            b[..., j] -= share * b[..., k]
-            gram[..., j:, j] -= gram[..., j:, k] * share[..., None]
-    return gain
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """The terms of a shelf beside a sum."""
+
+    shelf: Shelf
+    near: Surroundings
+
+    @cached_property
+    def against(self) -> np.ndarray:
+        """The basis times every direction: (width, basis, terms)."""
+        return np.stack([self.near.basis.T @ one for one in self.shelf.directions])
+
+    @cached_property
+    def mixing(self) -> np.ndarray:
+        """What makes the directions orthonormal again beside the sum: (width, width, terms), lower triangles."""
+        width, _, count = self.shelf.directions.shape
+        c = self.against
+        gram = -np.einsum("wbf,vbf->wvf", c, c)
+        mixing = np.zeros((width, width, count), c.dtype)
+        for k in range(width):
+            gram[k, k] += self.shelf.present[k]
+            own = np.zeros((width, count), c.dtype)
+            own[k] = 1.0
+            left = gram[k, k].copy()
+            for before in range(k):
+                share = np.einsum("wf,wf->f", mixing[before], gram[:, k])
+                own -= share * mixing[before]
+                left -= share**2
+            fresh = left > _APART[c.dtype]
+            mixing[k] = np.where(fresh, own / np.sqrt(np.where(fresh, left, 1.0)), 0.0)
+        return mixing
+
+    @cached_property
+    def along(self) -> np.ndarray:
+        """What of the rest lies along each direction: (width, terms)."""
+        plain = np.stack([self.near.rest @ one for one in self.shelf.directions])
+        return np.einsum("kwf,wf->kf", self.mixing, plain)
+
+    @property
+    def gain(self) -> np.ndarray:
+        return np.sum(self.along**2, axis=0)
+
+    def directions(self, places: slice | np.ndarray) -> np.ndarray:
+        """Orthonormal beside the sum: (width, rows, places)."""
+        plain = np.stack(
+            [
+                one[:, places] - self.near.basis @ c[:, places]
+                for one, c in zip(self.shelf.directions, self.against, strict=True)
+            ]
+        )
+        mixing = self.mixing[:, :, places]
+        return np.stack([np.sum(plain[: k + 1] * mixing[k, : k + 1, None], axis=0) for k in range(len(plain))])
 
 
-def _best(gain: np.ndarray, prices: np.ndarray, most: int, table: Table) -> list[tuple[int, ...]]:
+class Scan:
+    """All that is worked out once of the view beside a sum."""
+
+    def __init__(self, view: View, found: Sum, near: Surroundings) -> None:
+        self.view, self.found = view, found
+        self.policy = view.table.policy
+        self.shelves = [Beside(shelf, near.like(shelf.directions)) for shelf in view.shelves]
+
+    def single_terms(self) -> Iterator[Proposal]:
+        """A monomial with a factor."""
+        for beside in self.shelves:
+            gain = beside.gain
+            for (k,) in _best(gain, beside.shelf.prices, self.policy.refined, self.policy.weights_of_misfit[0]):
+                yield float(gain[k]), with_terms(self.found, beside.shelf.term(k))
+
+    def groups(self) -> Iterator[Proposal]:
+        """Two monomials of low degree that share a factor with numbers."""
+        for beside in self.shelves:
+            if beside.shelf.width > 1:
+                yield from self._groups(beside)
+
+    def _groups(self, beside: Beside) -> Iterator[Proposal]:
+        shelf, linear = beside.shelf, beside.shelf.block.linear
+        prices = self.view.table.monomials.prices
+        low = [m for m in np.unique(shelf.places[:, 0]).tolist() if prices[m] <= self.policy.monomial]
+        where = {m: np.flatnonzero(shelf.places[:, 0] == m) for m in low}
+        for i, a in enumerate(low):
+            for b in low[i + 1 :]:
+                factors, at_a, at_b = np.intersect1d(
+                    shelf.places[where[a], 1], shelf.places[where[b], 1], return_indices=True
+                )
+                if not len(factors):
+                    continue
+                one, other = where[a][at_a], where[b][at_b]
+                gain = self._together(beside, one, other, linear)
+                for (k,) in _best(gain, shelf.prices[one], 1, self.policy.weights_of_misfit[0]):
+                    factor = shelf.block.factors[factors[k]]
+                    yield float(gain[k]), with_terms(self.found, Term((a, b), (factor,)))
+
+    def _together(self, beside: Beside, one: np.ndarray, other: np.ndarray, linear: int) -> np.ndarray:
+        """What terms explain two by two, without their slopes."""
+        first, second = beside.directions(one)[:linear], beside.directions(other)[:linear]
+        gain = np.sum(beside.along[:linear, one] ** 2, axis=0)
+        taken: list[np.ndarray] = []
+        rest = beside.near.rest
+        for k in range(linear):
+            column = second[k]
+            for before in [*first, *taken]:
+                column = column - before * np.einsum("nf,nf->f", before, column)
+            size = np.einsum("nf,nf->f", column, column)
+            fresh = size > _IN_PAIRS
+            column = np.where(fresh, column / np.sqrt(np.where(fresh, size, 1.0)), 0.0)
+            taken.append(column)
+            gain = gain + (rest @ column) ** 2
+        return gain
+
+    def pairs(self) -> list[Iterator[Proposal]]:
+        """Two more terms, by their widths: the second with no number inside or with one."""
+        narrow = [beside for beside in self.shelves if beside.shelf.width <= 2]
+        return [
+            self._pairs(beside, other)
+            for beside in self.shelves
+            for other in narrow
+            if beside is other or beside.shelf.width > other.shelf.width
+        ]
+
+    def free_pairs(self) -> Iterator[Proposal]:
+        """Of terms without numbers."""
+        for beside in self.shelves:
+            if beside.shelf.width == 1:
+                yield from self._pairs(beside, beside)
+
+    def _pairs(self, one: Beside, other: Beside) -> Iterator[Proposal]:
+        policy = self.policy
+        count, others = (len(b.shelf.places[: policy.in_pairs[min(b.shelf.width, 3) - 1]]) for b in (one, other))
+        first = one.directions(slice(0, count)).astype(np.float32)
+        second = other.directions(slice(0, others)).astype(np.float32)
+        along = one.along[:, :count].astype(np.float32)
+        rest = one.near.rest.astype(np.float32)[:, None] - np.einsum("knf,kf->nf", first, along)
+        across = [[a.T @ b for b in second] for a in first]
+        u = [rest.T @ b for b in second]
+        present = (other.mixing[range(len(second)), range(len(second)), :others] > 0.0).astype(np.float32)
+        left = [
+            [
+                (present[c] if c == d else np.float32(0.0)) - np.sum([a[c] * a[d] for a in across], axis=0)
+                for d in range(c + 1)
+            ]
+            for c in range(len(second))
+        ]
+        gain = _solved(u, left) + np.sum(along**2, axis=0)[:, None]
+        gain = np.where(gain < _TOO_MUCH, gain, 0.0)
+        if one is other:
+            gain = np.triu(gain, 1)
+        prices = one.shelf.prices[:count, None] + other.shelf.prices[:others]
+        for i, j in _best(gain, prices, policy.refined, policy.weights_of_misfit[0]):
+            yield float(gain[i, j]), with_terms(self.found, one.shelf.term(i), other.shelf.term(j))
+
+
+def _solved(u: list[np.ndarray], left: list[list[np.ndarray]]) -> np.ndarray:
+    """u' L^-1 u of one or two rows; directions of which too little is left are left out."""
+    fresh = left[0][0] > _IN_PAIRS
+    first = np.where(fresh, u[0] ** 2 / np.where(fresh, left[0][0], 1.0), 0.0)
+    if len(u) == 1:
+        return first
+    share = np.where(fresh, left[1][0] / np.where(fresh, left[0][0], 1.0), 0.0)
+    rest, size = u[1] - share * u[0], left[1][1] - share * left[1][0]
+    # The second direction is a slope: it may add to the term, never stand for it.
+    usable = fresh & (size > _IN_PAIRS)
+    return first + np.where(usable, rest**2 / np.where(usable, size, 1.0), 0.0)
+
+
+def _best(gain: np.ndarray, prices: np.ndarray, most: int, weight: float) -> list[tuple[int, ...]]:
     """Places of the best by gain, and as many by gain and price."""
     flat = gain.ravel()
     count = min(most, flat.size)
     if count == 0:
         return []
-    weight = table.policy.weights_of_misfit[0]
     score = np.broadcast_to(prices, gain.shape).ravel() + weight * np.log(np.maximum(1.0 - flat, _ROUNDING))
     index = np.unique([np.argpartition(key, count - 1)[:count] for key in (-flat, score)])
     return list(zip(*(part.tolist() for part in np.unravel_index(index, gain.shape)), strict=True))
 
 
-def _against(block: Block, vectors: np.ndarray, monomials: np.ndarray) -> np.ndarray:
-    """Every vector times every monomial with every factor: (vectors, monomials, factors, width)."""
-    left = (vectors[:, :, None] * monomials[:, None, :]).reshape(len(vectors), -1)
-    return (left.T @ block.flat).reshape(vectors.shape[1], monomials.shape[1], -1, block.width)
+# ---- a term changed -------------------------------------------------------------------------------------------------
 
 
-def _left(gram: np.ndarray, a: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
-    """Products of columns, less what the basis takes of them; (vectors, ..., width) each, the rest being the first."""
-    first = np.moveaxis(a[1:], 0, -1)
-    second = first if b is None else np.moveaxis(b[1:], 0, -1)
-    return gram - first @ np.swapaxes(second, -1, -2)
-
-
-# ---- one more term --------------------------------------------------------------------------------------------------
-
-
-def single_terms(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
-    """A monomial with a factor, and two monomials of low degree that share one."""
-    most = table.policy.refined
-    for block, gram, shared in zip(table.blocks, table.grams, table.shared, strict=True):
-        own = table.with_factors(block, table.policy.most_terms)
-        c = _against(block, near.vectors, table.monomials.values[:, own])
-        left, size = _left(gram, c), np.einsum("mfaa->mfa", gram)
-        gain = _explained(left, c[0], table.policy.new * size)
-        prices = table.monomials.prices[own][:, None] + block.prices
-        for m, f in _best(gain, prices, most, table):
-            yield float(gain[m, f]), _with(found, term_of(int(own[m]), block.factors[f]))
-        linear = slice(0, block.linear)
-        c, left, size = c[..., linear], left[..., linear, linear], size[..., linear]
-        for a, b, cross in shared:
-            cross = _left(cross, c[:, a], c[:, b])
-            above = np.concatenate([left[a], cross], axis=2)
-            below = np.concatenate([np.swapaxes(cross, 1, 2), left[b]], axis=2)
-            both, against = np.concatenate([above, below], axis=1), np.concatenate([c[0, a], c[0, b]], axis=1)
-            gain = _explained(both, against, table.policy.new * np.concatenate([size[a], size[b]], axis=1))
-            for (f,) in _best(gain, prices[0], 1, table):
-                yield float(gain[f]), _with(found, Term((int(own[a]), int(own[b])), (block.factors[f],)))
-
-
-def swapped(table: Table, found: Sum) -> Iterator[Proposal]:
+def swapped(view: View, found: Sum) -> Iterator[Proposal]:
     """Another term in place of one: the first were chosen knowing little."""
     for place in range(len(found.terms)) if len(found.terms) > 1 else ():
         others = found.replaced(place)
-        near = surroundings(others, table)
+        near = surroundings(others, view)
         if near is not None:
-            yield from single_terms(table, others, near)
+            yield from Scan(view, others, near).single_terms()
 
 
-def multiplied(table: Table, found: Sum) -> Iterator[Proposal]:
+def multiplied(view: View, found: Sum) -> Iterator[Proposal]:
     """A term of the sum times a factor, the others staying."""
+    table = view.table
+    policy = table.policy
     for place, term in enumerate(found.terms):
-        near = surroundings(found.replaced(place), table) if term.columns == 1 and len(term.factors) < 2 else None
+        near = surroundings(found.replaced(place), view) if term.columns == 1 and len(term.factors) < 2 else None
         if near is None:
             continue
-        own = columns_of(term, table.inners.values, table.monomials.values)[0]
+        own = table.columns_of(Sum((term,)))[0] / table.root_weight[:, None]
         taken = {factor.key for factor in term.factors}
         for block in table.blocks:
-            if block.width > 3:
+            if block.width > 2:
                 continue
-            c = _against(block, near.vectors, own)
-            gram = block.gram((own**2).T)
-            gain = _explained(_left(gram, c), c[0], table.policy.new * np.einsum("mfaa->mfa", gram))[0]
-            for (f,) in _best(gain, block.prices, table.policy.refined, table):
-                factor = block.factors[f]
+            shelf = view.products(block, own[:, 0])
+            gain = Beside(shelf, near.like(shelf.directions)).gain
+            for (k,) in _best(gain, shelf.prices, policy.refined, policy.weights_of_misfit[0]):
+                factor = block.factors[shelf.places[k, 1]]
                 if factor.kind and factor.key not in taken:
-                    yield float(gain[f]), found.replaced(place, Term(term.monomials, (*term.factors, factor)))
+                    yield float(gain[k]), found.replaced(place, Term(term.monomials, (*term.factors, factor)))
 
 
-# ---- two more terms -------------------------------------------------------------------------------------------------
-
-
-def free_pairs(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
-    """All pairs of terms without numbers."""
-    terms = table.free[1]
-    unit, fresh = _units(near.beside(table.free[0]))
-    b, gram = near.rest @ unit, unit.T @ unit
-    apart = 1.0 - gram**2
-    usable = np.triu((apart > 1e-9) & fresh[:, None] & fresh[None, :], 1)
-    gain = b[:, None] ** 2 + b[None, :] ** 2 - 2.0 * gram * np.outer(b, b)
-    gain = np.where(usable, gain / np.where(usable, apart, 1.0), 0.0)
-    prices = table.free_prices[:, None] + table.free_prices[None, :]
-    for i, j in _best(gain, prices, table.policy.refined, table):
-        yield float(gain[i, j]), _with(found, terms[i], terms[j])
-
-
-def mixed_pairs(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
-    """A term with numbers, judged with its slopes, and one without."""
-    most = table.policy.most_in_mixed
-    terms = table.free[1][:most]
-    unit, fresh = _units(near.beside(table.free[0][:, :most]))
-    unit = unit.astype(np.float32)
-    b = near.in_single().rest @ unit
-    for block in (block for block in table.blocks if block.width > 1):
-        places, directions = _directions(table, block, near, table.policy.most_mixed)
-        gain: Any = 0.0
-        left, against = np.ones((len(places), len(terms)), np.float32), np.tile(b, (len(places), 1))
-        for column in directions:
-            own, cross = near.in_single().rest @ column, column.T @ unit
-            gain = gain + own**2
-            left -= cross**2
-            against -= cross * own[:, None]
-        usable = (left > _APART) & fresh
-        both = np.reshape(gain, (-1, 1)) + np.where(usable, against**2 / np.where(usable, left, 1.0), 0.0)
-        prices = _prices(table, block, places)
-        for i, j in _best(both, prices[:, None] + table.free_prices[:most], table.policy.refined, table):
-            m, f = places[i]
-            yield float(both[i, j]), _with(found, term_of(m, block.factors[f]), terms[j])
-
-
-def doubles(table: Table, found: Sum, near: Surroundings) -> Iterator[Proposal]:
-    """Pairs of terms with one number each, both judged with their slopes."""
-    block = next((block for block in table.blocks if (block.width, block.linear) == (2, 1)), None)
-    if block is None:
-        return
-    places, (first, second) = _directions(table, block, near, table.policy.most_doubles)
-    rest = near.in_single().rest
-    a, b = rest @ first, rest @ second
-    aa, ab, bb = first.T @ first, first.T @ second, second.T @ second
-    # What one pair of directions leaves of the other, and of the rest: two numbers and a symmetric 2 x 2 matrix.
-    u = a[None, :] - a[:, None] * aa - b[:, None] * ab.T
-    v = b[None, :] - a[:, None] * ab - b[:, None] * bb
-    p, q, r = 1.0 - aa**2 - ab.T**2, -(aa * ab + ab.T * bb), 1.0 - ab**2 - bb**2
-    determinant = p * r - q * q
-    usable = np.triu((determinant > _APART**2) & (p > _APART) & (r > _APART), 1)
-    gain = (r * u * u - 2.0 * q * u * v + p * v * v) / np.where(usable, determinant, 1.0)
-    gain = np.where(usable, gain + (a**2 + b**2)[:, None], 0.0)
-    prices = _prices(table, block, places)
-    for i, j in _best(gain, prices[:, None] + prices, table.policy.refined, table):
-        one, other = (term_of(m, block.factors[f]) for m, f in (places[i], places[j]))
-        yield float(gain[i, j]), _with(found, one, other)
-
-
-def _directions(
-    table: Table, block: Block, near: Surroundings, most: int
-) -> tuple[list[tuple[int, int]], list[np.ndarray]]:
-    """Monomials with the factors of a block, and orthonormal directions of each beside the sum, in single precision."""
-    low = table.with_factors(block, most)
-    low = low[table.monomials.prices[low] <= table.policy.monomial].tolist()
-    places = [(m, f) for m in low for f in range(len(block.factors))]
-    near = near.in_single()
-    directions: list[np.ndarray] = []
-    for k in range(block.width):
-        own = block.values[:, :, k].astype(np.float32)
-        column = np.concatenate([table.monomials.values[:, [m]].astype(np.float32) * own for m in low], axis=1)
-        size = np.linalg.norm(column, axis=0)
-        column = near.beside(column / np.where(size > 0.0, size, 1.0))
-        for other in directions:
-            column -= other * np.einsum("nf,nf->f", other, column)
-        directions.append(_units(column)[0])
-    return places, directions
-
-
-def _prices(table: Table, block: Block, places: list[tuple[int, int]]) -> np.ndarray:
-    m, f = np.array(places).T
-    return table.monomials.prices[m] + block.prices[f]
-
-
-def _units(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of length one, and which they are: of the others too little is left, and they are zero."""
-    size = np.linalg.norm(columns, axis=0)
-    fresh = size > _LEAST
-    return np.where(fresh, columns / np.where(fresh, size, 1.0), 0.0), fresh
-
-
-def _with(found: Sum, *terms: Term) -> Sum:
+def with_terms(found: Sum, *terms: Term) -> Sum:
     return Sum((*found.terms, *terms))

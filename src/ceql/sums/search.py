@@ -9,9 +9,10 @@ from math import log
 import numpy as np
 
 from ceql.sums.fitting import fitted
-from ceql.sums.moves import Proposal, doubles, free_pairs, mixed_pairs, multiplied, single_terms, surroundings, swapped
+from ceql.sums.moves import Proposal, Scan, multiplied, surroundings, swapped
 from ceql.sums.table import Table
-from ceql.sums.terms import Sum, Term, columns_of
+from ceql.sums.terms import Sum
+from ceql.sums.view import View
 from ceql.sums.vocabulary import FREED, ON_AXIS
 
 NOTHING = Sum(())  # what every sum grows from
@@ -55,68 +56,86 @@ def exact(table: Table, known: Known) -> Sum | None:
 
     Of equal size the cheapest. One that lives on the difference of large terms proves nothing.
     """
-    policy, smaller = table.policy, 1.0
+    return _smallest(
+        table, known, lambda size, least, before: least < min(table.policy.vanishes, table.policy.leap * before[1])
+    )
+
+
+def standing_out(table: Table, known: Known, left: float) -> Sum | None:
+    """The smallest that leaves far less than all smaller ones, for each constant that it has more than they."""
+    policy = table.policy
+    return _smallest(
+        table,
+        known,
+        lambda size, least, before: (
+            max(least, policy.rounding)
+            < before[1] * min(policy.leap_beside, policy.leap_a_constant ** (size - before[0]))
+        ),
+        left,
+    )
+
+
+def _smallest(
+    table: Table, known: Known, is_far: Callable[[int, float, tuple[int, float]], bool], left: float = 1.0
+) -> Sum | None:
+    before = 0, left  # the size of the best of the smaller ones, and what it leaves
     for size in sorted({found.size for found in known.sums}):
         own = known.of_size(size)
         least = min(found.misfit for found in own)
-        if least < min(policy.vanishes, policy.leap * smaller):
-            sound = [s for s in own if s.misfit < policy.vanishes and is_sound(table, s)]
+        if is_far(size, least, before):
+            sound = [s for s in own if is_far(size, s.misfit, before) and is_sound(table, s)]
             if sound:
                 return min(sound, key=table.price_of)
-        smaller = min(smaller, least)
+        if least < before[1]:
+            before = size, least
     return None
 
 
 def is_sound(table: Table, found: Sum) -> bool:
     """Whether no term is far larger than what all add up to."""
-    parts = [columns_of(term, table.inners.values, table.monomials.values)[0] for term in found.terms]
-    columns = np.concatenate(parts, axis=1) * table.root_weight[:, None]
+    columns = table.columns_of(found)[0]
     sizes = np.abs(found.weights) * np.linalg.norm(columns, axis=0)
     return bool(np.isfinite(sizes).all() and (sizes <= table.policy.cancelling * np.sqrt(table.size)).all())
 
 
-def tidied(table: Table, found: Sum, threads: int = 1) -> Sum:
+def tidied(view: View, found: Sum, threads: int = 1) -> Sum:
     """The cheapest way to write an exact sum: without terms it does not need, and with free terms for others."""
+    table = view.table
     while True:
         tries = [found.replaced(k) for k in range(len(found.terms)) if len(found.terms) > 1]
         tries += [
-            s for k, term in enumerate(found.terms) if term.numbers for s in _simpler(table, found.replaced(k), found)
+            s for k, term in enumerate(found.terms) if term.numbers for s in _simpler(view, found.replaced(k), found)
         ]
         price = table.price_of(found) if is_sound(table, found) else np.inf
-        still = [s for s in fitted(tries, table, threads) if s.misfit < table.policy.vanishes and is_sound(table, s)]
+        still = [s for s in fitted(tries, view, threads) if s.misfit < table.policy.vanishes and is_sound(table, s)]
         best = min(still, key=table.price_of, default=found)
         if table.price_of(best) >= price:
             return found
         found = best
 
 
-def _simpler(table: Table, others: Sum, found: Sum) -> list[Sum]:
+def _simpler(view: View, others: Sum, found: Sum) -> list[Sum]:
     """With a term in place of the one left out that has fewer constants, or two without numbers inside."""
-    near = surroundings(others, table)
+    near = surroundings(others, view)
     if near is None:
         return []
-    singles = [(gain, s) for gain, s in single_terms(table, others, near) if s.size < found.size]
+    scan = Scan(view, others, near)
+    singles = [(gain, s) for gain, s in scan.single_terms() if s.size < found.size]
     free = [(gain, s) for gain, s in singles if not s.terms[-1].numbers]
-    return [*_few(table, singles, 12), *_few(table, free, 8), *_few(table, free_pairs(table, others, near), 4)]
-
-
-def begin(table: Table, threads: int = 1) -> Known:
-    """Sums of one or two terms."""
-    known = merged(table, Known(), fitted([Sum((Term((0,)),))], table, threads))
-    return expanded(table, known, NOTHING, threads)
+    return [*_few(view.table, singles, 12), *_few(view.table, free, 8), *_few(view.table, scan.free_pairs(), 4)]
 
 
 def stretch(
-    table: Table, known: Known, expansions: int, threads: int = 1, stop: Callable[[], bool] = lambda: False
+    view: View, known: Known, expansions: int, threads: int = 1, stop: Callable[[], bool] = lambda: False
 ) -> Known:
     """Expands the best sums of every size that were not, until one is exact. A stop leaves no trace."""
     before, done = known, 0
-    while done < expansions and (fresh := list(_to_expand(table, known))):
+    while done < expansions and (fresh := list(_to_expand(view.table, known))):
         for found in fresh[: expansions - done]:
             if stop():
                 return before
-            known, done = expanded(table, known, found, threads), done + 1
-            if exact(table, known) is not None:
+            known, done = expanded(view, known, found, threads), done + 1
+            if exact(view.table, known) is not None:
                 return known
     return known
 
@@ -124,32 +143,29 @@ def stretch(
 def _to_expand(table: Table, known: Known) -> Iterator[Sum]:
     """One of each size and ranking, the small ones first."""
     chosen: set[tuple] = set()
-    for size in range(1, min(table.policy.largest, len(table.y) // table.policy.rows_a_constant) + 1):
+    for size in range(0, min(table.policy.largest, len(table.y) // table.policy.rows_a_constant) + 1):
         for weight in table.policy.weights_of_misfit:
-            first = ranked(table, known.of_size(size), weight)[: table.policy.looked_at]
+            of_size = known.of_size(size) if size else [NOTHING]
+            first = ranked(table, of_size, weight)[: table.policy.looked_at]
             fresh = [s for s in first if str(s.key) not in known.expanded and s.key not in chosen]
             if fresh:
                 chosen.add(fresh[0].key)
                 yield fresh[0]
 
 
-def expanded(table: Table, known: Known, found: Sum, threads: int = 1) -> Known:
-    """With the best that any of the moves makes of a sum, fitted."""
-    near = surroundings(found, table)
+def expanded(view: View, known: Known, found: Sum, threads: int = 1, is_sure: bool = False) -> Known:
+    """With the best that any of the moves makes of a sum, fitted. The numbers of one that is sure stand."""
+    table = view.table
+    near = surroundings(found, view, slopes_too=not is_sure)
     known = replace(known, expanded=known.expanded | {str(found.key)})
     if near is None:
         return known
-    proposals = [
-        *_few(table, single_terms(table, found, near)),
-        *_few(table, multiplied(table, found)),
-        *_few(table, free_pairs(table, found, near)),
-        *_few(table, mixed_pairs(table, found, near)),
-        *_few(table, doubles(table, found, near)),
-        *_few(table, swapped(table, found)),
-        *with_numbers_freed(found),
-    ]
-    new = fitted(list({(p.key, *p.numbers): p for p in proposals}.values()), table, threads)
-    return merged(table, known, [*new, *fitted([s for n in new for s in _on_axis(n)], table, threads)])
+    scan = Scan(view, found, near)
+    moves = (scan.single_terms(), scan.groups(), *scan.pairs(), multiplied(view, found), swapped(view, found))
+    proposals = [s for move in moves for s in _few(table, move)]
+    proposals += with_numbers_freed(found)
+    new = fitted(list({(p.key, *p.numbers): p for p in proposals}.values()), view, threads)
+    return merged(table, known, [*new, *fitted([s for n in new for s in _on_axis(n)], view, threads)])
 
 
 def _few(table: Table, proposals: Iterable[Proposal], most: int | None = None) -> list[Sum]:

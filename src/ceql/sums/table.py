@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, permutations
 from math import prod
@@ -13,7 +13,7 @@ import numpy as np
 
 from ceql.engine import fit
 from ceql.sums.policy import SumSearchPolicy
-from ceql.sums.terms import Factor, Sum, Term
+from ceql.sums.terms import Factor, Sum, Term, columns_of
 from ceql.sums.vocabulary import KINDS, ON_AXIS, Span
 
 
@@ -24,6 +24,10 @@ class Named:
     values: np.ndarray  # (rows, columns)
     written: tuple[Any, ...]
     prices: np.ndarray
+
+    def touching(self, symbols: Collection[Any]) -> np.ndarray:
+        """Which of them have one of the symbols."""
+        return np.array([not getattr(one, "free_symbols", set()).isdisjoint(symbols) for one in self.written])
 
     @classmethod
     def of(cls, found: Sequence[tuple[np.ndarray, Any, float]]) -> Named:
@@ -45,25 +49,15 @@ class Block:
     def width(self) -> int:
         return self.values.shape[2]
 
-    @cached_property
-    def flat(self) -> np.ndarray:
-        return np.ascontiguousarray(self.values.reshape(len(self.values), -1))
-
-    def gram(self, left: np.ndarray) -> np.ndarray:
-        """For each row of `left`, sums of it times two columns of a factor: (left, factors, width, width)."""
-        out = np.empty((len(left), len(self.factors), self.width, self.width))
-        for a in range(self.width):
-            for b in range(a + 1):
-                out[..., a, b] = out[..., b, a] = left @ (self.values[:, :, a] * self.values[:, :, b])
-        return out
-
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """The rows, weighted, and all that terms are made of."""
 
+    x: np.ndarray
     y: np.ndarray  # weighted
     root_weight: np.ndarray
+    symbols: tuple[Any, ...]
     inners: Named
     monomials: Named
     blocks: tuple[Block, ...]
@@ -79,53 +73,12 @@ class Table:
     def size(self) -> float:
         return float(self.y @ self.y)
 
-    @cached_property
-    def grams(self) -> list[np.ndarray]:
-        """Per block (monomials, factors, width, width)."""
-        squares = (self.monomials.values**2).T
-        return [block.gram(squares[self.with_factors(block, self.policy.most_terms)]) for block in self.blocks]
-
-    def with_factors(self, block: Block, most: int) -> np.ndarray:
-        """The monomials that go with the factors of a block: the cheapest, as far as there is room."""
-        count = len(self.monomials.prices)
-        if block.width > 1 or most // len(block.factors) < count // 4:
-            count = max(1, most // len(block.factors))
-        return np.sort(np.argsort(self.monomials.prices, kind="stable")[:count])
-
-    @cached_property
-    def shared(self) -> list[list[tuple[int, int, np.ndarray]]]:
-        """Per block pairs of its monomials of low degree, and their products over the factors' linear columns."""
-        found = []
-        for block in self.blocks:
-            own = self.with_factors(block, self.policy.most_terms)
-            low = [k for k, m in enumerate(own) if self.monomials.prices[m] <= 2.0 * self.policy.monomial][:8]
-            pairs = [(a, b) for i, a in enumerate(low) for b in low[i + 1 :]] if block.width > 1 else []
-            m = self.monomials.values[:, own]
-            few = replace(block, values=block.values[:, :, : block.linear])
-            found.append([(a, b, few.gram((m[:, a] * m[:, b])[None])[0]) for a, b in pairs])
-        return found
-
-    @cached_property
-    def free(self) -> tuple[np.ndarray, list[Term]]:
-        """Terms without numbers, the cheapest first: their columns, of length one."""
-        places = [
-            (m, block, f)
-            for block in self.blocks
-            if block.width == 1
-            for f in range(len(block.factors))
-            for m in range(self.monomials.values.shape[1])
-        ]
-        terms = [term_of(m, block.factors[f]) for m, block, f in places]
-        order = np.argsort([self.price(term) for term in terms], kind="stable")[: self.policy.most_free]
-        chosen = (places[k] for k in order)
-        columns = np.stack([self.monomials.values[:, m] * block.values[:, f, 0] for m, block, f in chosen], axis=1)
-        size = np.linalg.norm(columns, axis=0)
-        good = np.isfinite(size) & (size > 0.0)
-        return columns[:, good] / size[good], [terms[k] for k, fits in zip(order, good, strict=True) if fits]
-
-    @cached_property
-    def free_prices(self) -> np.ndarray:
-        return np.array([self.price(term) for term in self.free[1]])
+    def columns_of(self, found: Sum) -> tuple[np.ndarray, list[list[np.ndarray]]]:
+        """The columns of a sum, weighted, and per term their slopes by its numbers."""
+        parts = [columns_of(term, self.inners.values, self.monomials.values) for term in found.terms]
+        weight = self.root_weight[:, None]
+        columns = np.concatenate([own for own, _ in parts], axis=1) * weight
+        return columns, [[slope * weight for slope in slopes] for _, slopes in parts]
 
     @cached_property
     def _prices(self) -> dict[tuple, float]:
@@ -169,7 +122,7 @@ def make_table(
             inners = Named.of([*_each(inners), *_combined(x, symbols, policy, divided)])
         monomials = Named.of(list(_monomials(x, symbols, policy, divided)))
         blocks = _blocks(inners, len(symbols), root_weight, functions, policy.a_constant)
-    return Table(y * root_weight, root_weight, inners, monomials, blocks, policy)
+    return Table(x, y * root_weight, root_weight, tuple(symbols), inners, monomials, blocks, policy)
 
 
 def _each(named: Named) -> list[tuple[np.ndarray, Any, float]]:
@@ -216,7 +169,7 @@ def _monomials(
 def _blocks(
     inners: Named, columns: int, root_weight: np.ndarray, functions: Collection[str] | None, a_constant: float
 ) -> tuple[Block, ...]:
-    found: dict[tuple[int, int, bool], tuple[list[Factor], list[np.ndarray]]] = {}
+    found: dict[tuple[int, int], tuple[list[Factor], list[np.ndarray]]] = {}
     for inner, u in enumerate(inners.values.T):
         span = Span.of(u)
         if span.length <= 0.0:
@@ -238,7 +191,7 @@ def _blocks(
             size = np.sqrt(np.einsum("nfw,nfw->fw", both, both))
             good = np.flatnonzero(np.isfinite(size).all(axis=1) & (size[:, 0] > 0.0))
             both = both[:, good] / np.where(size[good] > 0.0, size[good], 1.0)
-            factors, arrays = found.setdefault((both.shape[2], values.shape[2], inner >= columns), ([], []))
+            factors, arrays = found.setdefault((both.shape[2], values.shape[2]), ([], []))
             factors += [Factor(index, inner, tuple(numbers[k].tolist())) for k in good]
             arrays.append(both)
     return tuple(
@@ -248,5 +201,5 @@ def _blocks(
             linear,
             np.array([_price(factor, inners) + a_constant * (len(factor.numbers) + linear) for factor in factors]),
         )
-        for (_, linear, _), (factors, arrays) in sorted(found.items())
+        for (_, linear), (factors, arrays) in sorted(found.items())
     )

@@ -1,0 +1,193 @@
+"""A sum taken apart: what is smooth, or is of other columns, is projected out at first and let back in step by step.
+
+Beside smooth functions only the roughest terms are left, and beside functions of the other columns only the terms of
+one column; there the right terms stand out by many decades. They are the roots from which the next step goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import log
+
+import numpy as np
+
+from ceql.sums.fitting import fitted
+from ceql.sums.search import NOTHING, Known, exact, expanded, merged, standing_out
+from ceql.sums.table import Table
+from ceql.sums.terms import Real, Sum
+from ceql.sums.view import View, plain_view, smooth_functions, view_beside
+
+_FLOOR = 1e-26  # of the square of y: misfits below it are rounding
+
+
+@dataclass(frozen=True)
+class Rung:
+    """The columns whose terms are looked for, up to which degree they count as smooth, and the other columns."""
+
+    own: tuple[int, ...]
+    degree: int = 0
+    others: tuple[int, ...] = ()
+
+
+def rung_view(table: Table, rung: Rung, base: Sum = NOTHING) -> View:
+    """All functions of the other columns are projected out, as far as the rows allow, smooth ones of its own, and
+    the terms of a sum that is known, with their slopes."""
+    policy = table.policy
+    most = int(policy.projected * len(table.y))
+    functions: list[np.ndarray] = []
+    if base.terms:
+        columns, slopes = table.columns_of(base)
+        functions.append(np.column_stack([columns, *_along_weights(base, slopes)]) / table.root_weight[:, None])
+    if rung.degree:
+        smooth = smooth_functions(table.x, rung.own, rung.degree + 1)
+        functions += [smooth, *(smooth[:, 1:] * table.x[:, [k]] for k in rung.others)]
+    if rung.others:
+        functions.append(smooth_functions(table.x, rung.others, most))
+    if not functions:
+        return plain_view(table)
+    own, within = frozenset(rung.own), frozenset((*rung.own, *rung.others))
+    return view_beside(table, np.concatenate(functions, axis=1), own if rung.others else None, within)
+
+
+def _along_weights(found: Sum, slopes: list[list[np.ndarray]]) -> list[np.ndarray]:
+    """The slopes of the terms, with their weights, by their numbers."""
+    ends = np.cumsum([term.columns for term in found.terms])[:-1]
+    weights = np.split(np.array(found.weights), ends)
+    return [slope @ c for by_number, c in zip(slopes, weights, strict=True) for slope in by_number]
+
+
+def score(table: Table, found: Sum, weight: float) -> float:
+    return weight * log(max(found.misfit, _FLOOR)) + table.price_of(found)
+
+
+def leaders(table: Table, sums: Sequence[Sum]) -> list[Sum]:
+    """The best by misfit and price, with several weights between the two; of those that leave the same, one."""
+    best: dict[tuple, Sum] = {}
+    for weight in table.policy.peeling_weights:
+        chosen: list[Sum] = []
+        for found in sorted(sums, key=lambda s: score(table, s, weight)):
+            if all(_leave_other(found, other) for other in chosen):
+                chosen.append(found)
+            if len(chosen) == table.policy.roots:
+                break
+        best |= {found.key: found for found in chosen}
+    return list(best.values())
+
+
+def _leave_other(one: Sum, other: Sum) -> bool:
+    return one.size != other.size or abs(log(max(one.misfit, _FLOOR) / max(other.misfit, _FLOOR))) > 0.02
+
+
+def parts_left_out(found: Sum) -> Iterator[Sum]:
+    """Without one of its terms, or one of the monomials that share a factor."""
+    for place, term in enumerate(found.terms):
+        if len(found.terms) > 1:
+            yield found.replaced(place)
+        for monomial in term.monomials if len(term.monomials) > 1 else ():
+            yield found.replaced(place, replace(term, monomials=tuple(m for m in term.monomials if m != monomial)))
+
+
+def explored(
+    view: View, roots: Sequence[Sum], expansions: int, threads: int = 1, stop: Callable[[], bool] = lambda: False
+) -> Known:
+    """The roots and what becomes of them: they come first, then what is best, until nothing is left to explain."""
+    table, policy = view.table, view.table.policy
+    known = merged(table, Known(), fitted([s for s in roots if s.terms], view, threads))
+    is_sure = len(roots) == 1 and bool(roots[0].terms)  # it was proved with more projected out
+    for turn in range(expansions):
+        if stop() or proved(view, known) is not None:
+            break
+        weight = policy.peeling_weights[turn % len(policy.peeling_weights)]
+        fresh = [s for s in known.sums if str(s.key) not in known.expanded and s.size <= policy.largest]
+        fresh.sort(key=lambda s: score(table, s, weight))
+        if turn == 0 and (is_sure or NOTHING in roots):
+            fresh = [roots[0] if is_sure else NOTHING]
+        if not fresh:
+            break
+        known = expanded(view, known, fresh[0], threads, is_sure and turn == 0)
+        first = [s for s in leaders(table, known.sums) if str(s.key) not in known.expanded]
+        known = merged(table, known, fitted([part for s in first for part in parts_left_out(s)], view, threads))
+    return known
+
+
+def proved(view: View, known: Known) -> Sum | None:
+    """The sum that stands out: there is no need to look on beside what is projected out."""
+    if view.nuisance.shape[1] == 0:
+        return exact(view.table, known)
+    return standing_out(view.table, known, view.left)
+
+
+def next_roots(view: View, known: Known) -> list[Sum]:
+    """A sum that is proved goes on alone."""
+    found = proved(view, known)
+    return leaders(view.table, known.sums) if found is None else [found]
+
+
+# ---- column by column -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Peeled:
+    """How far a sum has been taken apart."""
+
+    left: tuple[int, ...]  # the columns of the terms that are not known yet,
+    waiting: tuple[int, ...]  # and those of them that were not looked at since the last was done
+    is_second: bool = False  # whether they were looked at once, in haste
+    base: Sum = NOTHING  # the terms of the other columns
+    rung: int = 0  # the next of the first column that waits
+    roots: tuple[Sum, ...] = (NOTHING,)
+    steps: int = 0
+
+
+def begun(table: Table) -> Peeled:
+    columns = tuple(range(table.x.shape[1]))
+    return Peeled(columns, columns)
+
+
+def next_rung(
+    table: Table, peeled: Peeled, threads: int = 1, stop: Callable[[], bool] = lambda: False
+) -> tuple[Peeled, list[Sum]]:
+    """After one more rung, and once a column has been looked at, what to try with nothing projected out.
+
+    A column whose terms are known is done: what is left is a sum of the others.
+    """
+    policy, peeled = table.policy, replace(peeled, steps=peeled.steps + 1)
+    column, is_last = peeled.waiting[0], len(peeled.left) == 1
+    degrees = policy.degrees if is_last else policy.degrees_beside
+    others = tuple(k for k in peeled.left if k != column)
+    view = rung_view(table, Rung((column,), degrees[peeled.rung], others), peeled.base)
+    is_done = peeled.rung + 1 == len(degrees)
+    if view.left < policy.nothing_left:
+        # What is left beside smooth functions is nothing yet; beside those of the others, it never will be.
+        return (_column_done(peeled, NOTHING), []) if is_done else (replace(peeled, rung=peeled.rung + 1), [])
+    in_haste = not (is_last or peeled.is_second)
+    count = policy.expansions_at_first if in_haste else policy.expansions_a_rung
+    known = explored(view, peeled.roots, count, threads, stop)
+    roots, found = tuple(next_roots(view, known)), proved(view, known)
+    if not is_done:
+        return replace(peeled, rung=peeled.rung + 1, roots=roots), []
+    tries = [joined(peeled.base, root) for root in roots]
+    if is_last:
+        return replace(peeled, waiting=()), tries
+    if found is not None:
+        return _column_done(peeled, found), tries
+    waiting = peeled.waiting[1:]
+    if in_haste and not waiting:
+        peeled, waiting = replace(peeled, is_second=True), peeled.left
+    return replace(peeled, waiting=waiting, rung=0, roots=(NOTHING,)), tries
+
+
+def _column_done(peeled: Peeled, found: Sum) -> Peeled:
+    left = tuple(k for k in peeled.left if k != peeled.waiting[0])
+    base = joined(peeled.base, found)
+    return Peeled(left, left, base=base, steps=peeled.steps)
+
+
+def joined(one: Sum, other: Sum) -> Sum:
+    """The terms of both, with their weights."""
+    weights = np.split(np.array(other.weights), np.cumsum([term.columns for term in other.terms])[:-1])
+    known = {term.key for term in one.terms}
+    fresh = [k for k, term in enumerate(other.terms) if term.key not in known]
+    terms = (*one.terms, *(other.terms[k] for k in fresh))
+    return Sum(terms, (*one.weights, *(Real(float(w)) for k in fresh for w in weights[k])))

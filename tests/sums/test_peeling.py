@@ -1,0 +1,102 @@
+"""Sums taken apart: what is projected out, what stands out beside it, and the columns one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+
+from ceql.operators.program import compile_numpy
+from ceql.sums import Known, SumSearchPolicy, Table, begun, exact, expression, make_table, next_rung, plain_view, tidied
+from ceql.sums.fitting import fitted
+from ceql.sums.moves import surroundings
+from ceql.sums.peeling import Rung, explored, joined, leaders, parts_left_out, rung_view
+from ceql.sums.search import NOTHING, merged, standing_out
+from ceql.sums.terms import Factor, Real, Sum, Term
+from ceql.sums.view import smooth_functions, view_beside
+from ceql.sums.vocabulary import KINDS
+
+X, Z = sympy.symbols("x z", real=True)
+POLICY = SumSearchPolicy()
+
+
+def table_of(function, count: int, rows: int = 160, low: float = 0.2) -> Table:
+    x = np.random.default_rng(count).uniform(low, 6.0, (rows, count))
+    y = function(*x.T)
+    weight = 1.0 / np.hypot(y, np.median(np.abs(y)))
+    return make_table(x, y, [X, Z][:count], weight, POLICY, combined=count > 1)
+
+
+def kind_of(text: str) -> int:
+    return next(k for k, kind in enumerate(KINDS) if kind.columns[0] == text)
+
+
+def test_what_is_projected_out_leaves_nothing_of_itself() -> None:
+    table = table_of(lambda x, z: x**3 - 2.0 * z * x + 1.0, 2)
+    view = view_beside(table, smooth_functions(table.x, [0, 1], 40))
+    np.testing.assert_allclose(view.nuisance.T @ view.nuisance, np.eye(view.nuisance.shape[1]), atol=1e-12)
+    assert view.left < 1e-25
+    assert all(not shelf.directions.any() or shelf.places.size for shelf in view.shelves)
+    near = surroundings(NOTHING, plain_view(table))
+    assert near is not None
+
+
+def test_a_term_stands_out_beside_smooth_functions() -> None:
+    table = table_of(lambda x: 0.7 * np.abs(x) ** 0.37 + np.sin(0.9 * x) + 2.0 * np.exp(-0.3 * x), 1, low=1e-3)
+    view = rung_view(table, Rung((0,), 18))
+    known = explored(view, [NOTHING], 2)
+    found = standing_out(table, known, view.left)
+    assert found is not None
+    numbers = [number for term in found.terms for factor in term.factors for number in factor.numbers]
+    assert any(abs(number - 0.37) < 1e-6 for number in numbers)
+
+
+def test_only_terms_of_the_columns_asked_for_are_seen() -> None:
+    table = table_of(lambda x, z: x * np.exp(-z), 2)
+    view = rung_view(table, Rung((0,), 0, (1,)))
+    for shelf in view.shelves:
+        for m, f in shelf.places[:200].tolist():
+            factor = shelf.block.factors[f]
+            inner = table.inners.written[factor.inner] if factor.kind else sympy.Integer(1)
+            assert X in inner.free_symbols | getattr(table.monomials.written[m], "free_symbols", set())
+
+
+def test_a_fit_beside_is_that_of_the_rest_alone() -> None:
+    table = table_of(lambda x: 2.0 * np.exp(-0.7 * x) + 0.1 * x**2 - x, 1)
+    view = view_beside(table, smooth_functions(table.x, [0], 3))
+    nearby = Sum((Term((0,), (Factor(kind_of("exp(p*u)"), 0, (Real(-0.8),)),)),))
+    [found] = fitted([nearby], view)
+    assert found.misfit < 1e-24
+    assert found.numbers == pytest.approx([-0.7], rel=1e-9)
+    assert found.weights == pytest.approx((2.0,), rel=1e-9)
+
+
+def test_leaders_leave_different_rests_and_parts_can_be_left_out() -> None:
+    one = Sum((Term((0, 1), (Factor(kind_of("exp(p*u)"), 0, (Real(-0.7),)),)), Term((0,))), misfit=1e-9)
+    table = table_of(lambda x: np.exp(-x), 1)
+    same = Sum((Term((1, 2), (Factor(kind_of("exp(p*u)"), 0, (Real(-0.7),)),)), Term((0,))), misfit=1e-9)
+    assert len(leaders(table, [one, same])) == 1
+    assert sorted(part.size for part in parts_left_out(one)) == [1, 3, 3, 3]
+    assert joined(NOTHING, NOTHING) == NOTHING
+
+
+FOUND = {
+    "two decays and a line": (1, lambda x: 3.1 * np.exp(-0.7 * x) + 1.2 * np.exp(-0.11 * x) + 0.4 * x),
+    "five terms": (1, lambda x: np.cbrt(x) + 0.4 * np.sin(1.7 * x) + 2 / (1 + x**2) - 0.1 * x**2 - np.exp(-0.6 * x)),
+    "two columns": (2, lambda x, z: z / (x + 3.01) + 0.29 * np.abs(x - z) - 5 / x + 6 * np.tanh(z / 1.7)),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_sums_are_taken_apart_and_put_together(name: str) -> None:
+    count, function = FOUND[name]
+    table = table_of(function, count, rows=200)
+    peeled, known = begun(table), Known()
+    while peeled.waiting and exact(table, known) is None:
+        peeled, tries = next_rung(table, peeled)
+        known = merged(table, known, explored(plain_view(table), tries, 0 if peeled.waiting else 6).sums)
+    found = exact(table, known)
+    assert found is not None
+    fresh = np.random.default_rng(9).uniform(0.3, 5.9, (40, count))
+    written = compile_numpy(expression(tidied(plain_view(table), found), table), [X, Z][:count])
+    np.testing.assert_allclose(written(fresh), function(*fresh.T), rtol=1e-7)
