@@ -41,13 +41,19 @@ def fraction(
     """The fraction of polynomials that y is, over these symbols; None where it is none of a low degree."""
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
+    shapes = _degrees(x.shape[1], len(y), policy)
     remainders: dict[tuple[int, int], float] = {}
-    for above, below in _degrees(x.shape[1], len(y), policy):
-        terms = [*_monomials(x.shape[1], above), *_monomials(x.shape[1], below)]
-        split = len(_monomials(x.shape[1], above))
-        columns = np.column_stack([_values(x, terms[:split]), -y[:, None] * _values(x, terms[split:])])
-        # Rows near a pole would count for nothing but themselves.
-        columns /= np.sqrt(1.0 + y**2)[:, None]
+    if not shapes:
+        return None
+    monomials = _monomials(x.shape[1], max(max(shape) for shape in shapes))
+    # Rows near a pole would count for nothing but themselves.
+    values = _values(x, monomials) / np.sqrt(1.0 + y**2)[:, None]
+    if not any(_may_vanish(values, y, x.shape[1], shape, policy) for shape in _widest(shapes)):
+        return None
+    for above, below in shapes:
+        split = comb(x.shape[1] + above, above)
+        terms = [*monomials[:split], *monomials[: comb(x.shape[1] + below, below)]]
+        columns = _columns(values, y, x.shape[1], (above, below))
         size = np.linalg.norm(columns, axis=0)
         if not np.isfinite(size).all() or (size == 0.0).any():
             continue
@@ -96,6 +102,24 @@ def images(
                     break
 
 
+def _widest(shapes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that no other contains: what vanishes in one of fewer terms vanishes in these as well."""
+    return [a for a in shapes if not any(a != b and a[0] <= b[0] and a[1] <= b[1] for b in shapes)]
+
+
+def _may_vanish(values: np.ndarray, y: np.ndarray, n: int, shape: tuple[int, int], policy: FractionPolicy) -> bool:
+    columns = _columns(values, y, n, shape)
+    size = np.linalg.norm(columns, axis=0)
+    if not np.isfinite(size).all() or (size == 0.0).any():
+        return True  # fewer may do
+    return _remainder(columns / size) < policy.glimpse
+
+
+def _columns(values: np.ndarray, y: np.ndarray, n: int, shape: tuple[int, int]) -> np.ndarray:
+    above, below = (comb(n + degree, degree) for degree in shape)
+    return np.column_stack([values[:, :above], -y[:, None] * values[:, :below]])
+
+
 def _remainder(columns: np.ndarray) -> float:
     """How far the columns are from having a combination that vanishes."""
     sizes = np.linalg.svd(columns, compute_uv=False)
@@ -133,7 +157,15 @@ def _monomials(n_inputs: int, degree: int) -> list[Exponents]:
 
 
 def _values(x: np.ndarray, terms: Sequence[Exponents]) -> np.ndarray:
-    return np.stack([np.prod(x ** np.array(exponents), axis=1) for exponents in terms], axis=1)
+    """Of all products up to some degree: each is one of a lower degree times a column."""
+    place = {exponents: k for k, exponents in enumerate(terms)}
+    values = np.ones((len(x), len(terms)))
+    for k, exponents in enumerate(terms):
+        if any(exponents):
+            last = max(j for j, power in enumerate(exponents) if power)
+            lower = (*exponents[:last], exponents[last] - 1, *exponents[last + 1 :])
+            values[:, k] = values[:, place[lower]] * x[:, last]
+    return values
 
 
 def _polynomial(weights: np.ndarray, terms: Sequence[Exponents], symbols: Sequence[Any]) -> Any:

@@ -43,6 +43,7 @@ class FractionPolicy:
     above: int = 6  # The highest total degree of the numerator.
     below: int = 4  # The highest total degree of the denominator.
     vanishes: float = 1e-13  # A combination vanishes whose singular value is this share of the largest.
+    glimpse: float = 1e-11  # It must be below this share with all terms there is room for, or none has fewer.
     leap: float = 3e8  # By this it falls at the right degree; for a smooth function that is no fraction, by far less.
     idle: float = 1e-9  # A coefficient below this share of the largest, all columns being of equal size, is rounding.
     moderate: float = 1e3  # A function of a column may be part of a polynomial up to this size.

@@ -23,6 +23,8 @@ from ceql.search.target_search import (
     best_loss,
     closed_form,
     glance,
+    TargetProblem,
+    TargetState,
     has_settled,
     next_round,
     reweighed,
@@ -129,6 +131,8 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
         if search.deadline_of_rounds.over:
             return state, []
         changed, exact = closed_form(problems[index], state.targets[index])
+        if not exact:
+            changed, exact = _glimpsed(search, problems[index], changed)
         state = state.with_target(index, changed)
         if exact:
             return state, exact
@@ -168,6 +172,18 @@ def _summed(search: Search, stage: Stage, state: SearchState) -> tuple[SearchSta
     return state.with_target(0, changed), exact
 
 
+def _glimpsed(search: Search, problem: TargetProblem, known: TargetState) -> tuple[TargetState, list[Formula]]:
+    """A first look at sums of terms for a target of very few variables, where it takes a fraction of a second."""
+    if search.loss is not None or problem.target.x.shape[1] > search.policy.shortcuts.summed:
+        return known, []
+    threads, over = search.workers.threads_here, lambda: search.deadline_of_rounds.over
+    begun = next_sums(problem, None, 0, False, threads, over)
+    sums = None if begun is None else next_sums(problem, begun, 0, False, threads, over)
+    known, exact = (known, []) if sums is None else exact_sum(problem, known, sums, threads)
+    problem.sum_tables.clear()  # which nothing reads again
+    return known, exact
+
+
 def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> SearchState:
     """Targets without a closed form are asked for formulas that fit noisy data; least squares is what they propose."""
     problems = stage.problems(state)
@@ -181,9 +197,6 @@ def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> Sear
 
 
 def _fresh_targets(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[int]]:
-    mains = len(stage.targets.mains)
-    if state.rounds < mains:
-        return state, []
     # After a few rounds a hard formula may still look like noise.
     policy = search.policy.shortcuts
     most = policy.targets_in_noise if looks_noisy(stage.targets, state) else policy.targets

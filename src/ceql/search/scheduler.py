@@ -15,11 +15,13 @@ from ceql.search.target_search import TargetProblem, begin, sees_noise
 from ceql.transforms import (
     TransformedTarget,
     independent_parts,
+    is_curve,
     only,
     reduced,
     relevant,
     sampled,
     smooth_error,
+    symmetric,
     towards,
     usable_targets,
     with_logs,
@@ -83,7 +85,7 @@ class SearchTargets:
         if not self.has_others:
             return Others((), (), np.inf)
         few = self.few_columns
-        shorter = _in_fewer_variables(few, self.policy)
+        shorter = _in_fewer_variables(few, self.target, self.policy)
         bases = (*shorter, few)
         transformed = (variant for base in bases for variant in _variants(base, self.operators, self.policy))
         error = smooth_error(shorter[0], self.policy.transforms) if shorter else np.inf
@@ -173,12 +175,38 @@ def _few_columns(target: TransformedTarget, required: Sequence[int], policy: Sea
     return only(target, columns) if 0 < len(columns) < n else target
 
 
-def _in_fewer_variables(target: TransformedTarget, policy: SearchPolicy) -> list[TransformedTarget]:
-    """What both kinds of tests lead to, fewest variables first."""
-    is_narrow = target.x.shape[1] <= policy.turns.many_columns
-    by_prediction = reduced(target, policy.transforms) if is_narrow else None
-    found = [*independent_parts(target, policy.transforms), *([] if by_prediction is None else [by_prediction])]
+def _in_fewer_variables(
+    few: TransformedTarget, whole: TransformedTarget, policy: SearchPolicy
+) -> list[TransformedTarget]:
+    """What the tests lead to, fewest variables first. To predict rows takes longest and is left to where all else fails.
+
+    Statistics need no choice of columns before them: what is chosen may lack a column whose part is small.
+    """
+    base = whole if whole.x.shape[1] <= policy.turns.most_joined else few
+    found = independent_parts(base, policy.transforms)
+    if base.x.shape[1] <= policy.turns.many_columns + 1:
+        by_symmetry = symmetric(base, policy.transforms)
+        found += [] if by_symmetry is None else [*independent_parts(by_symmetry, policy.transforms), by_symmetry]
+    found = [target for target in found if _is_possible(target, policy)]
+    if few.x.shape[1] <= policy.turns.many_columns and not any(target.x.shape[1] == 1 for target in found):
+        by_prediction = reduced(few, policy.transforms)
+        found += [] if by_prediction is None else [by_prediction]
+    distinct = {frozenset(target.symbols): target for target in reversed(found)}
+    found = [both for target in distinct.values() for both in _both_ways(target)]
     return sorted(found, key=lambda shorter: shorter.x.shape[1])
+
+
+def _is_possible(target: TransformedTarget, policy: SearchPolicy) -> bool:
+    """Of a single variable it is seen at once whether the others are needed."""
+    return target.x.shape[1] > 1 or is_curve(target.x[:, 0], target.y, policy.transforms.smoothness)
+
+
+def _both_ways(target: TransformedTarget) -> list[TransformedTarget]:
+    """Beside a ratio as the only variable its reciprocal: which of the two stands above the line was chance."""
+    (first, *rest) = target.symbols
+    if rest or first.is_Symbol or not (target.x != 0.0).all():
+        return [target]
+    return [target, replace(target, x=1.0 / target.x, symbols=(1 / first,))]
 
 
 def _variants(

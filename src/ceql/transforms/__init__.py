@@ -5,12 +5,15 @@ from ceql.transforms.independence import independent_parts
 from ceql.transforms.outermost import usable_targets
 from ceql.transforms.policy import TransformPolicy
 from ceql.transforms.screening import promising, relevant
+from ceql.transforms.smoothness import is_curve
+from ceql.transforms.symmetries import symmetric
 from ceql.transforms.target import TransformedTarget, only, plain, sampled, towards, with_logs
 
 __all__ = [
     "TransformPolicy",
     "TransformedTarget",
     "independent_parts",
+    "is_curve",
     "only",
     "plain",
     "promising",
@@ -18,6 +21,7 @@ __all__ = [
     "relevant",
     "sampled",
     "smooth_error",
+    "symmetric",
     "towards",
     "usable_targets",
     "with_logs",
