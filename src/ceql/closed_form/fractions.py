@@ -144,10 +144,13 @@ def _vanishing(columns: np.ndarray, policy: FractionPolicy) -> np.ndarray | None
 
 def _degrees(n_inputs: int, n_rows: int, policy: FractionPolicy) -> list[tuple[int, int]]:
     """Degrees above and below the line, by growing number of columns."""
-    room = min(policy.most_columns, n_rows // policy.rows_per_column)
-    degrees = product(range(policy.above + 1), range(policy.below + 1))
+
+    def room(below: int) -> float:
+        return min(policy.most_columns, n_rows / (policy.rows_per_column if below else policy.rows_per_power))
+
+    degrees = {*product(range(policy.above + 1), range(policy.below + 1)), *((p, 0) for p in range(policy.alone + 1))}
     columns = {(p, q): comb(n_inputs + p, p) + comb(n_inputs + q, q) for p, q in degrees}
-    return sorted((shape for shape, count in columns.items() if 2 < count <= room), key=lambda shape: columns[shape])
+    return sorted((s for s, count in columns.items() if 2 < count <= room(s[1])), key=lambda s: (columns[s], s))
 
 
 @lru_cache(maxsize=64)

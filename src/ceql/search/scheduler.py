@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -188,12 +189,20 @@ def _in_fewer_variables(
         by_symmetry = symmetric(base, policy.transforms)
         found += [] if by_symmetry is None else [*independent_parts(by_symmetry, policy.transforms), by_symmetry]
     found = [target for target in found if _is_possible(target, policy)]
-    if few.x.shape[1] <= policy.turns.many_columns and not any(target.x.shape[1] == 1 for target in found):
+    if few.x.shape[1] <= _most_predicted(few, policy) and not any(target.x.shape[1] == 1 for target in found):
         by_prediction = reduced(few, policy.transforms)
-        found += [] if by_prediction is None else [by_prediction]
-    distinct = {frozenset(target.symbols): target for target in reversed(found)}
-    found = [both for target in distinct.values() for both in _both_ways(target)]
-    return sorted(found, key=lambda shorter: shorter.x.shape[1])
+        found += [by_prediction] if by_prediction is not None and _is_possible(by_prediction, policy) else []
+    distinct: dict[frozenset[Any], TransformedTarget] = {}
+    for target in found:  # a ratio and its reciprocal are the same variable
+        distinct.setdefault(frozenset(min(symbol, 1 / symbol, key=str) for symbol in target.symbols), target)
+    both = [either for target in distinct.values() for either in _both_ways(target)]
+    return sorted(both, key=lambda shorter: shorter.x.shape[1])
+
+
+def _most_predicted(target: TransformedTarget, policy: SearchPolicy) -> int:
+    """Where there are rows for statistics, prediction serves for few columns: of many it takes long and says little."""
+    has_rows = len(target.y) >= policy.transforms.independence.rows
+    return policy.turns.most_predicted if has_rows else policy.turns.many_columns
 
 
 def _is_possible(target: TransformedTarget, policy: SearchPolicy) -> bool:

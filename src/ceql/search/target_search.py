@@ -223,6 +223,8 @@ def _fraction(problem: TargetProblem, state: TargetState) -> Step:
 def _product_or_sum(problem: TargetProblem, state: TargetState) -> Step:
     target, counted = problem.target, problem.target.weight > 0.0
     functions = _functions(problem)
+    if problem.functions is None or "abs" in problem.functions:
+        functions = (*functions, "abs")
     policy = problem.policy.closed_forms
     given = target.x[counted], target.y[counted], target.symbols, functions
     for find in (partial(product, *given, policy.products), partial(sparse_sum, *given, policy.sums)):

@@ -11,7 +11,7 @@ class SmoothnessPolicy:
 
     nugget: float = 1e-7  # This is added to the diagonal of the kernel.
     lengths: tuple[float, ...] = (1.0, 2.0, 4.0)  # Lengths of the kernel that are tried, in standard deviations.
-    no_curve: float = 0.1  # Ranks next to each other in the only column make no curve if they vary by this share.
+    no_curve: float = 0.02  # Ranks next to each other in the only column make no curve if they vary by this share.
     wide: float = 4.0  # A column of one sign that spans more than this factor is looked at on a logarithmic scale.
 
 
@@ -79,3 +79,4 @@ class TransformPolicy:
     screening: ScreeningPolicy = ScreeningPolicy()
     widest_exponent: float = 50.0  # exp(y) is a target only where y spans less than this,
     largest_exponent: float = 500.0  # and is nowhere larger than this.
+    least_angle: float = 0.3  # y may be an angle, with a sine, if it spans more than this, in radians.

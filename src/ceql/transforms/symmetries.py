@@ -94,7 +94,9 @@ def _without_scales(target: TransformedTarget, pivots: tuple[int, ...], powers: 
 
     kept = [k for k in range(target.x.shape[1]) if k not in pivots]
     factors = [factor(k) for k in kept]
-    x = np.column_stack([target.x[:, k] / values for k, (values, _) in zip(kept, factors, strict=True)] or [bases[:, :0]])
+    x = np.column_stack(
+        [target.x[:, k] / values for k, (values, _) in zip(kept, factors, strict=True)] or [bases[:, :0]]
+    )
     symbols = [target.symbols[k] / written for k, (_, written) in zip(kept, factors, strict=True)]
     by, written = factor(-1)
     if not kept:
