@@ -23,10 +23,10 @@ class Exactness:
     rounding: float = 1e-30  # usual loss of one, where only rounding is left
     digits: float = 3e-11  # its relative error in the typical row
     nearly_all: float = 0.95  # share of the rows that must have these digits, unless only rounding is left
-    # A formula that is right is off by rounding in every row; an approximation by far more where it is worst: by so many
-    beyond: float = 300.0  # times what rounding the columns does to it, and
-    uneven: float = 30.0  # times what it is off in the typical row,
-    worst: float = 0.99  # at this quantile of the rows.
+    # A formula that is right is off by rounding in all rows, an approximation by far more in its worst ones.
+    worst: float = 0.99  # The quantile of the rows that counts as their worst:
+    beyond: float = 300.0  # there it must not be off by more than this, in units of what rounding the columns changes,
+    uneven: float = 30.0  # and at the same time by more than this many times what it is off in the typical row.
     rows: int = 2000  # of a long table in which digits are compared
     # Under a loss that outliers cannot rule: the share of the rows that must be met, to this share of the size of y.
     most_rows: float = 0.75

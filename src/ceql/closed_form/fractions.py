@@ -112,7 +112,9 @@ def _may_vanish(values: np.ndarray, y: np.ndarray, n: int, shape: tuple[int, int
     size = np.linalg.norm(columns, axis=0)
     if not np.isfinite(size).all() or (size == 0.0).any():
         return True  # fewer may do
-    return _remainder(columns / size) < policy.glimpse
+    columns = columns / size
+    sizes = np.linalg.eigvalsh(columns.T @ columns)  # squares, so half of the digits; but this is quick
+    return bool(sizes[0] < policy.glance * sizes[-1]) and _remainder(columns) < policy.glimpse
 
 
 def _columns(values: np.ndarray, y: np.ndarray, n: int, shape: tuple[int, int]) -> np.ndarray:

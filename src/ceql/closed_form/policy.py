@@ -41,14 +41,16 @@ class FractionPolicy:
     """How fractions of polynomials are looked for."""
 
     rows: int = 600  # A fraction is looked for on at most this many rows.
-    most_columns: int = 60  # Numerator and denominator have at most this many terms to choose from.
+    most_columns: int = 100  # Numerator and denominator have at most this many terms to choose from.
     rows_per_column: int = 3  # With fewer rows for each of them a fraction could meet the data by chance.
     rows_per_power: float = 1.25  # The same for a polynomial: it has no poles to put between the rows.
     above: int = 6  # The highest total degree of the numerator.
     below: int = 4  # The highest total degree of the denominator.
     alone: int = 10  # The highest total degree of a polynomial.
     vanishes: float = 1e-13  # A combination vanishes whose singular value is this share of the largest.
-    glimpse: float = 1e-11  # It must be below this share with all terms there is room for, or none has fewer.
+    # With all terms there is room for, the smallest singular value must be below this share, or there is no fraction:
+    glimpse: float = 1e-11
+    glance: float = 1e-13  # and its square below this one, which is looked at first.
     leap: float = 3e8  # By this it falls at the right degree; for a smooth function that is no fraction, by far less.
     idle: float = 1e-9  # A coefficient below this share of the largest, all columns being of equal size, is rounding.
     moderate: float = 1e3  # A function of a column may be part of a polynomial up to this size.
@@ -81,6 +83,21 @@ class SumPolicy:
     small: float = 0.1  # This quantile of |y| is where a row begins to count for its absolute error.
     powers: PowerPolicy = PowerPolicy()  # What a term is a product of.
     terms: FewTermsPolicy = FewTermsPolicy()  # How the terms are chosen.
+
+
+@dataclass(frozen=True)
+class ShapePolicy:
+    """How curves of one variable are compared with known shapes."""
+
+    rows: int = 200  # They are compared on at most this many rows.
+    scales: tuple[float, ...] = (1e-4, 1e-2, 0.3, 1.0, 3.0, 10.0)  # What the variable reaches, to begin with.
+    powers: tuple[int, ...] = (-2, -1, 0, 1, 2)  # Powers of the variable that may stand beside a shape.
+    first_steps: int = 3  # After this many steps the best
+    kept: int = 6  # go on,
+    steps: int = 14  # and have made this many in the end.
+    nearby: float = 1e-5  # Slopes are differences over this share of the scale.
+    vanishes: float = 1e-10  # A shape may leave this share of y, which may have lost digits itself.
+    better: float = 0.3  # One that is not as simple must leave this share of what a simpler one leaves.
 
 
 @dataclass(frozen=True)
@@ -117,4 +134,5 @@ class ClosedFormPolicy:
     fractions: FractionPolicy = FractionPolicy()
     products: ProductPolicy = ProductPolicy()
     sums: SumPolicy = SumPolicy()
+    shapes: ShapePolicy = ShapePolicy()
     noisy_forms: NoisyFormPolicy = NoisyFormPolicy()

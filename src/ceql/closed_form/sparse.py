@@ -76,7 +76,7 @@ class _Sums:
     policy: FewTermsPolicy
 
     def first_found(self) -> list[int] | None:
-        """All of the first few together, then of more of them; all pairs; then one after the other. These on some rows."""
+        """All of the first few together, then of more of them; on some rows all pairs, then one after the other."""
         new = self._independent(np.arange(min(self.columns.shape[1], self.policy.at_once[-1])))
         for number in self.policy.at_once:
             if (chosen := self._left_over(new[new < number])) is not None:

@@ -15,16 +15,16 @@ from ceql.search.ending import ended
 from ceql.search.finishing import sketches_within
 from ceql.search.outcome import Found, Outcome, Progress
 from ceql.search.reweighting import followed
-from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, others_by_width, with_others
+from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, with_others
 from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own, weighted
 from ceql.search.state import RowWeights, SearchState
 from ceql.search.summing import exact_sum, next_sums
 from ceql.search.target_search import (
+    TargetProblem,
+    TargetState,
     best_loss,
     closed_form,
     glance,
-    TargetProblem,
-    TargetState,
     has_settled,
     next_round,
     reweighed,
@@ -126,12 +126,12 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
     if state.explained or search.deadline_of_rounds.over:
         return state, []
     state, fresh = _fresh_targets(search, stage, state)
-    problems = stage.problems(state)
+    problems, first = stage.problems(state), len(stage.targets.mains)
     for index in fresh[: search.policy.shortcuts.a_round]:
         if search.deadline_of_rounds.over:
             return state, []
         changed, exact = closed_form(problems[index], state.targets[index])
-        if not exact:
+        if not exact and index < first + len(stage.targets.others.shorter):
             changed, exact = _glimpsed(search, problems[index], changed)
         state = state.with_target(index, changed)
         if exact:
@@ -201,8 +201,9 @@ def _fresh_targets(search: Search, stage: Stage, state: SearchState) -> tuple[Se
     policy = search.policy.shortcuts
     most = policy.targets_in_noise if looks_noisy(stage.targets, state) else policy.targets
     state = with_others(stage.targets, state)
-    narrowest = others_by_width(stage.targets, state)[:most]
-    return state, [k for k in narrowest if not state.targets[k].tried_closed_form]
+    first = len(stage.targets.mains)
+    in_order = range(first, len(state.targets))[:most]
+    return state, [k for k in in_order if not state.targets[k].tried_closed_form]
 
 
 def _needs_more_rows(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, bool]:

@@ -110,6 +110,7 @@ class TurnPolicy:
     many_columns: int = 8  # above this a search among the columns that seem to matter runs beside that among all
     most_joined: int = 16  # up to this number, statistics look for fewer variables among all columns as well
     most_predicted: int = 4  # up to this number, they are looked for by predicting rows too, where there are many rows
+    most_shorter: int = 5  # targets in fewer variables
     other_every: int = 2  # another target than y every second round
     other_every_in_noise: int = 4  # less often where the data seem noisy, but a hard formula may look like noise
     first_rows: int = 400  # of a long table; without noise few rows say as much as many

@@ -14,7 +14,9 @@ from ceql.search.policy import EndPolicy, SearchPolicy
 from ceql.search.state import SearchState
 from ceql.search.target_search import TargetProblem, begin, sees_noise
 from ceql.transforms import (
+    TARGETS,
     TransformedTarget,
+    flattened,
     independent_parts,
     is_curve,
     only,
@@ -87,8 +89,7 @@ class SearchTargets:
             return Others((), (), np.inf)
         few = self.few_columns
         shorter = _in_fewer_variables(few, self.target, self.policy)
-        bases = (*shorter, few)
-        transformed = (variant for base in bases for variant in _variants(base, self.operators, self.policy))
+        transformed = _variants((*shorter, few), self.operators, self.policy)
         error = smooth_error(shorter[0], self.policy.transforms) if shorter else np.inf
         return Others(self._made(shorter), self._made(transformed), error)
 
@@ -179,7 +180,7 @@ def _few_columns(target: TransformedTarget, required: Sequence[int], policy: Sea
 def _in_fewer_variables(
     few: TransformedTarget, whole: TransformedTarget, policy: SearchPolicy
 ) -> list[TransformedTarget]:
-    """What the tests lead to, fewest variables first. To predict rows takes longest and is left to where all else fails.
+    """What the tests lead to, fewest variables first. To predict rows takes longest and comes where all else fails.
 
     Statistics need no choice of columns before them: what is chosen may lack a column whose part is small.
     """
@@ -188,6 +189,8 @@ def _in_fewer_variables(
     if base.x.shape[1] <= policy.turns.many_columns + 1:
         by_symmetry = symmetric(base, policy.transforms)
         found += [] if by_symmetry is None else [*independent_parts(by_symmetry, policy.transforms), by_symmetry]
+    flat = flattened(base, policy.transforms)
+    found += [] if flat is None else [*independent_parts(flat, policy.transforms), flat]
     found = [target for target in found if _is_possible(target, policy)]
     if few.x.shape[1] <= _most_predicted(few, policy) and not any(target.x.shape[1] == 1 for target in found):
         by_prediction = reduced(few, policy.transforms)
@@ -196,7 +199,9 @@ def _in_fewer_variables(
     for target in found:  # a ratio and its reciprocal are the same variable
         distinct.setdefault(frozenset(min(symbol, 1 / symbol, key=str) for symbol in target.symbols), target)
     both = [either for target in distinct.values() for either in _both_ways(target)]
-    return sorted(both, key=lambda shorter: shorter.x.shape[1])
+    both.sort(key=lambda shorter: shorter.x.shape[1])
+    # Of many steps the last may be wrong; the first is the surest.
+    return both if len(both) <= policy.turns.most_shorter else [*both[: policy.turns.most_shorter - 1], both[-1]]
 
 
 def _most_predicted(target: TransformedTarget, policy: SearchPolicy) -> int:
@@ -219,11 +224,15 @@ def _both_ways(target: TransformedTarget) -> list[TransformedTarget]:
 
 
 def _variants(
-    target: TransformedTarget, operators: tuple[str, ...], policy: SearchPolicy
+    bases: Sequence[TransformedTarget], operators: tuple[str, ...], policy: SearchPolicy
 ) -> Iterator[TransformedTarget]:
-    """The same in shallower forms: with logarithms as inputs, with the outermost operator undone."""
-    inverses = usable_targets(target.y, operators, policy.transforms)
-    logs = with_logs(target) if "log" in operators else None
-    if logs is not None:
-        yield from (towards(logs, inverse) for inverse in inverses if inverse.name in _LOG_TARGETS)
-    yield from (towards(target, inverse) for inverse in inverses if inverse.needs)
+    """The same in shallower forms: with the outermost operator undone, one after the other for all bases; then with
+    logarithms as inputs."""
+    usable = [usable_targets(base.y, operators, policy.transforms) for base in bases]
+    for name in (target.name for target in TARGETS if target.needs):
+        for base, inverses in zip(bases, usable, strict=True):
+            yield from (towards(base, inverse) for inverse in inverses if inverse.name == name)
+    for base, inverses in zip(bases, usable, strict=True) if "log" in operators else ():
+        logs = with_logs(base)
+        if logs is not None:
+            yield from (towards(logs, inverse) for inverse in inverses if inverse.name in _LOG_TARGETS)

@@ -34,6 +34,8 @@ class IndependencePolicy:
     clear: float = 6.0  # One of more is certain.
     group: int = 25  # This many rows have about the same value of a pairing.
     nearest: int = 3  # This many exponents next to the slope of the power law are tried.
+    nearly: float = 0.3  # y is nearly a power law that leaves this share of the spread of its logarithm,
+    least_left: float = 1e-11  # but more than this: less is rounding.
     # A factor is a column to one of these powers.
     exponents: tuple[float, ...] = (-4, -3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, 4)
 

@@ -1,10 +1,10 @@
-"""Fewer variables by symmetries: rescaling or shifting several columns together that changes y by a factor or not at all.
+"""Fewer variables by symmetries: columns that are rescaled or shifted together change y by a factor, or not at all.
 
 Formulas of science hardly ever depend on the units of measurement, so most of them have such symmetries. If y is
 multiplied by s**q whenever the columns are multiplied by s**p1, s**p2, ..., then p1*x1*dy/dx1 + p2*x2*dy/dx2 + ... =
 q*y in every row (Euler). The slopes are those of a polynomial that is fitted to the rows, and what vanishes in all of
-them is a matter of linear algebra: all symmetries are found at once, in however many columns they are. A wrong one costs
-a few rounds, never a result.
+them is a matter of linear algebra: all symmetries are found at once, in however many columns they are. A wrong one
+costs a few rounds, never a result.
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ class _Slopes:
     x: np.ndarray
     slopes: np.ndarray
     y: np.ndarray  # by which y grows when it is rescaled: itself, or one for a logarithm
+    rows: np.ndarray  # those that were looked at
 
 
 @one_thread
 @np.errstate(all="ignore")  # what is not finite is no symmetry
 def symmetric(target: TransformedTarget, policy: TransformPolicy = TransformPolicy()) -> TransformedTarget | None:
-    """The target in as few variables as its symmetries leave: shifts first, then changes of scale; None without any."""
+    """The target in as few variables as its symmetries leave: shifts first, then changes of scale.
+
+    What is then added to the rest goes as well. None where there is nothing of all this.
+    """
     own, start = policy.symmetries, target
-    for change in (_unshifted, _unscaled):
+    for change in (_unshifted, _unscaled, _unadded):
         if target.x.shape[1] > 1:
             target = change(target, own)
     return None if target is start else target
@@ -64,7 +68,7 @@ def _unshifted(target: TransformedTarget, policy: SymmetryPolicy) -> Transformed
 
 
 def _unscaled(target: TransformedTarget, policy: SymmetryPolicy) -> TransformedTarget:
-    """Ratios and products in the place of columns that may all be rescaled together, and y divided by what it grows by."""
+    """Ratios and products in the place of columns that may be rescaled together, and y divided by what it grows by."""
     found = _slopes(target, policy)
     if found is None:
         return target
@@ -75,6 +79,25 @@ def _unscaled(target: TransformedTarget, policy: SymmetryPolicy) -> TransformedT
         if changed is not None and is_sound(changed):
             return changed
     return target
+
+
+def _unadded(target: TransformedTarget, policy: SymmetryPolicy) -> TransformedTarget:
+    """Without columns that are added to a function of the others, so that y has the same slope by them everywhere."""
+    found = _slopes(target, policy)
+    if found is None:
+        return target
+    slopes = found.slopes * (1.0 if (found.y == target.y[found.rows]).all() else target.y[found.rows, None])
+    typical = np.median(slopes, axis=0)
+    simple = np.round(policy.parts * typical) / policy.parts
+    even = np.median(np.abs(slopes - simple), axis=0) < policy.vanishes * np.abs(simple)
+    added = np.flatnonzero(even & (simple != 0.0))
+    kept = [k for k in range(target.x.shape[1]) if k not in added]
+    if not len(added) or not kept:
+        return target
+    total = sum(_number(simple[k]) * target.symbols[k] for k in added)
+    y = target.y - target.x[:, added] @ simple[added]
+    changed = replace(only(target, kept), y=y, back=lambda e: target.back(e + total))
+    return changed if is_sound(changed) else target
 
 
 def _without_scales(target: TransformedTarget, pivots: tuple[int, ...], powers: np.ndarray) -> TransformedTarget | None:
@@ -160,7 +183,7 @@ def _slopes(target: TransformedTarget, policy: SymmetryPolicy) -> _Slopes | None
     if np.std(left) > policy.unexplained * np.std(goal):
         return None
     slopes = inner / half / np.where(signed, x, 1.0)
-    return _Slopes(x, slopes, np.ones(len(y)) if one_sign else y)
+    return _Slopes(x, slopes, np.ones(len(y)) if one_sign else y, rows)
 
 
 def _degree(n: int, rows: int, policy: SymmetryPolicy) -> int:
