@@ -50,6 +50,7 @@ class SymmetryPolicy:
     least_degree: int = 3  # Of a lower degree its slopes say too little.
     unexplained: float = 0.05  # It may leave this share of the spread of y.
     vanishes: float = 0.05  # A combination of slopes vanishes that is this share of the largest.
+    even: float = 0.005  # A slope is the same everywhere that differs by this share in the typical row.
     parts: int = 2  # Powers are whole numbers or halves,
     highest: float = 4.0  # up to this.
     well_posed: float = 1e3  # No columns are eliminated whose powers are known worse than this.

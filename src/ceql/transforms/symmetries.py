@@ -89,7 +89,7 @@ def _unadded(target: TransformedTarget, policy: SymmetryPolicy) -> TransformedTa
     slopes = found.slopes * (1.0 if (found.y == target.y[found.rows]).all() else target.y[found.rows, None])
     typical = np.median(slopes, axis=0)
     simple = np.round(policy.parts * typical) / policy.parts
-    even = np.median(np.abs(slopes - simple), axis=0) < policy.vanishes * np.abs(simple)
+    even = np.median(np.abs(slopes - simple), axis=0) < policy.even * np.abs(simple)
     added = np.flatnonzero(even & (simple != 0.0))
     kept = [k for k in range(target.x.shape[1]) if k not in added]
     if not len(added) or not kept:
@@ -172,18 +172,18 @@ def _slopes(target: TransformedTarget, policy: SymmetryPolicy) -> _Slopes | None
     degree = _degree(n, len(y), policy)
     if degree < policy.least_degree:
         return None
-    one_sign = (y > 0.0).all() or (y < 0.0).all()
-    goal = np.log(np.abs(y)) if one_sign else y
     signed = keep_their_sign(x)
     places = np.where(signed, np.log(np.abs(x)), x)
     middle, half = (places.max(axis=0) + places.min(axis=0)) / 2, np.ptp(places, axis=0) / 2
-    if not (half > 0.0).all() or not np.isfinite(goal).all() or np.ptp(goal) == 0.0:
+    if not (half > 0.0).all():
         return None
-    left, inner = _polynomial(np.clip((places - middle) / half, -1.0, 1.0), goal, degree)
-    if np.std(left) > policy.unexplained * np.std(goal):
-        return None
-    slopes = inner / half / np.where(signed, x, 1.0)
-    return _Slopes(x, slopes, np.ones(len(y)) if one_sign else y, rows)
+    z = np.clip((places - middle) / half, -1.0, 1.0)
+    one_sign = bool(keep_their_sign(y[:, None])[0])
+    for goal, grows in ([(np.log(np.abs(y)), np.ones(len(y)))] if one_sign else []) + [(y, y)]:
+        left, inner = _polynomial(z, goal, degree)
+        if np.std(left) < policy.unexplained * np.std(goal):
+            return _Slopes(x, inner / half / np.where(signed, x, 1.0), grows, rows)
+    return None
 
 
 def _degree(n: int, rows: int, policy: SymmetryPolicy) -> int:
