@@ -34,6 +34,7 @@ from ceql.bench.noise import agrees, independent_constants, with_free_integers
 from ceql.bench.points import columns
 from ceql.catalogue.recognition import named
 from ceql.expression import compile_numpy, is_exact, node_count, parse_formula, refit
+from ceql.expression.rounding import of_its_terms
 from ceql.formula import Formula
 
 EQUIVALENT_MSE = 1e-20
@@ -127,7 +128,7 @@ class Judge:
 
     @np.errstate(all="ignore")
     def _agrees_far_away(self, found: Any) -> bool:
-        formulas = found, _sizes(found), self.truth, _nudged(self.truth)
+        formulas = found, of_its_terms(found), self.truth, _nudged(self.truth)
         function, sizes, truth, nudged = (compile_numpy(e, self.symbols) for e in formulas)
         signs = np.random.default_rng(7).choice([-1.0, 1.0], self.x_test.shape)
         for stretch in _stretches(len(self.symbols)):
@@ -175,14 +176,6 @@ class Judge:
 
     def _numbers(self, family: Any) -> int:
         return independent_constants(family, self.symbols, self.x_test)
-
-
-def _sizes(expression: Any) -> Any:
-    """The formula with all terms of its sums made positive: what rounding does to it is a share of that, not of itself,
-    where large terms cancel as in 1 - cos(x)."""
-    if expression.is_Add or expression.is_Mul:
-        return expression.func(*map(_sizes, expression.args))
-    return sympy.Abs(expression)
 
 
 def _nudged(expression: Any) -> Any:

@@ -8,6 +8,8 @@ import numpy as np
 
 from ceql.choice.criterion import interpolates
 from ceql.data.dataset import Dataset, typical_size
+from ceql.expression import compile_numpy
+from ceql.expression.rounding import of_its_terms
 from ceql.formula import Formula, mean_square
 
 _LEAST_SQUARE = 1e-300  # stands for a mean square of y that is zero
@@ -68,7 +70,8 @@ def _is_uneven(formula: Formula, data: Dataset, exact: Exactness) -> bool:
         nearby = data.x.copy()
         nearby[:, k] *= 1.0 + digit
         moved += np.abs(formula(nearby) - values)
-    off = np.abs(values - data.y) / (np.nan_to_num(moved) + digit * np.abs(data.y) + 1e-300)
+    terms = compile_numpy(of_its_terms(formula.expression), formula.symbols)(data.x)
+    off = np.abs(values - data.y) / (np.nan_to_num(moved + digit * terms) + digit * np.abs(data.y) + _LEAST_SQUARE)
     typical, worst = np.quantile(off, (0.5, exact.worst))
     return bool(worst > exact.beyond and worst > exact.uneven * (1.0 + typical))
 

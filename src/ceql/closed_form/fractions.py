@@ -61,11 +61,12 @@ def fraction(
         before = min(remainders.get(smaller, np.inf) for smaller in ((above - 1, below), (above, below - 1)))
         if remainder > policy.vanishes:
             continue
-        if before < policy.leap * max(remainder, _ROUNDING):
-            # A smooth function comes closer with every degree. It is met at last, but it is no fraction.
-            return None
         direction = _vanishing(columns / size, policy)
         if direction is None:
+            return None
+        terms_needed = np.count_nonzero(direction)
+        if before < policy.leap * max(remainder, _ROUNDING) and terms_needed > policy.few_terms:
+            # A smooth function comes closer with every degree. It is met at last, by many terms, but it is no fraction.
             return None
         weights = direction / size
         denominator = _polynomial(weights[split:], terms[split:], symbols)

@@ -61,26 +61,30 @@ def sparse_sum(
             return found
     if x.shape[1] > policy.few_columns:
         return None
-    nested = _images(functions, *_inner(x, symbols))
-    return _sum_of([*bases[0], *nested], _nested(bases[0], len(nested), policy), y, policy) if nested else None
+    nested = [*images, *_images(functions, *_inner(x, symbols))]
+    terms = _nested(bases[0], len(images), len(nested), policy)
+    return _sum_of([*bases[0], *nested], terms, y, policy) if nested else None
 
 
 def _inner(x: np.ndarray, symbols: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
     """What functions are applied to beside the columns: squares, cubes, products and ratios."""
     columns = list(zip(x.T, symbols, strict=True))
-    inner = [(u**power, symbol**power) for power in (1, 2, 3) for u, symbol in columns]
+    inner = [(u**power, symbol**power) for power in (2, 3) for u, symbol in columns]
     for (a, one), (b, other) in combinations(columns, 2):
         inner += [(a * b, one * other), *([(a / b, one / other)] if (b != 0.0).all() else [])]
     return np.column_stack([values for values, _ in inner]), [symbol for _, symbol in inner]
 
 
-def _nested(powers: Sequence[_Atom], images: int, policy: SumPolicy) -> list[_Term]:
-    """Products of powers, of these with a function, and of two functions, shorter ones first."""
+def _nested(powers: Sequence[_Atom], simple: int, images: int, policy: SumPolicy) -> list[_Term]:
+    """Products of powers, of these with a function, of two functions, and of one with the square of another of the
+    first, simple ones; shorter products first."""
+    first = len(powers)
     plain = _terms(powers, policy.most_nested, policy.powers)
-    pairs = list(_pairs(len(powers), images))
-    room = max((policy.most_with_functions - len(plain) - len(pairs)) // images, 1)
-    products = [(*term, (len(powers) + k, 1)) for term in plain[:room] for k in range(images)]
-    return sorted([*plain, *products, *pairs], key=_size)
+    pairs = list(_pairs(first, images))
+    squares = [((i, 1), (j, 2)) for i, j in product(range(first, first + simple), repeat=2) if i != j]
+    room = max((policy.most_with_functions - len(plain) - len(pairs)) // max(images, 1), 1)
+    products = [(*term, (first + k, 1)) for term in plain[:room] for k in range(images)]
+    return sorted([*plain, *products, *pairs, *squares], key=_size)
 
 
 def sized(column: np.ndarray, symbol: Any) -> Any:

@@ -89,7 +89,7 @@ class SearchTargets:
             return Others((), (), np.inf)
         few = self.few_columns
         shorter = _in_fewer_variables(few, self.target, self.policy)
-        transformed = _variants((*shorter, few), self.operators, self.policy)
+        transformed = _variants((*shorter[:1], few, *shorter[1:]), self.operators, self.policy)
         error = smooth_error(shorter[0], self.policy.transforms) if shorter else np.inf
         return Others(self._made(shorter), self._made(transformed), error)
 
