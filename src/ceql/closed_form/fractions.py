@@ -64,8 +64,11 @@ def fraction(
         direction = _vanishing(columns / size, policy)
         if direction is None:
             return None
-        terms_needed = np.count_nonzero(direction)
-        if before < policy.leap * max(remainder, _ROUNDING) and terms_needed > policy.few_terms:
+        needed = [terms[k] for k in np.flatnonzero(direction)]
+        columns_needed = np.count_nonzero(np.sum(needed, axis=0))
+        if before < policy.leap * max(remainder, _ROUNDING) and (
+            len(needed) > policy.few_terms or columns_needed < policy.several_columns
+        ):
             # A smooth function comes closer with every degree. It is met at last, by many terms, but it is no fraction.
             return None
         weights = direction / size

@@ -52,7 +52,8 @@ class FractionPolicy:
     glimpse: float = 1e-11
     glance: float = 1e-13  # and its square below this one, which is looked at first.
     leap: float = 3e8  # By this it falls at the right degree; for a smooth function that is no fraction, by far less.
-    few_terms: int = 6  # One of no more terms is believed though lower degrees come close to it.
+    few_terms: int = 5  # One of no more terms is believed though lower degrees come close to it,
+    several_columns: int = 2  # if this many columns are in it: of one, a smooth function may have as few.
     idle: float = 1e-9  # A coefficient below this share of the largest, all columns being of equal size, is rounding.
     moderate: float = 1e3  # A function of a column may be part of a polynomial up to this size.
     most_replaced: int = 20  # Of more columns than this none has a function in its place.
