@@ -77,7 +77,7 @@ def test_noise_is_none_and_few_rows_are_none():
     y = 1 / (x[:, 0] - 0.3)
     assert found(x, y + 1e-6 * np.random.default_rng(1).normal(size=len(y))) is None
     assert found(x[:8], y[:8]) is None
-    assert found(points(80), points(80)[:, 0]) is None
+    assert found(points(120), points(120)[:, 0]) is None
 
 
 def test_idle_terms_are_left_out():

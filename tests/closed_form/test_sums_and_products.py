@@ -167,3 +167,36 @@ def test_rows_count_as_far_as_noise_leaves_them_alone():
 def test_rows_without_a_meaningful_spread_are_left_out():
     x = table(1.0, 5.0, n=50)
     assert noisy_forms(x, values(A * B, x), SYMBOLS, (), np.full(50, np.nan)) == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        (1 - sympy.cos(A * B)) / (1 - sympy.cos(B)),
+        3.0 * A * (1 + sympy.sin(B / C)) ** 2,
+        C * sympy.sin(A * B) ** 2 / A,
+    ],
+)
+def test_a_product_with_sines_of_products_and_ratios_beside_one_is_found(expression):
+    x = np.random.default_rng(0).uniform(0.5, 6.0, (400, 3))
+    found = product(x, values(expression, x), SYMBOLS, FUNCTIONS)
+    assert found is not None
+    np.testing.assert_allclose(values(found, x), np.abs(values(expression, x)), rtol=1e-8)
+
+
+def test_sizes_of_columns_with_both_signs_are_used():
+    x = np.random.default_rng(0).uniform(-6.0, 6.0, (200, 3))
+    functions = (*FUNCTIONS, "sqrt", "abs")
+    y = 6.87 + 11.0 * np.sqrt(np.abs(x[:, 0] * x[:, 2]))
+    np.testing.assert_allclose(values(sparse_sum(x, y, SYMBOLS, functions), x), y, rtol=1e-9)
+    y = np.sqrt(np.abs(x[:, 0])) / np.log(np.abs(x[:, 1])) * np.exp(x[:, 2])
+    np.testing.assert_allclose(values(product(x, y, SYMBOLS, functions), x), y, rtol=1e-9)
+
+
+def test_two_terms_are_found_though_many_are_alike():
+    x = np.random.default_rng(0).uniform(-1.0, 1.0, (20, 1))
+    y = np.sin(x[:, 0] ** 2) * np.cos(x[:, 0]) - 0.75
+    found = sparse_sum(x, y, (A,), FUNCTIONS)
+    np.testing.assert_allclose(
+        compile_numpy(found, (A,))(x + 1.0), np.sin((x[:, 0] + 1) ** 2) * np.cos(x[:, 0] + 1) - 0.75
+    )

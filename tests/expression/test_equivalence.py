@@ -71,3 +71,9 @@ def test_roots_of_one_sign_are_compared_by_their_squares():
     found, truth = read("x2*sqrt(1/(x2**2 - x1**2))"), read("1/sqrt(1 - x1**2/x2**2)")
     assert is_exact(found, truth, SYMBOLS, wide)
     assert not is_exact(-found, truth, SYMBOLS, wide)
+
+
+def test_what_is_positive_in_the_data_is_so_beyond_them():
+    positive = np.abs(X) / 10.0 + 0.01
+    assert is_exact(read("sqrt(x1)*sqrt(x2) + x1"), read("sqrt(x1*x2) + x1"), SYMBOLS, positive)
+    assert not is_exact(read("sqrt(x1)*sqrt(x2)"), read("sqrt(x1*x2)"), SYMBOLS, X - 3.0)

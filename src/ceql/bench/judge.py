@@ -34,6 +34,7 @@ from ceql.bench.noise import agrees, independent_constants, with_free_integers
 from ceql.bench.points import columns
 from ceql.catalogue.recognition import named
 from ceql.expression import compile_numpy, is_exact, node_count, parse_formula, refit
+from ceql.expression.rounding import of_its_terms
 from ceql.formula import Formula
 
 EQUIVALENT_MSE = 1e-20
@@ -47,6 +48,7 @@ _LEAST_R2 = 0.5
 _FAR = (1e4, 1e8)
 _NUDGE = 1e-6
 _FAR_TOLERANCE = 1e-5
+_ROUNDING = 16.0 * 2.0**-52
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ class Judge:
 
     @np.errstate(all="ignore")
     def _agrees_far_away(self, found: Any) -> bool:
-        function, truth, nudged = (compile_numpy(e, self.symbols) for e in (found, self.truth, _nudged(self.truth)))
+        formulas = found, of_its_terms(found), self.truth, _nudged(self.truth)
+        function, sizes, truth, nudged = (compile_numpy(e, self.symbols) for e in formulas)
         signs = np.random.default_rng(7).choice([-1.0, 1.0], self.x_test.shape)
         for stretch in _stretches(len(self.symbols)):
             x = self.x_test * stretch
@@ -135,7 +138,8 @@ class Judge:
             shaken = np.abs(nudged(x) - wanted) + np.abs(truth(x * (1.0 + _NUDGE * signs)) - wanted)
             finite = np.isfinite(wanted) & np.isfinite(got) & (wanted != 0) & (got != 0)
             fit = finite & (shaken < 1e-3 * np.abs(wanted))
-            close = np.abs(got - wanted) <= _FAR_TOLERANCE * np.abs(wanted) + 10.0 * shaken
+            allowed = _FAR_TOLERANCE * np.abs(wanted) + 10.0 * shaken + _ROUNDING * sizes(x)
+            close = np.abs(got - wanted) <= allowed
             if np.mean(fit) > 1.0 - _SHARE and np.mean(close[fit]) < _SHARE:
                 return False
         return True

@@ -8,6 +8,8 @@ import numpy as np
 
 from ceql.choice.criterion import interpolates
 from ceql.data.dataset import Dataset, typical_size
+from ceql.expression import compile_numpy
+from ceql.expression.rounding import of_its_terms
 from ceql.formula import Formula, mean_square
 
 _LEAST_SQUARE = 1e-300  # stands for a mean square of y that is zero
@@ -23,6 +25,10 @@ class Exactness:
     rounding: float = 1e-30  # usual loss of one, where only rounding is left
     digits: float = 3e-11  # its relative error in the typical row
     nearly_all: float = 0.95  # share of the rows that must have these digits, unless only rounding is left
+    # A formula that is right is off by rounding in all rows, an approximation by far more in its worst ones.
+    worst: float = 0.99  # The quantile of the rows that counts as their worst:
+    beyond: float = 300.0  # there it must not be off by more than this, in units of what rounding the columns changes,
+    uneven: float = 30.0  # and at the same time by more than this many times what it is off in the typical row.
     rows: int = 2000  # of a long table in which digits are compared
     # Under a loss that outliers cannot rule: the share of the rows that must be met, to this share of the size of y.
     most_rows: float = 0.75
@@ -52,7 +58,22 @@ def is_exact(formula: Formula, data: Dataset, exact: Exactness = EXACT) -> bool:
     relative = apart / np.maximum(np.abs(few.y), 1e-300)
     typical, of_nearly_all = np.quantile(relative, (0.5, exact.nearly_all))
     within = of_nearly_all <= exact.digits or share <= exact.rounding
-    return bool(share <= exact.loss and typical <= exact.digits and within)
+    return bool(share <= exact.loss and typical <= exact.digits and within) and not _is_uneven(formula, few, exact)
+
+
+@np.errstate(all="ignore")  # what is undefined next to a row is no rounding
+def _is_uneven(formula: Formula, data: Dataset, exact: Exactness) -> bool:
+    """Whether it is off by rounding in some rows and by far more in others, so that something is left out."""
+    values, digit = formula(data.x), np.finfo(float).eps
+    moved = np.abs(formula(data.x * (1.0 + digit)) - values) + np.abs(formula(data.x * (1.0 - digit)) - values)
+    for k in range(data.x.shape[1]):
+        nearby = data.x.copy()
+        nearby[:, k] *= 1.0 + digit
+        moved += np.abs(formula(nearby) - values)
+    terms = compile_numpy(of_its_terms(formula.expression), formula.symbols)(data.x)
+    off = np.abs(values - data.y) / (np.nan_to_num(moved + digit * terms) + digit * np.abs(data.y) + _LEAST_SQUARE)
+    typical, worst = np.quantile(off, (0.5, exact.worst))
+    return bool(worst > exact.beyond and worst > exact.uneven * (1.0 + typical))
 
 
 def meets_most_rows(formula: Formula, data: Dataset, exact: Exactness = EXACT) -> bool:

@@ -41,13 +41,19 @@ def fraction(
     """The fraction of polynomials that y is, over these symbols; None where it is none of a low degree."""
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
+    shapes = _degrees(x.shape[1], len(y), policy)
     remainders: dict[tuple[int, int], float] = {}
-    for above, below in _degrees(x.shape[1], len(y), policy):
-        terms = [*_monomials(x.shape[1], above), *_monomials(x.shape[1], below)]
-        split = len(_monomials(x.shape[1], above))
-        columns = np.column_stack([_values(x, terms[:split]), -y[:, None] * _values(x, terms[split:])])
-        # Rows near a pole would count for nothing but themselves.
-        columns /= np.sqrt(1.0 + y**2)[:, None]
+    if not shapes:
+        return None
+    monomials = _monomials(x.shape[1], max(max(shape) for shape in shapes))
+    # Rows near a pole would count for nothing but themselves.
+    values = _values(x, monomials) / np.sqrt(1.0 + y**2)[:, None]
+    if not any(_may_vanish(values, y, x.shape[1], shape, policy) for shape in _widest(shapes)):
+        return None
+    for above, below in shapes:
+        split = comb(x.shape[1] + above, above)
+        terms = [*monomials[:split], *monomials[: comb(x.shape[1] + below, below)]]
+        columns = _columns(values, y, x.shape[1], (above, below))
         size = np.linalg.norm(columns, axis=0)
         if not np.isfinite(size).all() or (size == 0.0).any():
             continue
@@ -55,11 +61,15 @@ def fraction(
         before = min(remainders.get(smaller, np.inf) for smaller in ((above - 1, below), (above, below - 1)))
         if remainder > policy.vanishes:
             continue
-        if before < policy.leap * max(remainder, _ROUNDING):
-            # A smooth function comes closer with every degree. It is met at last, but it is no fraction.
-            return None
         direction = _vanishing(columns / size, policy)
         if direction is None:
+            return None
+        needed = [terms[k] for k in np.flatnonzero(direction)]
+        columns_needed = np.count_nonzero(np.sum(needed, axis=0))
+        if before < policy.leap * max(remainder, _ROUNDING) and (
+            len(needed) > policy.few_terms or columns_needed < policy.several_columns
+        ):
+            # A smooth function comes closer with every degree. It is met at last, by many terms, but it is no fraction.
             return None
         weights = direction / size
         denominator = _polynomial(weights[split:], terms[split:], symbols)
@@ -96,6 +106,26 @@ def images(
                     break
 
 
+def _widest(shapes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that no other contains: what vanishes in one of fewer terms vanishes in these as well."""
+    return [a for a in shapes if not any(a != b and a[0] <= b[0] and a[1] <= b[1] for b in shapes)]
+
+
+def _may_vanish(values: np.ndarray, y: np.ndarray, n: int, shape: tuple[int, int], policy: FractionPolicy) -> bool:
+    columns = _columns(values, y, n, shape)
+    size = np.linalg.norm(columns, axis=0)
+    if not np.isfinite(size).all() or (size == 0.0).any():
+        return True  # fewer may do
+    columns = columns / size
+    sizes = np.linalg.eigvalsh(columns.T @ columns)  # squares, so half of the digits; but this is quick
+    return bool(sizes[0] < policy.glance * sizes[-1]) and _remainder(columns) < policy.glimpse
+
+
+def _columns(values: np.ndarray, y: np.ndarray, n: int, shape: tuple[int, int]) -> np.ndarray:
+    above, below = (comb(n + degree, degree) for degree in shape)
+    return np.column_stack([values[:, :above], -y[:, None] * values[:, :below]])
+
+
 def _remainder(columns: np.ndarray) -> float:
     """How far the columns are from having a combination that vanishes."""
     sizes = np.linalg.svd(columns, compute_uv=False)
@@ -120,10 +150,13 @@ def _vanishing(columns: np.ndarray, policy: FractionPolicy) -> np.ndarray | None
 
 def _degrees(n_inputs: int, n_rows: int, policy: FractionPolicy) -> list[tuple[int, int]]:
     """Degrees above and below the line, by growing number of columns."""
-    room = min(policy.most_columns, n_rows // policy.rows_per_column)
-    degrees = product(range(policy.above + 1), range(policy.below + 1))
+
+    def room(below: int) -> float:
+        return min(policy.most_columns, n_rows / (policy.rows_per_column if below else policy.rows_per_power))
+
+    degrees = {*product(range(policy.above + 1), range(policy.below + 1)), *((p, 0) for p in range(policy.alone + 1))}
     columns = {(p, q): comb(n_inputs + p, p) + comb(n_inputs + q, q) for p, q in degrees}
-    return sorted((shape for shape, count in columns.items() if 2 < count <= room), key=lambda shape: columns[shape])
+    return sorted((s for s, count in columns.items() if 2 < count <= room(s[1])), key=lambda s: (columns[s], s))
 
 
 @lru_cache(maxsize=64)
@@ -133,7 +166,15 @@ def _monomials(n_inputs: int, degree: int) -> list[Exponents]:
 
 
 def _values(x: np.ndarray, terms: Sequence[Exponents]) -> np.ndarray:
-    return np.stack([np.prod(x ** np.array(exponents), axis=1) for exponents in terms], axis=1)
+    """Of all products up to some degree: each is one of a lower degree times a column."""
+    place = {exponents: k for k, exponents in enumerate(terms)}
+    values = np.ones((len(x), len(terms)))
+    for k, exponents in enumerate(terms):
+        if any(exponents):
+            last = max(j for j, power in enumerate(exponents) if power)
+            lower = (*exponents[:last], exponents[last] - 1, *exponents[last + 1 :])
+            values[:, k] = values[:, place[lower]] * x[:, last]
+    return values
 
 
 def _polynomial(weights: np.ndarray, terms: Sequence[Exponents], symbols: Sequence[Any]) -> Any:

@@ -24,6 +24,9 @@ class FewTermsPolicy:
     rows_per_term: int = 4  # A goal has at most one term for this many rows.
     rows_per_candidate: float = 1.5  # Candidates are not taken all at once with fewer rows for each.
     rows_one_by_one: int = 200  # Rows for the choice of one candidate after the other, which takes the most time.
+    most_paired: int = 1000  # All pairs of this many candidates are looked at,
+    pairs_tried: int = 60  # and this many of the best more closely,
+    glimpse: float = 1e-9  # if they seem to leave no more than this of its square.
     likely: int = 12  # The candidates of every step that are looked at together when one by one has failed.
     vanishes: float = 3e-13  # A sum may leave this share of the goal.
     cancelled: float = 1e-15  # It may leave this share of terms that are much larger than the goal.
@@ -38,12 +41,19 @@ class FractionPolicy:
     """How fractions of polynomials are looked for."""
 
     rows: int = 600  # A fraction is looked for on at most this many rows.
-    most_columns: int = 60  # Numerator and denominator have at most this many terms to choose from.
+    most_columns: int = 100  # Numerator and denominator have at most this many terms to choose from.
     rows_per_column: int = 3  # With fewer rows for each of them a fraction could meet the data by chance.
+    rows_per_power: float = 1.25  # The same for a polynomial: it has no poles to put between the rows.
     above: int = 6  # The highest total degree of the numerator.
     below: int = 4  # The highest total degree of the denominator.
+    alone: int = 10  # The highest total degree of a polynomial.
     vanishes: float = 1e-13  # A combination vanishes whose singular value is this share of the largest.
+    # With all terms there is room for, the smallest singular value must be below this share, or there is no fraction:
+    glimpse: float = 1e-11
+    glance: float = 1e-13  # and its square below this one, which is looked at first.
     leap: float = 3e8  # By this it falls at the right degree; for a smooth function that is no fraction, by far less.
+    few_terms: int = 5  # One of no more terms is believed though lower degrees come close to it,
+    several_columns: int = 2  # if this many columns are in it: of one, a smooth function may have as few.
     idle: float = 1e-9  # A coefficient below this share of the largest, all columns being of equal size, is rounding.
     moderate: float = 1e3  # A function of a column may be part of a polynomial up to this size.
     most_replaced: int = 20  # Of more columns than this none has a function in its place.
@@ -56,6 +66,7 @@ class ProductPolicy:
     rows: int = 400  # A product is looked for on at most this many rows.
     most_in_exponent: int = 200  # An exponential has at most this many products of columns to choose from.
     most_pairs: int = 1000  # Sums and differences of two columns that are looked at: all of up to 22 columns.
+    few_columns: int = 4  # Up to this many columns, products and ratios of two stand inside sines and beside one.
     simple: float = 1e-9  # An exponent that is a whole number to this accuracy is meant to be one.
     powers: PowerPolicy = PowerPolicy()  # What stands in an exponential.
     terms: FewTermsPolicy = FewTermsPolicy()  # How the factors are chosen.
@@ -69,9 +80,26 @@ class SumPolicy:
     most_candidates: int = 900  # A sum of powers has at most this many terms to choose from.
     most_with_functions: int = 2500  # A sum with functions of a column has about this many, the best.
     most_products: int = 7000  # Of more products of powers and functions than this, only the best are looked at.
+    few_columns: int = 2  # Up to this many columns, functions are applied to powers, products and ratios as well,
+    most_nested: int = 60  # beside this many products of powers.
     small: float = 0.1  # This quantile of |y| is where a row begins to count for its absolute error.
     powers: PowerPolicy = PowerPolicy()  # What a term is a product of.
     terms: FewTermsPolicy = FewTermsPolicy()  # How the terms are chosen.
+
+
+@dataclass(frozen=True)
+class ShapePolicy:
+    """How curves of one variable are compared with known shapes."""
+
+    rows: int = 200  # They are compared on at most this many rows.
+    scales: tuple[float, ...] = (1e-4, 1e-2, 0.3, 1.0, 3.0, 10.0)  # What the variable reaches, to begin with.
+    powers: tuple[int, ...] = (-2, -1, 0, 1, 2)  # Powers of the variable that may stand beside a shape.
+    first_steps: int = 3  # After this many steps the best
+    kept: int = 6  # go on,
+    steps: int = 14  # and have made this many in the end.
+    nearby: float = 1e-5  # Slopes are differences over this share of the scale.
+    vanishes: float = 1e-10  # A shape may leave this share of y, which may have lost digits itself.
+    better: float = 0.3  # One that is not as simple must leave this share of what a simpler one leaves.
 
 
 @dataclass(frozen=True)
@@ -108,4 +136,5 @@ class ClosedFormPolicy:
     fractions: FractionPolicy = FractionPolicy()
     products: ProductPolicy = ProductPolicy()
     sums: SumPolicy = SumPolicy()
+    shapes: ShapePolicy = ShapePolicy()
     noisy_forms: NoisyFormPolicy = NoisyFormPolicy()

@@ -15,7 +15,7 @@ import numpy as np
 
 from ceql.closed_form.policy import ProductPolicy
 from ceql.closed_form.sparse import few_of
-from ceql.closed_form.sums import monomials
+from ceql.closed_form.sums import monomials, sized
 from ceql.data.correlations import explained
 from ceql.engine.one_thread import one_thread
 from ceql.operators import get
@@ -51,14 +51,19 @@ def product(
     x, y = x[rows], y[rows]
     columns = list(zip(x.T, symbols, strict=True))
     bases: list[tuple[np.ndarray, Any]] = [(np.full(len(y), np.e), np.e), *columns]
-    images = (get(name) for name in functions if name not in ("exp", "sqrt"))
-    bases += [image for operator in images for image in _images(operator, columns)]
-    plain = [_power(*base, policy.simple) for base in bases]
+    outside = [(np.abs(u), sized(u, s)) for u, s in columns] if "abs" in functions else columns
+    for name in functions:
+        if name not in ("exp", "sqrt", "abs"):
+            bases += _images(get(name), outside if name == "log" else columns)
+    plain = [_power(*base, policy.simple, "abs" in functions) for base in bases]
     in_exponent = monomials(x, symbols, policy.most_in_exponent, policy.powers) if "exp" in functions else []
     exponents = [_exponential(*term) for term in in_exponent]
     pairs = [_power(*pair, policy.simple) for pair in _pairs(x, y, symbols, policy.most_pairs)]
     few = [*plain, *exponents][: policy.terms.at_once[-1]]
-    for offset, factors in ((0, [*plain, *exponents]), (0, [*plain, *pairs]), (1, few), (-1, few)):
+    ways = [(0, [*plain, *exponents]), (0, [*plain, *pairs]), (1, few), (-1, few)]
+    if len(columns) <= policy.few_columns:
+        ways += [(0, [*plain[: 1 + len(columns)], *nested]) for nested in _nested(columns, functions, policy)]
+    for offset, factors in ways:
         if (found := _found(factors, y + offset, policy)) is not None:
             return found - offset
     return None
@@ -80,9 +85,31 @@ def _scores(column: np.ndarray, others: np.ndarray, y: np.ndarray) -> np.ndarray
     return explained(np.log(np.abs(pairings)).reshape(len(y), -1), np.log(np.abs(y))[:, None])
 
 
-def _power(values: np.ndarray, symbol: Any, accuracy: float) -> _Factor:
+def _nested(
+    columns: Sequence[tuple[np.ndarray, Any]], functions: Sequence[str], policy: ProductPolicy
+) -> Iterator[list[_Factor]]:
+    """Sines of columns, products and ratios of two; then what these and their squares and sines make with one: ratios
+    without a unit stand beside numbers, and 1 - cos(u) is the square of the sine of half an angle."""
+    inner = list(columns)
+    for (a, one), (b, other) in combinations(columns, 2):
+        inner += [(a * b, one * other), (a / b, one / other)]
+    waves = [get(name) for name in ("sin", "cos") if name in functions]
+    sines = [(wave.real(u), wave.symbolic(symbol)) for u, symbol in inner for wave in waves]
+    squares = [(u**2, symbol**2) for u, symbol in inner]
+    beside = [(1 + sign * u, 1 + sign * s) for u, s in (*inner, *squares, *sines) for sign in (1, -1)]
+    # Not both at once, since sin(u)**2 is the product of 1 + cos(u) and 1 - cos(u).
+    yield from ([_power(*base, policy.simple) for base in bases] for bases in (sines, beside))
+
+
+def _power(values: np.ndarray, symbol: Any, accuracy: float, sizes: bool = False) -> _Factor:
+    """With `sizes`, a root of what has both signs is that of its size."""
+
+    def raised(exponent: float) -> Any:
+        power = _simple(exponent, accuracy)
+        return (symbol if isinstance(power, int) or not sizes else sized(values, symbol)) ** power
+
     with np.errstate(all="ignore"):
-        return _Factor(np.log(np.abs(values)), lambda exponent: symbol ** _simple(exponent, accuracy))
+        return _Factor(np.log(np.abs(values)), raised)
 
 
 def _exponential(values: np.ndarray, written: Callable[[], Any]) -> _Factor:

@@ -76,7 +76,7 @@ class _Sums:
     policy: FewTermsPolicy
 
     def first_found(self) -> list[int] | None:
-        """All of the first few together, then of more of them, then one after the other on some rows."""
+        """All of the first few together, then of more of them; on some rows all pairs, then one after the other."""
         new = self._independent(np.arange(min(self.columns.shape[1], self.policy.at_once[-1])))
         for number in self.policy.at_once:
             if (chosen := self._left_over(new[new < number])) is not None:
@@ -87,7 +87,8 @@ class _Sums:
         length = np.linalg.norm(self.columns[some], axis=0)
         seen = np.flatnonzero(length > 0.0)
         columns, goal = self.columns[np.ix_(some, seen)] / length[seen], self.goal[some]
-        chosen = _Sums(columns, goal / np.linalg.norm(goal), self.policy)._one_by_one()
+        seldom = _Sums(columns, goal / np.linalg.norm(goal), self.policy)
+        chosen = seldom._in_pairs() or seldom._one_by_one()
         return None if chosen is None else [int(seen[k]) for k in chosen]
 
     def factors(self, terms: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -99,6 +100,27 @@ class _Sums:
         new = np.ones(len(terms), bool)
         new[: len(triangle)] = np.abs(np.diag(triangle)) > self.policy.nothing_new
         return terms[new]
+
+    def _in_pairs(self) -> list[int] | None:
+        """The first term with any two others: one by one, what resembles the goal most leads astray."""
+        first, others = self.columns[:, 0], self.columns[:, 1 : self.policy.most_paired]
+        left = others - np.outer(first, first @ others)
+        size = np.linalg.norm(left, axis=0)
+        fresh = np.flatnonzero(size > self.policy.nothing_new)
+        if len(fresh) < 2 or len(self.goal) < 3 * self.policy.rows_per_term:
+            return None
+        left = left[:, fresh] / size[fresh]
+        shares, alike = self.goal @ left, left.T @ left
+        # What two columns explain, by how much they are alike; each pair once.
+        apart = np.maximum(1.0 - alike**2, self.policy.nothing_new)
+        gain = (shares[:, None] ** 2 + shares**2 - 2.0 * alike * np.outer(shares, shares)) / apart
+        rest = 1.0 - (first @ self.goal) ** 2 - gain
+        close = np.flatnonzero(np.triu(rest < self.policy.glimpse, 1))
+        for pair in close[np.argsort(rest.flat[close], kind="stable")[: self.policy.pairs_tried]]:
+            terms = [0, *(1 + fresh[list(divmod(int(pair), len(fresh)))]).tolist()]
+            if self._vanishes(terms):
+                return self._needed(terms)
+        return None
 
     def _one_by_one(self) -> list[int] | None:
         policy = self.policy

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import islice, product
+from itertools import combinations, islice, product
 from typing import Any
 
 import numpy as np
@@ -44,14 +44,14 @@ def sparse_sum(
     """The sum of few terms that y is, over these symbols; None where there is none.
 
     `functions` are names of operators that may be applied to a column. With sqrt among them, terms may also be products
-    of powers of the roots.
+    of powers of the roots, and with abs, of columns of both signs.
     """
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
     bases = [_powers(x.T, symbols, policy.powers)]
-    if "sqrt" in functions and (x > 0).all():
-        roots = [get("sqrt").symbolic(symbol) for symbol in symbols]
-        bases.append(_powers([np.sqrt(column) for column in x.T], roots, policy.powers))
+    if "sqrt" in functions and ("abs" in functions or (x > 0).all()):
+        roots = [get("sqrt").symbolic(sized(column, symbol)) for column, symbol in zip(x.T, symbols, strict=True)]
+        bases.append(_powers([np.sqrt(np.abs(column)) for column in x.T], roots, policy.powers))
     images = _images(functions, x, symbols)
     for powers in bases:
         if (found := _sum_of(powers, _terms(powers, policy.most_candidates, policy.powers), y, policy)) is not None:
@@ -59,7 +59,37 @@ def sparse_sum(
     for powers in bases if images else []:
         if (found := _sum_of([*powers, *images], _with_functions(powers, images, y, policy), y, policy)) is not None:
             return found
-    return None
+    if x.shape[1] > policy.few_columns:
+        return None
+    nested = [*images, *_images(functions, *_inner(x, symbols))]
+    terms = _nested(bases[0], len(images), len(nested), policy)
+    return _sum_of([*bases[0], *nested], terms, y, policy) if nested else None
+
+
+def _inner(x: np.ndarray, symbols: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
+    """What functions are applied to beside the columns: squares, cubes, products and ratios."""
+    columns = list(zip(x.T, symbols, strict=True))
+    inner = [(u**power, symbol**power) for power in (2, 3) for u, symbol in columns]
+    for (a, one), (b, other) in combinations(columns, 2):
+        inner += [(a * b, one * other), *([(a / b, one / other)] if (b != 0.0).all() else [])]
+    return np.column_stack([values for values, _ in inner]), [symbol for _, symbol in inner]
+
+
+def _nested(powers: Sequence[_Atom], simple: int, images: int, policy: SumPolicy) -> list[_Term]:
+    """Products of powers, of these with a function, of two functions, and of one with the square of another of the
+    first, simple ones; shorter products first."""
+    first = len(powers)
+    plain = _terms(powers, policy.most_nested, policy.powers)
+    pairs = list(_pairs(first, images))
+    squares = [((i, 1), (j, 2)) for i, j in product(range(first, first + simple), repeat=2) if i != j]
+    room = max((policy.most_with_functions - len(plain) - len(pairs)) // max(images, 1), 1)
+    products = [(*term, (first + k, 1)) for term in plain[:room] for k in range(images)]
+    return sorted([*plain, *products, *pairs, *squares], key=_size)
+
+
+def sized(column: np.ndarray, symbol: Any) -> Any:
+    """The size of a column: itself, where it has no other sign."""
+    return symbol if (column >= 0.0).all() else -symbol if (column <= 0.0).all() else get("abs").symbolic(symbol)
 
 
 def monomials(x: np.ndarray, symbols: Sequence[Any], most: int, policy: PowerPolicy = PowerPolicy()) -> list[Written]:
@@ -152,7 +182,7 @@ def _powers(columns: Iterable[np.ndarray], symbols: Sequence[Any], policy: Power
 def _images(functions: Sequence[str], x: np.ndarray, symbols: Sequence[Any]) -> list[_Atom]:
     """The functions but for the root, applied to each column where they are defined."""
     found = []
-    operators = [get(name) for name in functions if name != "sqrt"]
+    operators = [get(name) for name in functions if name not in ("sqrt", "abs")]
     for operator, (column, symbol) in product(operators, zip(x.T, symbols, strict=True)):
         if operator.domain.has_inside(column).all():
             values = operator.real(column)

@@ -72,8 +72,11 @@ def fresh_points(x: Array) -> tuple[Array, Array]:
     generator = np.random.default_rng(20240601)
     low, high = np.min(x, axis=0), np.max(x, axis=0)
     margin = WIDER * np.maximum(high - low, 1e-6)
+    # What is positive in all rows has no other sign elsewhere: sqrt(a)*sqrt(b) is sqrt(a*b) for two intensities.
+    below = np.where((low > 0.0) & (low < margin), WIDER * low, low - margin)
+    above = np.where((high < 0.0) & (-high < margin), WIDER * high, high + margin)
     shape = (FRESH_POINTS, x.shape[1])
-    return generator.uniform(low, high, shape), generator.uniform(low - margin, high + margin, shape)
+    return generator.uniform(low, high, shape), generator.uniform(below, above, shape)
 
 
 def _values_agree(

@@ -15,11 +15,13 @@ from ceql.search.ending import ended
 from ceql.search.finishing import sketches_within
 from ceql.search.outcome import Found, Outcome, Progress
 from ceql.search.reweighting import followed
-from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, others_by_width, with_others
+from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, with_others
 from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own, weighted
 from ceql.search.state import RowWeights, SearchState
 from ceql.search.summing import exact_sum, next_sums
 from ceql.search.target_search import (
+    TargetProblem,
+    TargetState,
     best_loss,
     closed_form,
     glance,
@@ -124,11 +126,13 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
     if state.explained or search.deadline_of_rounds.over:
         return state, []
     state, fresh = _fresh_targets(search, stage, state)
-    problems = stage.problems(state)
+    problems, first = stage.problems(state), len(stage.targets.mains)
     for index in fresh[: search.policy.shortcuts.a_round]:
         if search.deadline_of_rounds.over:
             return state, []
         changed, exact = closed_form(problems[index], state.targets[index])
+        if not exact and index < first + len(stage.targets.others.shorter):
+            changed, exact = _glimpsed(search, problems[index], changed)
         state = state.with_target(index, changed)
         if exact:
             return state, exact
@@ -168,6 +172,18 @@ def _summed(search: Search, stage: Stage, state: SearchState) -> tuple[SearchSta
     return state.with_target(0, changed), exact
 
 
+def _glimpsed(search: Search, problem: TargetProblem, known: TargetState) -> tuple[TargetState, list[Formula]]:
+    """A first look at sums of terms for a target of very few variables, where it takes a fraction of a second."""
+    if search.loss is not None or problem.target.x.shape[1] > search.policy.shortcuts.summed:
+        return known, []
+    threads, over = search.workers.threads_here, lambda: search.deadline_of_rounds.over
+    begun = next_sums(problem, None, 0, False, threads, over)
+    sums = None if begun is None else next_sums(problem, begun, 0, False, threads, over)
+    known, exact = (known, []) if sums is None else exact_sum(problem, known, sums, threads)
+    problem.sum_tables.clear()  # which nothing reads again
+    return known, exact
+
+
 def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> SearchState:
     """Targets without a closed form are asked for formulas that fit noisy data; least squares is what they propose."""
     problems = stage.problems(state)
@@ -181,15 +197,13 @@ def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> Sear
 
 
 def _fresh_targets(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[int]]:
-    mains = len(stage.targets.mains)
-    if state.rounds < mains:
-        return state, []
     # After a few rounds a hard formula may still look like noise.
     policy = search.policy.shortcuts
     most = policy.targets_in_noise if looks_noisy(stage.targets, state) else policy.targets
     state = with_others(stage.targets, state)
-    narrowest = others_by_width(stage.targets, state)[:most]
-    return state, [k for k in narrowest if not state.targets[k].tried_closed_form]
+    first = len(stage.targets.mains)
+    in_order = range(first, len(state.targets))[:most]
+    return state, [k for k in in_order if not state.targets[k].tried_closed_form]
 
 
 def _needs_more_rows(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, bool]:

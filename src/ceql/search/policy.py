@@ -66,9 +66,10 @@ class DrawingPolicy:
 class ShortcutPolicy:
     """When formulas that need no search are looked for, for y and for the other targets."""
 
-    targets: int = 24  # that are looked at; to look at one takes about 0.2 s
+    targets: int = 32  # that are looked at; to look at one takes about 0.2 s
     targets_in_noise: int = 12  # the same where the data look noisy
-    a_round: int = 4  # of these after every round
+    a_round: int = 8  # of these after every round
+    summed: int = 1  # of up to this many columns sums of terms are looked for as well
     short_fraction: int = 14  # terms of a fraction that needs no shorter form
 
 
@@ -107,6 +108,9 @@ class TurnPolicy:
     """Whose turn it is."""
 
     many_columns: int = 8  # above this a search among the columns that seem to matter runs beside that among all
+    most_joined: int = 16  # up to this number, statistics look for fewer variables among all columns as well
+    most_predicted: int = 4  # up to this number, they are looked for by predicting rows too, where there are many rows
+    most_shorter: int = 5  # targets in fewer variables
     other_every: int = 2  # another target than y every second round
     other_every_in_noise: int = 4  # less often where the data seem noisy, but a hard formula may look like noise
     first_rows: int = 400  # of a long table; without noise few rows say as much as many

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,17 @@ from ceql.search.policy import EndPolicy, SearchPolicy
 from ceql.search.state import SearchState
 from ceql.search.target_search import TargetProblem, begin, sees_noise
 from ceql.transforms import (
+    TARGETS,
     TransformedTarget,
+    flattened,
     independent_parts,
+    is_curve,
     only,
     reduced,
     relevant,
     sampled,
     smooth_error,
+    symmetric,
     towards,
     usable_targets,
     with_logs,
@@ -83,9 +88,8 @@ class SearchTargets:
         if not self.has_others:
             return Others((), (), np.inf)
         few = self.few_columns
-        shorter = _in_fewer_variables(few, self.policy)
-        bases = (*shorter, few)
-        transformed = (variant for base in bases for variant in _variants(base, self.operators, self.policy))
+        shorter = _in_fewer_variables(few, self.target, self.policy)
+        transformed = _variants((*shorter[:1], few, *shorter[1:]), self.operators, self.policy)
         error = smooth_error(shorter[0], self.policy.transforms) if shorter else np.inf
         return Others(self._made(shorter), self._made(transformed), error)
 
@@ -173,20 +177,62 @@ def _few_columns(target: TransformedTarget, required: Sequence[int], policy: Sea
     return only(target, columns) if 0 < len(columns) < n else target
 
 
-def _in_fewer_variables(target: TransformedTarget, policy: SearchPolicy) -> list[TransformedTarget]:
-    """What both kinds of tests lead to, fewest variables first."""
-    is_narrow = target.x.shape[1] <= policy.turns.many_columns
-    by_prediction = reduced(target, policy.transforms) if is_narrow else None
-    found = [*independent_parts(target, policy.transforms), *([] if by_prediction is None else [by_prediction])]
-    return sorted(found, key=lambda shorter: shorter.x.shape[1])
+def _in_fewer_variables(
+    few: TransformedTarget, whole: TransformedTarget, policy: SearchPolicy
+) -> list[TransformedTarget]:
+    """What the tests lead to, fewest variables first. To predict rows takes longest and comes where all else fails.
+
+    Statistics need no choice of columns before them: what is chosen may lack a column whose part is small.
+    """
+    base = whole if whole.x.shape[1] <= policy.turns.most_joined else few
+    found = independent_parts(base, policy.transforms)
+    if base.x.shape[1] <= policy.turns.many_columns + 1:
+        by_symmetry = symmetric(base, policy.transforms)
+        found += [] if by_symmetry is None else [*independent_parts(by_symmetry, policy.transforms), by_symmetry]
+    flat = flattened(base, policy.transforms)
+    found += [] if flat is None else [*independent_parts(flat, policy.transforms), flat]
+    found = [target for target in found if _is_possible(target, policy)]
+    if few.x.shape[1] <= _most_predicted(few, policy) and not any(target.x.shape[1] == 1 for target in found):
+        by_prediction = reduced(few, policy.transforms)
+        found += [by_prediction] if by_prediction is not None and _is_possible(by_prediction, policy) else []
+    distinct: dict[frozenset[Any], TransformedTarget] = {}
+    for target in found:  # a ratio and its reciprocal are the same variable
+        distinct.setdefault(frozenset(min(symbol, 1 / symbol, key=str) for symbol in target.symbols), target)
+    both = [either for target in distinct.values() for either in _both_ways(target)]
+    both.sort(key=lambda shorter: shorter.x.shape[1])
+    # Of many steps the last may be wrong; the first is the surest.
+    return both if len(both) <= policy.turns.most_shorter else [*both[: policy.turns.most_shorter - 1], both[-1]]
+
+
+def _most_predicted(target: TransformedTarget, policy: SearchPolicy) -> int:
+    """Where there are rows for statistics, prediction serves for few columns: of many it takes long and says little."""
+    has_rows = len(target.y) >= policy.transforms.independence.rows
+    return policy.turns.most_predicted if has_rows else policy.turns.many_columns
+
+
+def _is_possible(target: TransformedTarget, policy: SearchPolicy) -> bool:
+    """Of a single variable it is seen at once whether the others are needed."""
+    return target.x.shape[1] > 1 or is_curve(target.x[:, 0], target.y, policy.transforms.smoothness)
+
+
+def _both_ways(target: TransformedTarget) -> list[TransformedTarget]:
+    """Beside a ratio as the only variable its reciprocal: which of the two stands above the line was chance."""
+    (first, *rest) = target.symbols
+    if rest or first.is_Symbol or not (target.x != 0.0).all():
+        return [target]
+    return [target, replace(target, x=1.0 / target.x, symbols=(1 / first,))]
 
 
 def _variants(
-    target: TransformedTarget, operators: tuple[str, ...], policy: SearchPolicy
+    bases: Sequence[TransformedTarget], operators: tuple[str, ...], policy: SearchPolicy
 ) -> Iterator[TransformedTarget]:
-    """The same in shallower forms: with logarithms as inputs, with the outermost operator undone."""
-    inverses = usable_targets(target.y, operators, policy.transforms)
-    logs = with_logs(target) if "log" in operators else None
-    if logs is not None:
-        yield from (towards(logs, inverse) for inverse in inverses if inverse.name in _LOG_TARGETS)
-    yield from (towards(target, inverse) for inverse in inverses if inverse.needs)
+    """The same in shallower forms: with the outermost operator undone, one after the other for all bases; then with
+    logarithms as inputs."""
+    usable = [usable_targets(base.y, operators, policy.transforms) for base in bases]
+    for name in (target.name for target in TARGETS if target.needs):
+        for base, inverses in zip(bases, usable, strict=True):
+            yield from (towards(base, inverse) for inverse in inverses if inverse.name == name)
+    for base, inverses in zip(bases, usable, strict=True) if "log" in operators else ():
+        logs = with_logs(base)
+        if logs is not None:
+            yield from (towards(logs, inverse) for inverse in inverses if inverse.name in _LOG_TARGETS)

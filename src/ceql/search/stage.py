@@ -144,6 +144,7 @@ def make_stage(search: Search, kept: SearchState | None = None, on_all_rows: boo
     # The structure shows in some rows; the finished formula is fitted to and judged on all of them.
     target = plain(data.thinned(policy.rows), make_symbols(data.names))
     operators = search_network(1, settings.operators, settings.constraints.without).operator_names
+    operators |= _functions(settings) or {function.name for function in TABLE}
     targets = SearchTargets(
         data,
         target,

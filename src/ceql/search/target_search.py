@@ -16,7 +16,7 @@ import numpy as np
 from ceql.choice.criterion import interpolates
 from ceql.choice.exactness import is_exact, is_hit, size_of
 from ceql.choice.residuals import look_like_noise, neighbours
-from ceql.closed_form import fraction, images, noisy_forms, product, sparse_sum
+from ceql.closed_form import fraction, images, noisy_forms, product, shape, sparse_sum
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
@@ -36,6 +36,7 @@ from ceql.transforms import TransformedTarget
 
 _FRACTIONS_NEED = {"mul", "div"}
 _IN_FRACTIONS = ("cos", "sin", "exp")
+_ROOTS = ("sqrt", "abs")
 _IN_CLOSED_FORM = ("sqrt", "log", "sin", "cos", "exp")
 
 
@@ -195,8 +196,22 @@ def closed_form(problem: TargetProblem, state: TargetState) -> Step:
     state = replace(state, tried_closed_form=True)
     if not problem.structure.operator_names >= _FRACTIONS_NEED:
         return state, []
-    state, found = _fraction(problem, state)
-    return (state, found) if found else _product_or_sum(problem, state)
+    for find in (_shape, _fraction, _product_or_sum):
+        state, found = find(problem, state)
+        if found:
+            return state, found
+    return state, []
+
+
+def _shape(problem: TargetProblem, state: TargetState) -> Step:
+    """A known shape, where the target has become a curve: with few rows per number a fraction imitates any of them."""
+    target, counted = problem.target, problem.target.weight > 0.0
+    if target.x.shape[1] > 1 or len(target.symbols[0].free_symbols) < 2:
+        return state, []
+    x, y, symbol = target.x[counted, 0], target.y[counted], target.symbols[0]
+    found = shape(x, y, symbol, problem.functions, problem.policy.closed_forms.shapes)
+    state, formula = (state, None) if found is None else examined(problem, state, found)
+    return state, [] if formula is None else [formula]
 
 
 def _fraction(problem: TargetProblem, state: TargetState) -> Step:
@@ -223,9 +238,15 @@ def _fraction(problem: TargetProblem, state: TargetState) -> Step:
 def _product_or_sum(problem: TargetProblem, state: TargetState) -> Step:
     target, counted = problem.target, problem.target.weight > 0.0
     functions = _functions(problem)
+    if problem.functions is None or "abs" in problem.functions:
+        functions = (*functions, "abs")
     policy = problem.policy.closed_forms
-    given = target.x[counted], target.y[counted], target.symbols, functions
-    for find in (partial(product, *given, policy.products), partial(sparse_sum, *given, policy.sums)):
+    given = target.x[counted], target.y[counted], target.symbols
+    # Sums with functions take longest, and there are many other targets: of several columns only y itself has them.
+    plain = target.is_direct or target.x.shape[1] <= policy.sums.few_columns
+    in_sums = functions if plain else tuple(name for name in functions if name in _ROOTS)
+    finders = partial(product, *given, functions, policy.products), partial(sparse_sum, *given, in_sums, policy.sums)
+    for find in finders:
         found = find()
         if found is not None:
             state, formula = examined(problem, state, found)

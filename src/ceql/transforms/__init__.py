@@ -1,16 +1,21 @@
 """What a search may fit instead of y over the columns: shallower, or in fewer variables, and turned back after."""
 
 from ceql.transforms.fewer_columns import reduced, smooth_error
-from ceql.transforms.independence import independent_parts
-from ceql.transforms.outermost import usable_targets
+from ceql.transforms.independence import flattened, independent_parts
+from ceql.transforms.outermost import TARGETS, usable_targets
 from ceql.transforms.policy import TransformPolicy
 from ceql.transforms.screening import promising, relevant
+from ceql.transforms.smoothness import is_curve
+from ceql.transforms.symmetries import symmetric
 from ceql.transforms.target import TransformedTarget, only, plain, sampled, towards, with_logs
 
 __all__ = [
+    "TARGETS",
     "TransformPolicy",
     "TransformedTarget",
+    "flattened",
     "independent_parts",
+    "is_curve",
     "only",
     "plain",
     "promising",
@@ -18,6 +23,7 @@ __all__ = [
     "relevant",
     "sampled",
     "smooth_error",
+    "symmetric",
     "towards",
     "usable_targets",
     "with_logs",

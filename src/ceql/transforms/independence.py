@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from ceql.transforms.policy import IndependencePolicy, TransformPolicy
-from ceql.transforms.target import PAIRINGS, TransformedTarget, by_power, is_sound, joined, keep_their_sign
+from ceql.transforms.target import PAIRINGS, TransformedTarget, by_power, is_sound, joined, keep_their_sign, only
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,28 @@ def independent_parts(
         target = max(steps, key=lambda step: step.otherwise / (1.0 + step.left)).target
         path.append(target)
     return path
+
+
+@np.errstate(all="ignore")
+def flattened(target: TransformedTarget, policy: TransformPolicy = TransformPolicy()) -> TransformedTarget | None:
+    """y divided by the power law that it nearly is, over the columns that then matter; None where it is far from one.
+
+    What is left may be a small correction, which shows the variables that it depends on only when it stands alone.
+    """
+    own, n = policy.independence, target.x.shape[1]
+    logs, slopes = _power_law(target)
+    if logs is None or len(target.y) < own.rows or not keep_their_sign(target.y[:, None])[0]:
+        return None
+    suited = keep_their_sign(target.x)
+    powers = [min(own.exponents, key=lambda p: abs(p - slopes[k])) if suited[k] else 0.0 for k in range(n)]
+    flat = target
+    for k in np.flatnonzero(powers):
+        flat = by_power(flat, int(k), powers[k], keep=True)
+    correction = np.log(np.abs(flat.y))
+    if not any(powers) or not own.least_left < np.std(correction) < own.nearly * np.std(logs):
+        return None
+    kept = [k for k in range(n) if connection(correction, target.x[:, k]) >= own.no_sign]
+    return only(flat, kept) if kept and is_sound(flat) else None
 
 
 def _factors(target: TransformedTarget, policy: IndependencePolicy) -> Iterator[_Step]:

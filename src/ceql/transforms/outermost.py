@@ -33,11 +33,21 @@ def _sign(y: np.ndarray) -> int:
     return 1 if y.sum() >= 0 else -1
 
 
+def _is_angle(y: np.ndarray, low: float, high: float, policy: TransformPolicy) -> bool:
+    """Whether y lies between these shares of pi, and is not so small that it is its own sine."""
+    return bool((y >= low * np.pi).all() and (y <= high * np.pi).all() and np.ptp(y) > policy.least_angle)
+
+
+def _back(name: str) -> Callable:
+    return lambda expression, y: get(name).symbolic(expression)
+
+
 TARGETS = (
     Target("y", (), lambda y, _: True, lambda y: y, lambda expression, y: expression),
-    Target("y^2", ("sqrt",), lambda y, _: _has_one_sign(y), np.square, lambda e, y: _sign(y) * get("sqrt").symbolic(e)),
+    Target("y^2", ("sqrt",), lambda y, _: _has_one_sign(y), np.square, lambda e, y: _sign(y) * signed_root(e)),
     # A relativistic (x - u*t)/sqrt(1 - u**2) has both signs: the numerator is a square then, and its root has them too.
     Target("y^2, signed", ("sqrt", "div"), lambda y, _: not _has_one_sign(y), np.square, lambda e, y: signed_root(e)),
+    Target("1/y", ("div",), lambda y, _: bool((y != 0).all()), lambda y: 1.0 / y, lambda e, y: 1 / e),
     Target(
         "log y",
         ("exp",),
@@ -45,6 +55,9 @@ TARGETS = (
         lambda y: np.log(np.abs(y)),
         lambda e, y: _sign(y) * get("exp").symbolic(e),
     ),
+    Target("sin y", ("asin",), lambda y, policy: _is_angle(y, -0.5, 0.5, policy), np.sin, _back("asin")),
+    Target("cos y", ("acos",), lambda y, policy: _is_angle(y, 0.0, 1.0, policy), np.cos, _back("acos")),
+    Target("tan y", ("atan",), lambda y, policy: _is_angle(y, -0.5, 0.5, policy), np.tan, _back("atan")),
     Target(
         "exp y",
         ("log",),
@@ -52,13 +65,12 @@ TARGETS = (
         np.exp,
         lambda e, y: get("log").symbolic(e),
     ),
-    Target("1/y", ("div",), lambda y, _: bool((y != 0).all()), lambda y: 1.0 / y, lambda e, y: 1 / e),
     Target(
         "1/y^2",
         ("div", "sqrt"),
         lambda y, _: _has_one_sign(y) and bool((y != 0).all()),
         lambda y: y**-2.0,
-        lambda e, y: _sign(y) / get("sqrt").symbolic(e),
+        lambda e, y: _sign(y) / signed_root(e),
     ),
 )
 

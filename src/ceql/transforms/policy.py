@@ -11,6 +11,7 @@ class SmoothnessPolicy:
 
     nugget: float = 1e-7  # This is added to the diagonal of the kernel.
     lengths: tuple[float, ...] = (1.0, 2.0, 4.0)  # Lengths of the kernel that are tried, in standard deviations.
+    no_curve: float = 0.02  # Ranks next to each other in the only column make no curve if they vary by this share.
     wide: float = 4.0  # A column of one sign that spans more than this factor is looked at on a logarithmic scale.
 
 
@@ -33,8 +34,26 @@ class IndependencePolicy:
     clear: float = 6.0  # One of more is certain.
     group: int = 25  # This many rows have about the same value of a pairing.
     nearest: int = 3  # This many exponents next to the slope of the power law are tried.
+    nearly: float = 0.3  # y is nearly a power law that leaves this share of the spread of its logarithm,
+    least_left: float = 1e-11  # but more than this: less is rounding.
     # A factor is a column to one of these powers.
     exponents: tuple[float, ...] = (-4, -3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, 4)
+
+
+@dataclass(frozen=True)
+class SymmetryPolicy:
+    """When columns are taken to be rescaled or shifted together."""
+
+    rows: int = 1000  # A polynomial is fitted to at most this many rows, for its slopes.
+    rows_a_term: float = 2.0  # It has at most one term for this many rows,
+    degree: int = 9  # and at most this degree.
+    least_degree: int = 3  # Of a lower degree its slopes say too little.
+    unexplained: float = 0.05  # It may leave this share of the spread of y.
+    vanishes: float = 0.05  # A combination of slopes vanishes that is this share of the largest.
+    even: float = 0.005  # A slope is the same everywhere that differs by this share in the typical row.
+    parts: int = 2  # Powers are whole numbers or halves,
+    highest: float = 4.0  # up to this.
+    well_posed: float = 1e3  # No columns are eliminated whose powers are known worse than this.
 
 
 @dataclass(frozen=True)
@@ -59,6 +78,8 @@ class TransformPolicy:
     smoothness: SmoothnessPolicy = SmoothnessPolicy()
     fewer_columns: FewerColumnsPolicy = FewerColumnsPolicy()
     independence: IndependencePolicy = IndependencePolicy()
+    symmetries: SymmetryPolicy = SymmetryPolicy()
     screening: ScreeningPolicy = ScreeningPolicy()
     widest_exponent: float = 50.0  # exp(y) is a target only where y spans less than this,
     largest_exponent: float = 500.0  # and is nowhere larger than this.
+    least_angle: float = 0.3  # y may be an angle, with a sine, if it spans more than this, in radians.

@@ -41,6 +41,13 @@ def unexplained(squared: np.ndarray, points: np.ndarray, policy: SmoothnessPolic
     return min(_left_out(kernel + policy.nugget * np.eye(len(kernel)), points) for kernel in kernels)
 
 
+def is_curve(column: np.ndarray, y: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()) -> bool:
+    """Whether y may be a function of this column alone: rows that are next to each other in it are alike."""
+    ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")[np.argsort(column, kind="stable")]
+    apart = ranks[1:-1] - (ranks[:-2] + ranks[2:]) / 2.0
+    return bool(np.mean(apart**2) < policy.no_curve * np.var(ranks))
+
+
 def _left_out(kernel: np.ndarray, points: np.ndarray) -> float:
     try:
         inverse = cho_solve(cho_factor(kernel, check_finite=False), np.eye(len(kernel)), check_finite=False)

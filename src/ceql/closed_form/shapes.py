@@ -1,0 +1,113 @@
+"""Curves of one variable that are a known shape, stretched in both directions: y = a * u**k * F(b*u).
+
+Most laws of science depend on a ratio without a unit by way of a few functions. Where that ratio is small in all rows
+they are hard to tell from a polynomial for a search that takes one term after the other; the shape as a whole has two
+numbers, and the rows show which one it is by many decades.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ceql.closed_form.policy import ShapePolicy
+from ceql.operators import get
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A function of one variable, written with these operators."""
+
+    needs: tuple[str, ...]
+    values: Callable[[np.ndarray], np.ndarray]
+    written: Callable[[Any], Any]
+
+
+def _of(name: str) -> Callable[[Any], Any]:
+    return lambda z: get(name).symbolic(z)
+
+
+_EXP, _TANH, _LOG, _SQRT = _of("exp"), _of("tanh"), _of("log"), _of("sqrt")
+# The simpler ones first: of two that no row can tell apart the first is taken.
+SHAPES = (
+    Shape(("exp",), np.exp, _EXP),
+    Shape(("div",), lambda z: 1.0 / (1.0 + z), lambda z: 1 / (1 + z)),
+    Shape(("sqrt",), lambda z: np.sqrt(1.0 + z), lambda z: _SQRT(1 + z)),
+    Shape(("div", "sqrt"), lambda z: 1.0 / np.sqrt(1.0 + z), lambda z: 1 / _SQRT(1 + z)),
+    Shape(("sin",), np.sin, _of("sin")),
+    Shape(("cos",), np.cos, _of("cos")),
+    Shape(("log",), np.log1p, lambda z: _LOG(1 + z)),
+    Shape(("tanh",), np.tanh, _TANH),
+    Shape(("sinh",), np.sinh, _of("sinh")),
+    Shape(("cosh",), np.cosh, _of("cosh")),
+    Shape(("atan",), np.arctan, _of("atan")),
+    Shape(("exp",), np.expm1, lambda z: _EXP(z) - 1),
+    Shape(("exp", "div"), lambda z: 1.0 / np.expm1(z), lambda z: 1 / (_EXP(z) - 1)),
+    Shape(("exp", "div"), lambda z: 1.0 / (np.exp(z) + 1.0), lambda z: 1 / (_EXP(z) + 1)),
+    Shape(("div", "cosh"), lambda z: 1.0 / np.cosh(z), lambda z: 1 / _of("cosh")(z)),
+    Shape(("div", "tanh"), lambda z: 1.0 / np.tanh(z), lambda z: 1 / _TANH(z)),
+    Shape(("cos",), lambda z: 2.0 * np.sin(z / 2.0) ** 2, lambda z: 1 - _of("cos")(z)),
+)
+
+
+@np.errstate(all="ignore")  # what overflows is no fit
+def shape(
+    u: np.ndarray, y: np.ndarray, symbol: Any, names: Collection[str] | None = None, policy: ShapePolicy = ShapePolicy()
+) -> Any:
+    """The stretched shape that y is as a function of u, over this symbol; None where it is none.
+
+    `names` are the operators that may be used; None: all.
+    """
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
+    u, y = u[rows], y[rows]
+    if not (y != 0.0).all() or not (u != 0.0).all():
+        return None
+    best = None
+    for variable, written in ((u, symbol), (u**2, symbol**2)):
+        for known in SHAPES:
+            if names is None or set(known.needs) <= set(names):
+                found = _stretched(known, variable, u, y, policy)
+                if found is not None and (best is None or found[0] < policy.better * best[0]):
+                    best = *found, known, written
+    if best is None or best[0] > policy.vanishes:
+        return None
+    _, power, scale, size, known, written = best
+    return size * symbol**power * known.written(scale * written)
+
+
+def _stretched(
+    known: Shape, variable: np.ndarray, u: np.ndarray, y: np.ndarray, policy: ShapePolicy
+) -> tuple[float, int, float, float] | None:
+    """What it leaves of y at best, relative to it; the power of u beside it, its scale and its size."""
+    largest = float(np.abs(variable).max())
+    scales = np.array([s for one in policy.scales for s in (one, -one)]) / largest
+    powers = np.array(policy.powers)
+    scale, power = (grid.ravel() for grid in np.meshgrid(scales, powers))
+    goal = y / u ** power[:, None]
+    for step in range(policy.steps):
+        left, slope = _left(known, variable, goal, scale), np.empty(0)
+        nearby = _left(known, variable, goal, scale * (1.0 + policy.nearby))
+        slope = (nearby - left) / policy.nearby
+        moved = -np.sum(left * slope, axis=1) / np.sum(slope**2, axis=1)
+        scale = scale * np.exp(np.clip(moved, -1.0, 1.0))
+        if step == policy.first_steps:
+            size = np.nan_to_num(np.mean(left**2, axis=1), nan=np.inf)
+            kept = np.argsort(size, kind="stable")[: policy.kept]
+            scale, power, goal = scale[kept], power[kept], goal[kept]
+    size = np.nan_to_num(np.sqrt(np.mean(_left(known, variable, goal, scale) ** 2, axis=1)), nan=np.inf)
+    best = int(np.argmin(size))
+    if not np.isfinite(size[best]):
+        return None
+    values = known.values(scale[best] * variable)
+    factor = float(np.mean(goal[best] / values))
+    return float(size[best]), int(power[best]), float(scale[best]), factor
+
+
+def _left(known: Shape, variable: np.ndarray, goal: np.ndarray, scale: Sequence[float] | np.ndarray) -> np.ndarray:
+    """What the shape of each scale leaves of the goal, relative to it, with the factor that suits it best."""
+    ratio = known.values(np.asarray(scale)[:, None] * variable) / goal
+    factor = np.sum(ratio, axis=1) / np.sum(ratio**2, axis=1)
+    return 1.0 - factor[:, None] * ratio
