@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 
 #include "arrays.hpp"
 #include "batch.hpp"
+#include "sampling_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace ceql;
@@ -22,23 +22,6 @@ namespace {
 
 using OutVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using OutMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
-
-void require(bool condition, const char *complaint) {
-    if (!condition)
-        throw nb::value_error(complaint);
-}
-
-template <class T, class A> std::vector<T> copied(const A &array) {
-    return std::vector<T>(array.data(), array.data() + array.size());
-}
-
-// Rows of integers as records; memcpy may not be given the null pointer of an empty array.
-template <class Record> std::vector<Record> records(const Array<int32_t, 2> &rows) {
-    std::vector<Record> all(rows.shape(0));
-    if (!all.empty())
-        std::memcpy(all.data(), rows.data(), all.size() * sizeof(Record));
-    return all;
-}
 
 // ---- what Python hands in
 // --------------------------------------------------------------------------------------
@@ -134,13 +117,6 @@ struct Batch {
     OutMatrix params; // a copy, which the kernels change
     std::vector<Start> starts;
 };
-
-template <class T, class... Sizes> auto new_array(Sizes... sizes) {
-    const size_t total = (size_t(1) * ... * size_t(sizes));
-    T *memory = new T[total > 0 ? total : 1]();
-    nb::capsule owner(memory, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Sizes)>>(memory, {size_t(sizes)...}, owner);
-}
 
 Batch open_batch(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
                  const Array<double, 2> &params) {
@@ -351,6 +327,7 @@ NB_MODULE(_core, m) {
           nb::arg("ridge"), nb::arg("aux"), nb::arg("iterations"), nb::arg("damping"), nb::arg("target"),
           nb::arg("least_reduction"), nb::arg("separable"), nb::arg("threads"), nb::arg("stop").none(),
           nb::arg("time_limit"));
+    bind_sampling(m);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", &instruction_set);
     m.def("use_instruction_set", &use_instruction_set, nb::arg("name"));

@@ -257,6 +257,9 @@ class SearchPolicy:
     oscillating: float = 0.5  # share of starts whose sines begin at frequencies spread over decades
     fastest: float = 30.0  # the highest of these, in radians per unit of scaled input
     in_rhythm: float = 0.3  # share of starts whose sines begin at peaks of the periodogram
+    rhythm_error: float = 0.02  # standard deviation about a peak, as a share of it
+    beside_inherited: float = 0.3  # factor of a first weight beside those that a mutant has from its parent
+    beside_inherited_imaginary: float = 0.5  # the same for imaginary parts
     founders_share: float = 0.4  # of the mutants, children of the user's guesses
     prior: Prior = field(default_factory=Prior)
     schedule: Schedule = field(default_factory=Schedule)

@@ -29,7 +29,7 @@ from ceql.network import Structure
 from ceql.search.archive import Archive, empty_archive, judged_anew, merge, with_fits
 from ceql.search.periodogram import peaks
 from ceql.search.policy import ReductionPolicy, SearchPolicy
-from ceql.search.proposals import propose
+from ceql.search.proposals import Proposals
 from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate
 from ceql.sums import Table
 from ceql.transforms import TransformedTarget
@@ -172,7 +172,9 @@ def next_round(
 
 def _fitted_round(problem: TargetProblem, archive: Archive, workers: Workers, deadline: Deadline) -> Archive:
     policy, step = problem.policy, problem.policy.chunk_size
-    edges, params = propose(problem.structure, policy, archive, problem.seed, problem.rhythms)
+    count = policy.round_size
+    proposals = Proposals(problem.structure, policy, archive, problem.seed, count, problem.rhythms)
+    edges, params = proposals.starts(0, count, workers.threads_here)
     starts = [(edges[k : k + step], params[k : k + step]) for k in range(0, len(edges), step)]
     chunks = workers.fit([Work(problem.structure, problem.samples, policy.schedule, *s) for s in starts], deadline)
     return merge(archive, Chunk.concatenate(chunks), len(edges), len(problem.samples.y), policy)
