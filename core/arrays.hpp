@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -39,13 +40,20 @@ template <class Record> std::vector<Record> records(const Array<int32_t, 2> &row
     return all;
 }
 
-// An array for Python, filled with zeros.
-template <class T, class... Sizes> auto new_array(Sizes... sizes) {
+// An array for Python that holds anything: threads fill it, which is also when its memory is mapped.
+template <class T, class... Sizes> auto unfilled_array(Sizes... sizes) {
     const size_t total = (size_t(1) * ... * size_t(sizes));
-    T *memory = new T[total > 0 ? total : 1]();
+    T *memory = new T[total > 0 ? total : 1];
     nanobind::capsule owner(memory, [](void *p) noexcept { delete[] static_cast<T *>(p); });
     return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<sizeof...(Sizes)>>(memory, {size_t(sizes)...},
                                                                                    owner);
+}
+
+// The same, filled with zeros.
+template <class T, class... Sizes> auto new_array(Sizes... sizes) {
+    auto array = unfilled_array<T>(sizes...);
+    std::fill_n(array.data(), array.size(), T());
+    return array;
 }
 
 } // namespace ceql

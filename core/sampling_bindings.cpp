@@ -236,7 +236,7 @@ Masks mapped(const WiringView &wiring, const Array<uint8_t, 2> &edges, int32_t w
              const W &work) {
     require(int32_t(edges.shape(1)) == wiring.n_edges, "masks need a column per edge");
     const int64_t count = int64_t(edges.shape(0));
-    Masks out = new_array<uint8_t>(count, width);
+    Masks out = unfilled_array<uint8_t>(count, width);
     uint8_t *to = out.data();
     for_rows(count, threads, [&](int64_t k, Arena &arena) {
         auto *given = static_cast<uint8_t *>(arena.take(size_t(wiring.n_edges)));
@@ -275,7 +275,7 @@ Masks draw_masks(const Wiring &wiring, const Prior &prior, uint64_t key, uint64_
     require(count >= 0, "a number of draws must not be negative");
     const WiringView &view = wiring.view();
     const PriorView &rules = prior.of(view);
-    Masks out = new_array<uint8_t>(count, view.n_edges);
+    Masks out = unfilled_array<uint8_t>(count, view.n_edges);
     uint8_t *to = out.data();
     for_rows(count, threads, [&](int64_t k, Arena &arena) {
         draw(view, rules, Random(key, first + uint64_t(k)), to + k * view.n_edges, arena);
@@ -301,7 +301,7 @@ Rows start_values(const Rule &rule, const Array<uint8_t, 2> &masks, uint64_t key
                   int threads) {
     const StartRule &view = rule.view();
     require(int32_t(masks.shape(1)) == view.n_params, "masks need a column per parameter");
-    Rows out = new_array<double>(masks.shape(0), view.n_params);
+    Rows out = unfilled_array<double>(masks.shape(0), view.n_params);
     double *to = out.data();
     for_rows(int64_t(masks.shape(0)), threads, [&](int64_t k, Arena &) {
         begin(view, Random(key, first + uint64_t(k)), masks.data() + k * view.n_params,

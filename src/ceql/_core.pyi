@@ -125,6 +125,7 @@ def adam(
     minimum_rate: float,
     threshold: float,
     keep_best: bool,
+    resumable: bool,
     moments: Floats | None,
     state: Floats | None,
     threads: int,

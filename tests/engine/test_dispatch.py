@@ -50,7 +50,7 @@ def data() -> Dataset:
 def found(progress=None, **settings) -> list[tuple[str, str]]:
     """Every formula and loss of the front, with all digits."""
     names = ("square", "mul", "div", "log", "sqrt")
-    discovery = discover(data(), Settings(operators=names, search=SMALL, time_limit=300, **settings), progress)
+    discovery = discover(data(), Settings(operators=names, search=SMALL, seed=1, time_limit=300, **settings), progress)
     assert discovery.outcome in (Outcome.EXACT, Outcome.SETTLED)  # not ended by the clock
     assert discovery.starts > SMALL.round_size
     return [(sympy.srepr(formula.expression), formula.loss.hex()) for formula in discovery.front]

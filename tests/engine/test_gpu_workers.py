@@ -117,16 +117,6 @@ def test_a_group_is_told_the_seconds_that_are_left(machine):
     assert 6000.0 < deadline.left < 7000.0  # by the worker's clock
 
 
-def test_rounds_grow_with_the_workers(machine):
-    stand_in = machine(4)
-    alone = Workers(1, 1, device="gpu").least_round
-    assert alone == 10 * gpu._MOST_BLOCKS[False]
-    for count in (2, 5):
-        assert in_this_process(count).least_round == count * alone
-    assert set(stand_in.asked) == {0}
-    assert Workers(2, 1, device="cpu").least_round == Workers(1, 1, device="auto").least_round == 0
-
-
 def test_a_whole_search_finds_the_same_on_one_gpu_and_on_three(machine):
     x = np.random.default_rng(0).uniform(-2, 2, (64, 2))
     y = 1.4 * np.log(1.2 * x[:, 0] ** 2 + 0.9 * x[:, 0] + 1) + 0.8 * x[:, 1]

@@ -107,7 +107,7 @@ class TurnPolicy:
     """Whose turn it is."""
 
     many_columns: int = 8  # above this a search among the columns that seem to matter runs beside that among all
-    other_every: int = 2  # another target than y every second round
+    other_every: int = 2  # another target than y has every second start
     other_every_in_noise: int = 4  # less often where the data seem noisy, but a hard formula may look like noise
     first_rows: int = 400  # of a long table; without noise few rows say as much as many
     rows: int = 2000  # of a long table, once noise is seen
@@ -247,8 +247,12 @@ class FinishingPolicy:
 class SearchPolicy:
     """A round: starts that are drawn, and mutants of the best fits so far."""
 
-    round_size: int = 1024
-    chunk_size: int = 256
+    round_size: int = 1024  # starts of the first rounds
+    growth: float = 0.06  # share of all starts so far that a later round of y itself has; it is the same everywhere,
+    growth_of_others: float = 0.015  # and of another target,
+    largest_round: int = 65_536  # up to this many
+    chunk_size: int = 256  # starts that compete with each other
+    bytes_at_a_time: int = 2**27  # of start values that are held; the starts of a round are made in pieces of that size
     start_scale: float = 0.7  # standard deviation of the first weights
     mutant_share: float = 0.5  # of a round, from the second on
     inherit_share: float = 0.5  # of the mutants, keep their parent's weights
