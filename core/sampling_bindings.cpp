@@ -57,9 +57,9 @@ public:
           layer_of_(copied<int32_t>(layer_of)) {
         require(sums.shape(1) == 4,
                 "sums must have four columns: target, first and last edge, whether constant");
-        require(n_inputs > 0 && n_inputs < (1 << 24) && source_.size() < (1u << 24) &&
+        require(n_inputs > 0 && !layer_of_.empty() && n_inputs < (1 << 24) && source_.size() < (1u << 24) &&
                     sums.shape(0) < (1u << 24) && layer_of_.size() < (1u << 24),
-                "a wiring needs inputs, and fewer than 16 million of everything");
+                "a wiring needs inputs and units, and fewer than 16 million of everything");
         require(imaginary_.size() == source_.size(), "imaginary needs an entry per edge");
         sums_ = records<WeightedSum>(sums);
         const int32_t n_units = int32_t(layer_of_.size()), n_nodes = n_inputs + 1 + n_units;
@@ -272,7 +272,7 @@ Masks permitted(const Wiring &wiring, const Prior &prior, const Array<uint8_t, 2
 
 Masks draw_masks(const Wiring &wiring, const Prior &prior, uint64_t key, uint64_t first, int64_t count,
                  int threads) {
-    require(count >= 0, "a number of draws must not be negative");
+    require(count >= 0 && count < (1 << 24), "a number of draws is from 0 to 16 million");
     const WiringView &view = wiring.view();
     const PriorView &rules = prior.of(view);
     Masks out = unfilled_array<uint8_t>(count, view.n_edges);
@@ -317,6 +317,7 @@ void inherit_values(const Rule &rule, Writable params, const Array<uint8_t, 2> &
     const size_t p = size_t(view.n_params), count = params.shape(0);
     require(params.shape(1) == p && masks.shape(1) == p && known.shape(1) == p,
             "params, masks and known need a column per parameter");
+    require(reinterpret_cast<uintptr_t>(params.data()) % alignof(double) == 0, "params must be aligned");
     require(masks.shape(0) == count && parents.size() == count, "params, masks and parents differ in length");
     for (size_t k = 0; k < count; ++k)
         require(parents.data()[k] >= -1 && parents.data()[k] < int64_t(known.shape(0)),
@@ -365,8 +366,8 @@ void bind_sampling(nb::module_ &m) {
           nb::arg("key"), nb::arg("first"), nb::arg("threads"));
     m.def("start_values", &start_values, nb::arg("rule"), nb::arg("masks"), nb::arg("key"), nb::arg("first"),
           nb::arg("threads"));
-    m.def("inherit", &inherit_values, nb::arg("rule"), nb::arg("params"), nb::arg("masks"), nb::arg("known"),
-          nb::arg("parents"), nb::arg("threads"));
+    m.def("inherit", &inherit_values, nb::arg("rule"), nb::arg("params").noconvert(), nb::arg("masks"),
+          nb::arg("known"), nb::arg("parents"), nb::arg("threads"));
 }
 
 } // namespace ceql

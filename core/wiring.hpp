@@ -73,16 +73,16 @@ inline void smooth(const WiringView &wiring, const uint8_t *edges, uint8_t *mask
     }
     used[inputs] = 1;
     std::copy_n(edges, wiring.n_edges, mask);
+    std::fill(mask + wiring.n_edges, mask + wiring.n_params, uint8_t(0));
     for (int32_t s = 0; s < wiring.n_sums; ++s) {
         const WeightedSum &sum = wiring.sums[s];
-        if (sum.first == sum.last || wiring.imaginary[sum.first] < 0)
-            continue;
         uint8_t any = 0;
         for (int32_t e = sum.first; e < sum.last; ++e)
             any |= edges[e];
         for (int32_t e = sum.first; e < sum.last; ++e) {
             const int32_t source = wiring.source[e];
-            mask[wiring.imaginary[e]] = edges[e] | (any & (source <= inputs ? used[source] : 0));
+            if (wiring.imaginary[e] >= 0)
+                mask[wiring.imaginary[e]] = edges[e] | (any & (source <= inputs ? used[source] : 0));
         }
     }
 }
