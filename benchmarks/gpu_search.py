@@ -29,7 +29,7 @@ from ceql.network.recording import network_tape
 from ceql.pipeline import discover
 from ceql.search.archive import empty_archive
 from ceql.search.policy import SearchPolicy
-from ceql.search.proposals import propose
+from ceql.search.proposals import Proposals
 
 SAMPLES = 128
 SCHEDULE = replace(Schedule(), adam_steps=100)
@@ -68,7 +68,8 @@ class Starts:
     def drawn(cls) -> Starts:
         rng = np.random.default_rng(0)
         network = search_network(1, None)
-        edges, params = propose(network, SearchPolicy(round_size=DISTINCT), empty_archive(network), 0)
+        proposals = Proposals(network, SearchPolicy(), empty_archive(network), 0, DISTINCT)
+        edges, params = proposals.starts(0, DISTINCT)
         x = rng.uniform(-2, 2, (SAMPLES, 1))
         y = (0.53 - 2.94 * x[:, 0]) / (2.32 * x[:, 0] ** 2 - 1.8)
         return cls(network, edges, params, x, y / np.sqrt(np.mean(y**2)))

@@ -27,7 +27,7 @@ from ceql.engine import fit
 from ceql.engine.one_thread import one_thread
 from ceql.network import Network
 from ceql.network.recording import DomainPenalty, network_tape
-from ceql.network.sampling import draw
+from ceql.network.sampling import Stream, draw
 from ceql.training import Loss, recipes
 from ceql.training.run import loss_weights
 
@@ -90,7 +90,7 @@ def target(x: np.ndarray) -> np.ndarray:
 def small_networks(starts: int) -> Problem:
     rng = np.random.default_rng(0)
     network = Network(2, (LIBRARY,) * 3, skip="all", bias=True)
-    masks = network.smoothing_mask(draw(network, starts, rng)).astype(np.uint8)
+    masks = network.smoothing_mask(draw(network, starts, Stream(0))).astype(np.uint8)
     x = rng.uniform(-2, 2, (SAMPLES, 2))
     return Problem("sub-networks, at most 26 edges", network, masks, rng.normal(0, 0.7, masks.shape), x, target(x))
 

@@ -1,11 +1,15 @@
-// Arrays from Python as the core may read them: contiguous, in the machine's byte order, and aligned.
+// Arrays from Python as the core may read them: contiguous, in the machine's byte order, and aligned. And
+// back.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <utility>
+#include <vector>
 
 namespace ceql {
 
@@ -18,6 +22,39 @@ template <class T, size_t D> struct Array : AnyArray<T, D> {
     explicit Array(AnyArray<T, D> &&any) : AnyArray<T, D>(std::move(any)) {}
     bool is_aligned() const { return reinterpret_cast<uintptr_t>(this->data()) % alignof(T) == 0; }
 };
+
+inline void require(bool condition, const char *complaint) {
+    if (!condition)
+        throw nanobind::value_error(complaint);
+}
+
+template <class T, class A> std::vector<T> copied(const A &array) {
+    return std::vector<T>(array.data(), array.data() + array.size());
+}
+
+// Rows of integers as records; memcpy may not be given the null pointer of an empty array.
+template <class Record> std::vector<Record> records(const Array<int32_t, 2> &rows) {
+    std::vector<Record> all(rows.shape(0));
+    if (!all.empty())
+        std::memcpy(all.data(), rows.data(), all.size() * sizeof(Record));
+    return all;
+}
+
+// An array for Python that holds anything: threads fill it, which is also when its memory is mapped.
+template <class T, class... Sizes> auto unfilled_array(Sizes... sizes) {
+    const size_t total = (size_t(1) * ... * size_t(sizes));
+    T *memory = new T[total > 0 ? total : 1];
+    nanobind::capsule owner(memory, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<sizeof...(Sizes)>>(memory, {size_t(sizes)...},
+                                                                                   owner);
+}
+
+// The same, filled with zeros.
+template <class T, class... Sizes> auto new_array(Sizes... sizes) {
+    auto array = unfilled_array<T>(sizes...);
+    std::fill_n(array.data(), array.size(), T());
+    return array;
+}
 
 } // namespace ceql
 

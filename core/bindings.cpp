@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 
 #include "arrays.hpp"
 #include "batch.hpp"
+#include "sampling_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace ceql;
@@ -22,23 +22,6 @@ namespace {
 
 using OutVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using OutMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
-
-void require(bool condition, const char *complaint) {
-    if (!condition)
-        throw nb::value_error(complaint);
-}
-
-template <class T, class A> std::vector<T> copied(const A &array) {
-    return std::vector<T>(array.data(), array.data() + array.size());
-}
-
-// Rows of integers as records; memcpy may not be given the null pointer of an empty array.
-template <class Record> std::vector<Record> records(const Array<int32_t, 2> &rows) {
-    std::vector<Record> all(rows.shape(0));
-    if (!all.empty())
-        std::memcpy(all.data(), rows.data(), all.size() * sizeof(Record));
-    return all;
-}
 
 // ---- what Python hands in
 // --------------------------------------------------------------------------------------
@@ -131,16 +114,10 @@ struct Batch {
     int64_t count;
     int32_t n_params;
     const uint8_t *masks;
-    OutMatrix params; // a copy, which the kernels change
+    const double *given;
+    OutMatrix params; // a copy, which the kernels change; made row by row, by the threads
     std::vector<Start> starts;
 };
-
-template <class T, class... Sizes> auto new_array(Sizes... sizes) {
-    const size_t total = (size_t(1) * ... * size_t(sizes));
-    T *memory = new T[total > 0 ? total : 1]();
-    nb::capsule owner(memory, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Sizes)>>(memory, {size_t(sizes)...}, owner);
-}
 
 Batch open_batch(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
                  const Array<double, 2> &params) {
@@ -151,15 +128,27 @@ Batch open_batch(const Tape &tape, const Data &data, const Array<uint8_t, 2> &ma
             "params and masks need a column per parameter");
     require(params.shape(0) == masks.shape(0), "params and masks differ in their number of starts");
     const int64_t count = int64_t(params.shape(0));
-    Batch batch = {
-        tape.view(), data, count, p, masks.data(), new_array<double>(count, p), std::vector<Start>(count)};
-    double *out = batch.params.data();
-    for (int64_t k = 0; k < count * p; ++k)
-        out[k] = masks.data()[k] ? params.data()[k] : 0.0;
+    Batch batch = {tape.view(),
+                   data,
+                   count,
+                   p,
+                   masks.data(),
+                   params.data(),
+                   unfilled_array<double>(count, p),
+                   std::vector<Start>(count)};
     for (int64_t k = 0; k < count; ++k)
-        batch.starts[k] = {
-            masks.data() + k * p, out + k * p, nullptr, nullptr, INFINITY, INFINITY, 0, STOPPED};
+        batch.starts[k] = {masks.data() + k * p, nullptr, nullptr, nullptr, INFINITY, INFINITY, 0, STOPPED};
     return batch;
+}
+
+// The start with its own copy of the parameters in use.
+Start &opened(Batch &batch, int64_t k) {
+    Start &start = batch.starts[k];
+    const int64_t first = k * batch.n_params;
+    start.params = batch.params.data() + first;
+    for (int32_t p = 0; p < batch.n_params; ++p)
+        start.params[p] = start.mask[p] ? batch.given[first + p] : 0.0;
+    return start;
 }
 
 // Runs work(kernel, view, start, arena) over all starts with the interpreter free, looking for Ctrl-C
@@ -183,8 +172,11 @@ void run_batch(Batch &batch, int threads, StopFlag *flag, double time_limit, con
         batch.data.with_kernel([&](const auto &kernel, const auto &view) {
             share_work(
                 batch.count, threads, stop.value,
-                [&](int64_t k, Arena &arena) { work(kernel, view, batch.starts[k], stop, k, arena); }, idle);
+                [&](int64_t k, Arena &arena) { work(kernel, view, opened(batch, k), stop, k, arena); }, idle);
         });
+        for (int64_t k = 0; k < batch.count; ++k)
+            if (!batch.starts[k].params)
+                opened(batch, k); // not begun: given back as it came
     }
     if (interrupted)
         throw nb::python_error();
@@ -269,16 +261,16 @@ nb::dict objective(const Tape &tape, const Data &data, const Array<uint8_t, 2> &
 nb::dict adam(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks,
               const Array<double, 2> &params, const Array<double, 1> &ridge, double lasso, double aux,
               int64_t steps, double rate, double beta1, double beta2, double epsilon, int64_t patience,
-              double factor, double minimum_rate, double threshold, bool keep_best,
+              double factor, double minimum_rate, double threshold, bool keep_best, bool resumable,
               std::optional<Array<double, 2>> moments, std::optional<Array<double, 2>> state, int threads,
               StopFlag *stop, double time_limit) {
     const Penalties penalties = penalties_of(tape, ridge, lasso, aux);
     const AdamOptions options = {steps,    rate,   beta1,        beta2,     epsilon,
                                  patience, factor, minimum_rate, threshold, keep_best};
     Batch batch = open_batch(tape, data, masks, params);
-    const size_t width = 2 * size_t(batch.n_params);
-    OutMatrix new_moments = new_array<double>(batch.count, width),
-              new_state = new_array<double>(batch.count, 4);
+    const size_t width = 2 * size_t(batch.n_params), kept = resumable ? size_t(batch.count) : 0;
+    require(resumable || !(moments || state), "a run that goes on can be gone on with");
+    OutMatrix new_moments = new_array<double>(kept, width), new_state = new_array<double>(kept, 4);
     if (moments) {
         require(moments->shape(0) == size_t(batch.count) && moments->shape(1) == width,
                 "moments have the wrong shape");
@@ -288,7 +280,7 @@ nb::dict adam(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks
         require(state->shape(0) == size_t(batch.count) && state->shape(1) == 4, "state has the wrong shape");
         std::copy_n(state->data(), state->size(), new_state.data());
     }
-    for (int64_t k = 0; k < batch.count; ++k) {
+    for (size_t k = 0; k < kept; ++k) {
         batch.starts[k].moments = new_moments.data() + k * width;
         batch.starts[k].state = new_state.data() + k * 4;
     }
@@ -297,8 +289,10 @@ nb::dict adam(const Tape &tape, const Data &data, const Array<uint8_t, 2> &masks
                   kernel.adam(batch.tape, view, penalties, options, start, flag.value, arena);
               });
     nb::dict result = outcome(batch);
-    result["moments"] = new_moments;
-    result["state"] = new_state;
+    if (resumable) {
+        result["moments"] = new_moments;
+        result["state"] = new_state;
+    }
     return result;
 }
 
@@ -345,12 +339,14 @@ NB_MODULE(_core, m) {
     m.def("adam", &adam, nb::arg("tape"), nb::arg("data"), nb::arg("masks"), nb::arg("params"),
           nb::arg("ridge"), nb::arg("lasso"), nb::arg("aux"), nb::arg("steps"), nb::arg("rate"),
           nb::arg("beta1"), nb::arg("beta2"), nb::arg("epsilon"), nb::arg("patience"), nb::arg("factor"),
-          nb::arg("minimum_rate"), nb::arg("threshold"), nb::arg("keep_best"), nb::arg("moments").none(),
-          nb::arg("state").none(), nb::arg("threads"), nb::arg("stop").none(), nb::arg("time_limit"));
+          nb::arg("minimum_rate"), nb::arg("threshold"), nb::arg("keep_best"), nb::arg("resumable"),
+          nb::arg("moments").none(), nb::arg("state").none(), nb::arg("threads"), nb::arg("stop").none(),
+          nb::arg("time_limit"));
     m.def("levenberg", &levenberg, nb::arg("tape"), nb::arg("data"), nb::arg("masks"), nb::arg("params"),
           nb::arg("ridge"), nb::arg("aux"), nb::arg("iterations"), nb::arg("damping"), nb::arg("target"),
           nb::arg("least_reduction"), nb::arg("separable"), nb::arg("threads"), nb::arg("stop").none(),
           nb::arg("time_limit"));
+    bind_sampling(m);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", &instruction_set);
     m.def("use_instruction_set", &use_instruction_set, nb::arg("name"));

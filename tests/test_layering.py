@@ -26,7 +26,7 @@ HOMES = {
     ),
     "sklearn": ("estimator/", "bench/"),
     "matplotlib": ("output/plots/",),
-    "ceql._core": ("operators/tape.py", "engine/"),
+    "ceql._core": ("operators/tape.py", "network/compiled.py", "network/sampling.py", "engine/"),
     # A search reads the clock in one place. The others show the time, or space out what is written to disk.
     "time": ("engine/deadline.py", "engine/gpu.py", "storage/keeper.py", "output/progress.py", "bench/"),
 }

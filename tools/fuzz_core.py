@@ -154,6 +154,7 @@ def tape_of(core: ModuleType, rng: np.random.Generator, n_inputs: int, n_params:
 
 def adam_options(rng: np.random.Generator, handed: Handed, core: ModuleType, starts: int, n_params: int) -> dict:
     resumed = rng.random() < 0.3
+    resumable = bool(resumed or rng.integers(2)) if rng.random() < 0.9 else False
     return {
         "rate": handed.number(1e-2),
         "beta1": handed.number(0.9),
@@ -164,6 +165,7 @@ def adam_options(rng: np.random.Generator, handed: Handed, core: ModuleType, sta
         "minimum_rate": handed.number(0.0),
         "threshold": handed.number(0.0),
         "keep_best": bool(rng.integers(2)),
+        "resumable": resumable,
         "moments": handed.array(numbers(rng, starts, 2 * n_params)) if resumed else None,
         "state": handed.array(numbers(rng, starts, 4)) if resumed else None,
         **stopping(rng, core, handed, "steps"),
@@ -223,6 +225,87 @@ def call(core: ModuleType, number: int) -> bool:
     return True
 
 
+# ---- sampling -------------------------------------------------------------------------------------------------------
+
+
+def wiring_of(core: ModuleType, rng: np.random.Generator, handed: Handed) -> tuple[Any, np.ndarray, int, int, int]:
+    """A wiring, the nodes its edges come from, and its numbers of inputs, units and layers."""
+    n_inputs, n_units = int(rng.integers(1, 4)), int(rng.integers(1, 6))
+    layers = np.sort(rng.integers(0, min(n_units, 3), n_units))
+    sums, source = [], []
+    for unit in [*(k for k in range(n_units) for _ in range(rng.integers(0, 3))), n_units]:
+        earlier = np.flatnonzero(layers < layers[unit]) if unit < n_units else np.arange(n_units)
+        drawn = [*range(n_inputs + 1), *(n_inputs + 1 + earlier)]
+        sums.append([n_inputs + 1 + unit, len(source), len(source) + len(drawn), int(rng.integers(2))])
+        source += drawn
+    imaginary = np.full(len(source), -1)
+    imaginary[rng.random(len(source)) < 0.3] = 0
+    imaginary = np.where(imaginary == 0, len(source) + np.cumsum(imaginary == 0) - 1, -1)
+    whole = {"source": source, "sums": sums, "imaginary": imaginary, "layer_of": layers}
+    arrays = {name: np.array(part, np.int32) for name, part in whole.items()}
+    if rng.random() < 0.3:
+        name = str(rng.choice(list(arrays)))
+        arrays[name] = spoilt(rng, arrays[name])
+    wiring = core.Wiring(handed.count(n_inputs), **{name: handed.array(array) for name, array in arrays.items()})
+    return wiring, np.array(source, np.int32), n_inputs, n_units, int(layers.max()) + 1
+
+
+def prior_of(core: ModuleType, rng: np.random.Generator, handed: Handed, wiring: tuple) -> Any:
+    whole, _, n_inputs, n_units, n_layers = wiring
+    shares = ("all_inputs", "low_fan_in", "full_fan_in", "bare_readout", "low_density", "bare_density")
+    bits = rng.integers(0, 8, (2, n_units)) if rng.random() < 0.2 else np.zeros((2, n_units), np.int64)
+    arrays = {
+        "depths": np.linspace(0.5, 1.0, n_layers),
+        "units": np.cumsum(np.full((n_layers, n_layers, 4), 0.25), axis=2),
+        "weights": rng.random(n_units),
+        "inputs_used": np.array([0.5, 1.0][: max(1, n_inputs - 1)]),
+        "density": np.array([0.3, 0.9]),
+        "readout_density": np.array([0.2, 1.0]),
+        "mutations": np.array([0.25, 0.5, 0.75, 1.0]),
+        "operators": bits[0],
+        "banned": bits[1],
+        "needed": (rng.random((int(rng.integers(0, 2)), n_inputs)) < 0.5).astype(np.uint8),
+    }
+    numbers_ = {name: handed.number(0.4) for name in (*shares, "more_mutations", "more_sources")}
+    given = {name: handed.array(array) for name, array in arrays.items()}
+    return core.Prior(whole, **given, **numbers_, maximum_edges=int(rng.integers(1, 30)))
+
+
+def sampling_call(core: ModuleType, number: int) -> bool:
+    """One wiring and one function on masks, or one rule and start values; whether the core took them."""
+    rng = np.random.default_rng(number)
+    handed, rows = Handed(rng), int(rng.integers(0, 200))
+    name = str(rng.choice(["clean", "smooth", "permitted", "draw", "breed", "start_values", "inherit"]))
+    how = {"key": int(rng.integers(2**63)), "first": abs(handed.count(3))}
+    threads = {"threads": int(rng.integers(1, 4))}
+    try:
+        wiring = wiring_of(core, rng, handed)
+        masks = handed.array(rng.integers(0, 3, (rows, len(wiring[1]))).astype(np.uint8))
+        if name in ("clean", "smooth"):
+            getattr(core, name)(wiring[0], masks, **threads)
+        elif name in ("permitted", "draw", "breed"):
+            prior = prior_of(core, rng, handed, wiring)
+            given: dict[str, Any] = {
+                "permitted": {"edges": masks},
+                "draw": {"count": handed.count(rows % 20), **how},
+                "breed": {"parents": masks, "graft": bool(rng.integers(2)), **how},
+            }[name]
+            getattr(core, name)(wiring[0], prior, **given, **threads)
+        else:
+            first = handed.array(np.array([0, 2, 2], np.int32))
+            shares = {n: handed.number(0.5) for n in ("scale", "oscillating", "fastest", "in_rhythm", "rhythm_error")}
+            shrunk = {"shrunk_real": 0.3, "shrunk_imaginary": 0.5, "first_imaginary": handed.count(5) % 2**31}
+            source = handed.array(wiring[1] - 1)
+            rule = core.StartRule(**shares, **shrunk, source=source, first=first, rhythms=handed.array(numbers(rng, 2)))
+            values = core.start_values(rule, masks, **how, **threads)
+            if name == "inherit":
+                parents = handed.array(rng.integers(-1, 3, rows))
+                core.inherit(rule, handed.array(values), masks, numbers(rng, 3, len(wiring[1])), parents, **threads)
+    except (*REFUSALS, RuntimeError):  # there may be no sub-network that keeps to the limits
+        return False
+    return True
+
+
 def holds(given: Any, plain: np.ndarray) -> bool:
     """Whether an array has the same numbers, in whatever layout."""
     return isinstance(given, np.ndarray) and given.dtype.kind != "O" and np.array_equal(given, plain, equal_nan=True)
@@ -241,7 +324,7 @@ def main() -> None:
     for number in range(arguments.first, arguments.first + arguments.calls):
         if arguments.note:
             arguments.note.write_text(f"{number}\n")
-        taken += call(core, number)
+        taken += (sampling_call if number % 4 == 0 else call)(core, number)
     print(f"{arguments.calls} calls, {taken} of them taken and the others refused.")
 
 

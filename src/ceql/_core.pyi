@@ -32,6 +32,59 @@ class StopFlag:
     def set(self) -> None: ...
     def is_set(self) -> bool: ...
 
+class Wiring:
+    def __init__(self, n_inputs: int, source: Ints, sums: Ints, imaginary: Ints, layer_of: Ints) -> None: ...
+
+class Prior:
+    def __init__(
+        self,
+        wiring: Wiring,
+        depths: Floats,
+        units: Floats,
+        weights: Floats,
+        inputs_used: Floats,
+        all_inputs: float,
+        low_fan_in: float,
+        full_fan_in: float,
+        bare_readout: float,
+        low_density: float,
+        density: Floats,
+        bare_density: float,
+        readout_density: Floats,
+        mutations: Floats,
+        more_mutations: float,
+        more_sources: float,
+        maximum_edges: int,
+        operators: NDArray[np.int64],
+        banned: NDArray[np.int64],
+        needed: Bytes,
+    ) -> None: ...
+
+class StartRule:
+    def __init__(
+        self,
+        scale: float,
+        oscillating: float,
+        fastest: float,
+        in_rhythm: float,
+        rhythm_error: float,
+        source: Ints,
+        first: Ints,
+        rhythms: Floats,
+        shrunk_real: float,
+        shrunk_imaginary: float,
+        first_imaginary: int,
+    ) -> None: ...
+
+def clean(wiring: Wiring, edges: Bytes, threads: int) -> Bytes: ...
+def smooth(wiring: Wiring, edges: Bytes, threads: int) -> Bytes: ...
+def permitted(wiring: Wiring, prior: Prior, edges: Bytes, threads: int) -> Bytes: ...
+def draw(wiring: Wiring, prior: Prior, key: int, first: int, count: int, threads: int) -> Bytes: ...
+def breed(wiring: Wiring, prior: Prior, parents: Bytes, graft: bool, key: int, first: int, threads: int) -> Bytes: ...
+def start_values(rule: StartRule, masks: Bytes, key: int, first: int, threads: int) -> Floats: ...
+def inherit(
+    rule: StartRule, params: Floats, masks: Bytes, known: Floats, parents: NDArray[np.int64], threads: int
+) -> None: ...
 def values(tape: Tape, data: Data, masks: Bytes, params: Floats, threads: int) -> Floats: ...
 def jacobian(tape: Tape, data: Data, mask: Bytes, params: Floats) -> tuple[Floats, Floats]: ...
 def gradient(
@@ -72,6 +125,7 @@ def adam(
     minimum_rate: float,
     threshold: float,
     keep_best: bool,
+    resumable: bool,
     moments: Floats | None,
     state: Floats | None,
     threads: int,

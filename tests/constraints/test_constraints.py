@@ -19,8 +19,7 @@ from ceql.expression.constants.refit import refit_within
 from ceql.expression.operations import contained, nests, numbers_in, operations
 from ceql.network.extract import extract
 from ceql.network.libraries import search_network
-from ceql.network.nesting import permitted
-from ceql.network.sampling import Prior, draw, mutate
+from ceql.network.sampling import Prior, Stream, draw, mutate, permitted
 
 NAMES = ("x1", "x2")
 SYMBOLS = tuple(sympy.Symbol(name, real=True) for name in NAMES)
@@ -105,8 +104,8 @@ def unsimplified(edges: np.ndarray) -> dict[int, set[str]]:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(TABLES))
 def test_masks_are_judged_as_a_walk_of_the_graph_judges_them(seed, nesting):
-    masks = draw(NETWORK, 12, np.random.default_rng(seed))
-    told = permitted(NETWORK, masks, nesting)
+    masks = draw(NETWORK, 12, Stream(seed))
+    told = permitted(NETWORK, masks, Prior(nesting=nesting))
     for edges, fine in zip(masks, told, strict=True):
         below = unsimplified(edges)
         breaks = any(
@@ -121,10 +120,10 @@ def test_masks_are_judged_as_a_walk_of_the_graph_judges_them(seed, nesting):
 def test_draws_and_mutants_keep_to_the_constraints(seed, nesting):
     rng = np.random.default_rng(seed)
     prior = Prior(nesting=nesting, needed=((1,),))
-    masks = draw(NETWORK, 40, rng, prior)
-    for _ in range(3):
-        assert permitted(NETWORK, masks, nesting, ((1,),)).all()
-        masks = mutate(NETWORK, masks, rng, prior)
+    masks = draw(NETWORK, 40, Stream(seed), prior)
+    for k in range(3):
+        assert permitted(NETWORK, masks, prior).all()
+        masks = mutate(NETWORK, masks, Stream(seed + k), prior)
     for edges in masks[:5]:
         # A column that is needed may still cancel, as in x/x: finished formulas are checked for that.
         assert not nests(extract(NETWORK, edges, rng.normal(size=NETWORK.n_params), SYMBOLS), nesting)

@@ -14,7 +14,7 @@ import pytest
 from ceql.engine import fit
 from ceql.network import Network
 from ceql.network.recording import network_tape
-from ceql.network.sampling import draw
+from ceql.network.sampling import Stream, draw
 
 NETWORK = Network(2, ({"square": 1, "mul": 1, "div": 2, "log": 1, "sqrt": 1, "sin": 1},) * 2, skip="all", bias=True)
 TAPE = network_tape(NETWORK)
@@ -26,7 +26,7 @@ def batch(starts: int, n: int = 150) -> tuple[fit.Samples, np.ndarray, np.ndarra
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, (n, 2))
     samples = fit.Samples.of(x, x[:, 0] / (x[:, 1] ** 2 + 1))
-    masks = NETWORK.smoothing_mask(draw(NETWORK, starts, rng)).astype(np.uint8)
+    masks = NETWORK.smoothing_mask(draw(NETWORK, starts, Stream(0))).astype(np.uint8)
     return samples, rng.normal(0, 0.7, (starts, NETWORK.n_params)), masks
 
 

@@ -32,7 +32,7 @@ from ceql.engine.dispatch import Work, Workers, fit_on_processor, workforce
 from ceql.engine.stages import Schedule
 from ceql.errors import CeqlError, MissingExtraError, WorkersLostError
 from ceql.network.libraries import search_network
-from ceql.network.sampling import draw
+from ceql.network.sampling import Stream, draw
 from ceql.search.driver import run
 from ceql.search.policy import SearchPolicy
 from ceql.search.stage import Search
@@ -50,7 +50,7 @@ def data() -> Dataset:
 def found(progress=None, **settings) -> list[tuple[str, str]]:
     """Every formula and loss of the front, with all digits."""
     names = ("square", "mul", "div", "log", "sqrt")
-    discovery = discover(data(), Settings(operators=names, search=SMALL, time_limit=300, **settings), progress)
+    discovery = discover(data(), Settings(operators=names, search=SMALL, seed=1, time_limit=300, **settings), progress)
     assert discovery.outcome in (Outcome.EXACT, Outcome.SETTLED)  # not ended by the clock
     assert discovery.starts > SMALL.round_size
     return [(sympy.srepr(formula.expression), formula.loss.hex()) for formula in discovery.front]
@@ -287,7 +287,8 @@ def work(operators_=("mul", "div"), count: int = 24) -> Work:
     x = rng.uniform(-2, 2, (40, 2))
     network = search_network(2, operators_)
     params = rng.normal(0, 0.7, (count, network.n_params))
-    return Work(network, fit.Samples.of(x, x[:, 0] / (x[:, 1] + 3)), Schedule(), draw(network, count, rng), params)
+    samples = fit.Samples.of(x, x[:, 0] / (x[:, 1] + 3))
+    return Work(network, samples, Schedule(), draw(network, count, Stream(0)), params)
 
 
 def test_work_survives_the_journey():

@@ -12,7 +12,7 @@ from ceql.errors import CeqlError
 from ceql.network import Network
 from ceql.network.libraries import search_network
 from ceql.network.recording import DomainPenalty, network_tape
-from ceql.network.sampling import draw
+from ceql.network.sampling import Stream, draw
 from ceql.operators.tape import TapeBuilder
 
 needs_gpu = pytest.mark.skipif(not gpu.is_available(), reason="no NVIDIA GPU, or CuPy is not installed")
@@ -21,7 +21,7 @@ needs_gpu = pytest.mark.skipif(not gpu.is_available(), reason="no NVIDIA GPU, or
 def random_starts(count=96, seed=3, n_inputs=2, samples=150, single=False):
     rng = np.random.default_rng(seed)
     network = search_network(n_inputs, None)
-    masks = network.smoothing_mask(draw(network, count, rng)).astype(np.uint8)
+    masks = network.smoothing_mask(draw(network, count, Stream(0))).astype(np.uint8)
     x = rng.uniform(-2, 2, (samples, n_inputs))
     y = (0.5 - 3 * x[:, 0]) / (2.3 * x[:, -1] + 5.8)
     data = fit.Samples.of(x, y, rng.uniform(0.5, 2, samples), single_precision=single)

@@ -20,7 +20,7 @@ from ceql.engine.dispatch import Workers, fit_on_gpu, joblib_pool, resolve_devic
 from ceql.engine.stages import Schedule, Work, fit_chunks, on_processor
 from ceql.errors import CeqlError, InputError
 from ceql.network.libraries import search_network
-from ceql.network.sampling import draw
+from ceql.network.sampling import Stream, draw
 
 without_gpu = pytest.mark.skipif(gpu.is_available(), reason="there is a GPU")
 
@@ -29,7 +29,7 @@ def chunks(count: int) -> list[Work]:
     rng = np.random.default_rng(1)
     x = rng.uniform(-2, 2, (30, 2))
     network, samples = search_network(2, ("mul", "div")), fit.Samples.of(x, x[:, 0] / (x[:, 1] + 3))
-    starts = ((draw(network, 8, rng), rng.normal(0, 0.7, (8, network.n_params))) for _ in range(count))
+    starts = ((draw(network, 8, Stream(k)), rng.normal(0, 0.7, (8, network.n_params))) for k in range(count))
     return [Work(network, samples, Schedule(), edges, params) for edges, params in starts]
 
 
@@ -115,16 +115,6 @@ def test_a_group_is_told_the_seconds_that_are_left(machine):
     ((number, count, deadline),) = stand_in.fitted
     assert (number, count) == (1, 1)
     assert 6000.0 < deadline.left < 7000.0  # by the worker's clock
-
-
-def test_rounds_grow_with_the_workers(machine):
-    stand_in = machine(4)
-    alone = Workers(1, 1, device="gpu").least_round
-    assert alone == 10 * gpu._MOST_BLOCKS[False]
-    for count in (2, 5):
-        assert in_this_process(count).least_round == count * alone
-    assert set(stand_in.asked) == {0}
-    assert Workers(2, 1, device="cpu").least_round == Workers(1, 1, device="auto").least_round == 0
 
 
 def test_a_whole_search_finds_the_same_on_one_gpu_and_on_three(machine):

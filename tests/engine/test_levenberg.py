@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ceql.engine import fit
 from ceql.network import Network
 from ceql.network.recording import DomainPenalty, network_tape
-from ceql.network.sampling import draw
+from ceql.network.sampling import Stream, draw
 from ceql.operators.tape import TapeBuilder
 
 laws = settings(derandomize=True, deadline=None, max_examples=15)
@@ -67,7 +67,7 @@ def test_a_linear_model_gives_the_least_squares_solution():
 def test_the_objective_never_rises(seed, penalty):
     network = Network(2, ({"square": 1, "mul": 2, "div": 2, "log": 1, "sqrt": 1, "exp": 1, "sin": 1},) * 2, "all", True)
     rng = np.random.default_rng(seed)
-    edges = draw(network, 8, rng)
+    edges = draw(network, 8, Stream(seed))
     masks, params = network.smoothing_mask(edges), rng.normal(0, 0.7, (8, network.n_params))
     x = rng.uniform(-2, 2, (64, 2))
     samples, tape = fit.Samples.of(x, x[:, 0] / (x[:, 1] ** 2 + 1)), network_tape(network, penalty)
@@ -89,7 +89,7 @@ def test_repeated_samples_change_nothing(instruction_set, single):
     library = {"square": 1, "mul": 2, "div": 2, "log": 1, "sqrt": 1, "exp": 1, "sin": 1}
     network = Network(2, (library,) * 2, "all", True)
     rng = np.random.default_rng(4)
-    masks, params = network.smoothing_mask(draw(network, 64, rng)), rng.normal(0, 0.7, (64, network.n_params))
+    masks, params = network.smoothing_mask(draw(network, 64, Stream(4))), rng.normal(0, 0.7, (64, network.n_params))
     x = rng.uniform(-2, 2, (100, 2))
     y = x[:, 0] / (x[:, 1] ** 2 + 1)
     penalties = fit.Penalties(ridge=np.where(network.is_imaginary, 1e-3, 0.0), aux=1e-2)

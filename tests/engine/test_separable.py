@@ -13,11 +13,11 @@ from ceql.engine.stages import Schedule, Work, fit_chunks, on_processor
 from ceql.network import Network
 from ceql.network.libraries import search_network
 from ceql.network.recording import network_tape
-from ceql.network.sampling import draw
+from ceql.network.sampling import Stream, draw
 from ceql.operators.tape import Tape, TapeBuilder
 from ceql.search.archive import empty_archive
 from ceql.search.policy import SearchPolicy
-from ceql.search.proposals import propose
+from ceql.search.proposals import Proposals
 
 laws = settings(derandomize=True, deadline=None, max_examples=20)
 
@@ -134,7 +134,7 @@ def test_bounds_make_a_weight_one_of_the_others():
 def test_the_objective_never_rises(seed):
     network = Network(2, ({"square": 1, "mul": 2, "div": 2, "log": 1, "sqrt": 1, "exp": 1, "sin": 1},) * 2, "all", True)
     rng = np.random.default_rng(seed)
-    masks, params = network.smoothing_mask(draw(network, 8, rng)), rng.normal(0, 0.7, (8, network.n_params))
+    masks, params = network.smoothing_mask(draw(network, 8, Stream(0))), rng.normal(0, 0.7, (8, network.n_params))
     x = rng.uniform(-2, 2, (64, 2))
     samples, tape = fit.Samples.of(x, x[:, 0] / (x[:, 1] ** 2 + 1)), network_tape(network)
     penalties = fit.Penalties(ridge=np.where(network.is_imaginary, 1e-3, 0.0), aux=1e-2)
@@ -155,7 +155,8 @@ def test_the_search_finishes_more_fits_of_a_sum_with_solved_weights():
     x = np.random.default_rng(0).uniform(0, 5, (128, 1))
     y = 2.3 * x[:, 0] / (x[:, 0] + 0.71) + 0.11 * x[:, 0] - 0.5
     samples, network = fit.Samples.of(x, y / y.std()), search_network(1, None)
-    edges, params = propose(network, SearchPolicy(round_size=1024), empty_archive(network), 0)
+    proposals = Proposals(network, SearchPolicy(), empty_archive(network), 0, 1024)
+    edges, params = proposals.starts(0, 1024)
 
     def exact(schedule: Schedule) -> int:
         (chunk,) = fit_chunks([Work(network, samples, schedule, edges, params)], on_processor())

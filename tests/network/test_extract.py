@@ -14,7 +14,7 @@ from ceql.formula import make_symbols
 from ceql.network import Network
 from ceql.network.extract import extract, upright
 from ceql.network.recording import network_tape
-from ceql.network.sampling import draw
+from ceql.network.sampling import Stream, draw
 from ceql.training import recipes
 
 LAYER = {
@@ -44,7 +44,7 @@ NETWORKS = {
 def test_extracted_formula_equals_the_engine_where_it_is_defined(which, seed):
     network = NETWORKS[which]
     rng = np.random.default_rng(seed)
-    edges = draw(network, 1, rng)[0]
+    edges = draw(network, 1, Stream(seed))[0]
     x = rng.uniform(0.2, 1.5, (40, 2))
     params = np.where(network.is_imaginary, 0.0, rng.normal(0, 0.7, network.n_params))
     params = upright(network, edges, params, x)

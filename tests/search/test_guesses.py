@@ -17,7 +17,7 @@ from ceql.network import clean_up
 from ceql.network.embedding import embed
 from ceql.network.extract import extract
 from ceql.network.libraries import search_network
-from ceql.network.sampling import Prior, draw, graft
+from ceql.network.sampling import Prior, Stream, draw, graft
 from ceql.search.guesses import read_guess, starting_formulas
 from ceql.search.policy import SearchPolicy
 
@@ -73,7 +73,7 @@ def test_an_embedded_formula_computes_the_same(text, late):
 def test_what_was_extracted_can_mostly_be_embedded_and_is_the_same(seed):
     """SymPy may write a sub-network in a deeper way, which need not fit; what does fit computes the same."""
     rng = np.random.default_rng(seed)
-    edges = draw(NETWORK, 1, rng, Prior(maximum_edges=8))[0]
+    edges = draw(NETWORK, 1, Stream(seed), Prior(maximum_edges=8))[0]
     expression = extract(NETWORK, edges, rng.uniform(0.5, 2.0, NETWORK.n_params), SYMBOLS)
     placed = embed(expression, NETWORK, SYMBOLS, (1.0, 1.0, 1.0), 1.0)
     if placed is not None:
@@ -91,9 +91,8 @@ def test_what_has_no_place_is_not_embedded(text):
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 100_000))
 def test_grafts_are_clean_and_mostly_new(seed):
-    rng = np.random.default_rng(seed)
-    parents = draw(NETWORK, 30, rng)
-    children = graft(NETWORK, parents, rng)
+    parents = draw(NETWORK, 30, Stream(seed))
+    children = graft(NETWORK, parents, Stream(seed + 1))
     assert (clean_up(NETWORK, children) == children).all()
     assert children.any(axis=1).all()
     assert (children != parents).any(axis=1).mean() > 0.1

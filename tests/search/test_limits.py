@@ -10,7 +10,7 @@ import pytest
 from ceql import Dataset, Settings, discover
 from ceql.discovery import Outcome
 from ceql.network.libraries import search_network
-from ceql.network.sampling import Prior, draw
+from ceql.network.sampling import Prior, Stream, draw
 from ceql.search.policy import SearchPolicy
 from ceql.search.stage import edges_for, edges_within
 
@@ -48,7 +48,7 @@ def test_an_exact_formula_beyond_the_limit_is_mentioned():
 
 
 def test_the_draws_follow_the_limit():
-    edges = draw(search_network(3), 200, np.random.default_rng(0), Prior(maximum_edges=edges_within(4, SearchPolicy())))
+    edges = draw(search_network(3), 200, Stream(0), Prior(maximum_edges=edges_within(4, SearchPolicy())))
     assert edges.sum(axis=1).max() <= 6
     assert edges_within(12, SearchPolicy()) < edges_within(20, SearchPolicy()) < 26
 

@@ -12,7 +12,7 @@ from ceql.choice.residuals import ResidualPolicy, look_like_noise, neighbours
 from ceql.closed_form import ClosedFormPolicy, fraction, images, noisy_forms, product, sparse_sum
 from ceql.formula import constant_formula, make_symbols
 from ceql.network.libraries import search_network
-from ceql.network.sampling import Prior, draw, mutate
+from ceql.network.sampling import Prior, Stream, draw, mutate
 from ceql.search.finishing import planned, reserve, sketches_within
 from ceql.search.guesses import starting_formulas
 from ceql.search.judgement import judged, seconds_for_judging
@@ -132,10 +132,10 @@ def test_the_finish_keeps_to_its_policy():
 
 def test_draws_and_residuals_keep_to_their_policy():
     network = search_network(2)
-    parents = draw(network, 50, np.random.default_rng(0), Prior(density=(0.0, 0.1), full_fan_in=0.0))
-    assert parents.sum() < draw(network, 50, np.random.default_rng(0)).sum()
+    parents = draw(network, 50, Stream(0), Prior(density=(0.0, 0.1), full_fan_in=0.0))
+    assert parents.sum() < draw(network, 50, Stream(0)).sum()
     dropping = Prior(mutations=(0.0, 1.0, 0.0, 0.0))
-    assert mutate(network, parents, np.random.default_rng(0), dropping).sum() < parents.sum()
+    assert mutate(network, parents, Stream(0), dropping).sum() < parents.sum()
     nearest, noise = neighbours(X), np.random.default_rng(2).normal(size=len(A))
     assert look_like_noise(noise, A * B, nearest)
     assert not look_like_noise(noise, A * B, nearest, ResidualPolicy(telling=1.0))

@@ -15,7 +15,7 @@ from ceql.formula import make_symbols
 from ceql.network.libraries import DEFAULT_OPERATORS, search_network
 from ceql.pipeline import discover
 from ceql.search.policy import SearchPolicy
-from ceql.search.scheduler import SearchTargets, is_measured, looks_noisy, next_turn
+from ceql.search.scheduler import SearchTargets, is_measured, looks_noisy, next_turn, round_of
 from ceql.search.state import SearchState
 from ceql.search.target_search import TargetProblem, begin, next_round, sees_noise
 from ceql.transforms import plain
@@ -28,7 +28,7 @@ def targets_for(x: np.ndarray, y: np.ndarray, operators: tuple[str, ...] = DEFAU
         return TargetProblem(data, target, whole, search_network(target.x.shape[1], operators), QUICK)
 
     data = Dataset.of(x, y)
-    return SearchTargets(data, plain(data, make_symbols(data.names)), operators, problem)
+    return SearchTargets(data, plain(data, make_symbols(data.names)), operators, problem, QUICK)
 
 
 def begun(targets: SearchTargets) -> SearchState:
@@ -40,7 +40,8 @@ def turns(targets: SearchTargets, state: SearchState, rounds: int) -> tuple[Sear
     order, workers = [], Workers(None, 1)
     for _ in range(rounds):
         state, turn = next_turn(targets, state)
-        changed, _ = next_round(targets.problems(state)[turn], state.targets[turn], workers, NEVER)
+        count = round_of(targets, state, turn, None)
+        changed, _ = next_round(targets.problems(state)[turn], state.targets[turn], count, workers, NEVER)
         state, order = state.with_target(turn, changed), [*order, turn]
     return state, order
 
@@ -55,6 +56,23 @@ def test_y_itself_comes_first_and_every_other_round():
     assert order[0] == 0
     assert order.count(0) >= 3
     assert len(state.targets) == len(targets.problems(state)) > 1
+
+
+def test_rounds_grow_with_the_starts_before_them_up_to_a_limit():
+    x = np.random.default_rng(0).uniform(0.5, 3, (20, 1))
+    targets = targets_for(x, x[:, 0] ** 2)
+    policy, (known,) = targets.policy, begun(targets).targets
+
+    def size(starts: int, turn: int = 0, max_starts: int | None = None) -> int:
+        state = SearchState((replace(known, archive=replace(known.archive, starts=starts)),))
+        return round_of(targets, state, turn, max_starts)
+
+    assert size(0) == size(100) == policy.round_size
+    sizes = [size(10**k) for k in range(3, 9)]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == policy.largest_round
+    assert size(10**5) == int(policy.growth * 10**5) // policy.chunk_size * policy.chunk_size > size(10**5, turn=1)
+    assert size(10**5, max_starts=10**5 + 40) == 2 * policy.round_size  # as many as it takes to reach them
 
 
 def test_fewer_variables_are_the_only_other_target_where_no_operator_can_be_undone():

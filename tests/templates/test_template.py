@@ -14,7 +14,7 @@ from ceql.data.dataset import Scaling
 from ceql.engine import fit
 from ceql.errors import InputError, UnknownNameError
 from ceql.expression import compile_numpy
-from ceql.network.sampling import Prior
+from ceql.network.sampling import Prior, Stream
 from ceql.templates import Parameter, Template, Terms, Unknown
 from ceql.templates.assembly import Assembly
 
@@ -72,8 +72,8 @@ def assembled(name: str) -> Assembly:
 
 def some_starts(assembly: Assembly, count: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(7)
-    edges = assembly.mutated(assembly.drawn(count, rng, Prior()), rng, Prior())
-    return edges, assembly.started(rng.normal(0.0, 0.7, (count, assembly.n_params)), rng)
+    edges = assembly.mutated(assembly.drawn(count, Stream(7), Prior()), Stream(8), Prior())
+    return edges, assembly.started(rng.normal(0.0, 0.7, (count, assembly.n_params)), Stream(9))
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

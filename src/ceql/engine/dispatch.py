@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import joblib
@@ -37,12 +36,6 @@ def fit_on_gpu(works: Sequence[Work], number: int, seconds: float) -> list[Chunk
     """On the GPU of this number."""
     with gpu.on_device(number):
         return fit_chunks(works, gpu.Batch, Deadline.after(seconds))
-
-
-def starts_in_flight() -> int:
-    """How many starts the first GPU works on at a time."""
-    with gpu.on_device(0):
-        return gpu.starts_in_flight()
 
 
 @dataclass(frozen=True)
@@ -123,7 +116,6 @@ class Workers:
     ) -> None:
         self.force = workforce(n_jobs, threads)
         self.device = resolve_device(device, self.force)
-        self._fills_gpus = device == "gpu"  # "auto" takes the same course with and without one
         # What a process does between the rounds is done here, with the threads that the rounds leave idle.
         self.threads_here = threads or fit.default_threads()
         self._patience = None if time_limit == np.inf else time_limit + _GRACE
@@ -137,10 +129,11 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def fit(self, chunks: list[Work], deadline: Deadline = NEVER) -> list[Chunk]:
-        """The fitted chunks, in the order given."""
+    def fit(self, works: Sequence[Work], deadline: Deadline = NEVER) -> list[Chunk]:
+        """The fitted chunks, in the order given; those of one piece of work may come as one."""
         if self._pool is None:
-            return fit_chunks(chunks, gpu.Batch if self.device == "gpu" else on_processor(self.force.threads), deadline)
+            return fit_chunks(works, gpu.Batch if self.device == "gpu" else on_processor(self.force.threads), deadline)
+        chunks = [chunk for work in works for chunk in work.chunks()]
         if self.device == "gpu":
             task, groups = fit_on_gpu, shared_out(chunks, self.force.workers)
             options: Sequence[int] = range(len(groups))
@@ -153,15 +146,6 @@ class Workers:
             return [joblib.delayed(task)(group, option, left) for group, option in zip(groups, options, strict=True)]
 
         return [chunk for group in self._send(tasks) for chunk in group]
-
-    @cached_property
-    def least_round(self) -> int:
-        """What GPUs work on at a time: smaller rounds would leave part of them idle."""
-        if not self._fills_gpus:
-            return 0
-        if self._pool is None:
-            return starts_in_flight()
-        return self.force.workers * self._send(lambda: [joblib.delayed(starts_in_flight)()])[0]
 
     def _send(self, tasks: Callable[[], Iterable[Any]]) -> list[Any]:
         """What the tasks return, in their order. They are made anew for every attempt, since time goes by."""

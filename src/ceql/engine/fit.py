@@ -176,11 +176,15 @@ def adam(
     penalties: Penalties = Penalties(),
     *,
     resume: Fits | None = None,
+    resumable: bool = True,
     threads: int = 1,
     stop: StopFlag | None = None,
     time_limit: float = 0.0,
 ) -> Fits:
-    """Adam from ``params``; ``resume`` carries the moments and the rate over from an earlier piece of the run."""
+    """Adam from ``params``; ``resume`` carries the moments and the rate over from an earlier piece of the run.
+
+    They are large: a run that nothing follows need not be ``resumable``.
+    """
     masks, params = _batch(tape, masks, params)
     return Fits(
         **_core.adam(
@@ -199,6 +203,7 @@ def adam(
             minimum_rate=options.minimum_rate,
             threshold=options.threshold,
             keep_best=options.keep_best,
+            resumable=resumable,
             moments=None if resume is None else resume.moments,
             state=None if resume is None else resume.state,
             threads=threads,

@@ -174,11 +174,6 @@ def _limits_of(device: int) -> _Limits:
     return _Limits(found["multiProcessorCount"], found["sharedMemPerBlockOptin"], found["sharedMemPerMultiprocessor"])
 
 
-def starts_in_flight() -> int:
-    """How many starts the current GPU works on at a time, in double precision."""
-    return _limits().multiprocessors * _MOST_BLOCKS[False]
-
-
 # ---- structs, as in core/gpu/problem.cuh -----------------------------------------------------------------------------
 
 _ADAM = np.dtype(

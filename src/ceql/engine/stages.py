@@ -4,7 +4,7 @@ squares onto the real axis, with a halving after the first look."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol
@@ -55,13 +55,20 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """A chunk of starts and all that is needed to fit it, anywhere."""
+    """Chunks of starts and all that is needed to fit them, anywhere."""
 
     structure: Structure
     samples: fit.Samples
     schedule: Schedule
     edges: np.ndarray
     params: np.ndarray
+    chunk_size: int | None = None  # starts that compete with each other; None: all
+
+    def chunks(self) -> list[Work]:
+        """One piece of work per chunk."""
+        step = self.chunk_size or len(self.edges)
+        rows = [slice(k, k + step) for k in range(0, len(self.edges), step)]
+        return [replace(self, edges=self.edges[k], params=self.params[k], chunk_size=None) for k in rows]
 
 
 class Batch(Protocol):
@@ -101,7 +108,7 @@ class Processor:
         deadline = NEVER if time_limit == 0.0 else Deadline.after(time_limit)
         fits = None
         for stage in stages:
-            method: Any = fit.adam if isinstance(stage.options, fit.Adam) else fit.levenberg
+            method: Any = partial(fit.adam, resumable=False) if isinstance(stage.options, fit.Adam) else fit.levenberg
             given = self._tape, self._samples, self._params, self._masks, stage.options, stage.penalties
             fits = method(*given, threads=self._threads, time_limit=deadline.of_a_fit)
             self._params = fits.params
@@ -114,15 +121,18 @@ def on_processor(threads: int = 1) -> Device:
     return partial(Processor, threads=threads)
 
 
-def fit_chunks(chunks: Sequence[Work], device: Device, deadline: Deadline = NEVER) -> list[Chunk]:
-    """Runs the whole schedule on chunks of one round, which share their structure, samples and schedule.
+def fit_chunks(works: Sequence[Work], device: Device, deadline: Deadline = NEVER) -> list[Chunk]:
+    """Runs the whole schedule on work of one round, which shares its structure, samples and schedule.
 
     The result of a start depends on nothing but its own row and its chunk. After the `deadline` the fits still running
     are given up.
     """
-    structure, samples, schedule = chunks[0].structure, chunks[0].samples, chunks[0].schedule
-    edges, params = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("edges", "params"))
-    ends = np.cumsum([len(chunk.edges) for chunk in chunks])
+    structure, samples, schedule = works[0].structure, works[0].samples, works[0].schedule
+    edges, params = works[0].edges, works[0].params
+    if len(works) > 1:  # a copy of all that there is
+        edges, params = (np.concatenate([getattr(work, name) for work in works]) for name in ("edges", "params"))
+    sizes = [[len(chunk.edges) for chunk in work.chunks()] for work in works]
+    ends = np.cumsum([size for of_work in sizes for size in of_work])
     with_imaginary = schedule.complex_weights
     masks = structure.smoothing_mask(edges) if with_imaginary else structure.parameter_mask(edges, imaginary=False)
     batch = device(structure.tape(), samples, params, masks)
@@ -142,7 +152,8 @@ def fit_chunks(chunks: Sequence[Work], device: Device, deadline: Deadline = NEVE
     # Fits on the real axis whose penalties are zero respect every domain.
     misfit, in_domain = np.where(np.isfinite(misfit), misfit, np.inf), reached <= misfit
     whole = Chunk(edges, np.where(masks, fitted, 0.0), misfit, in_domain)
-    cuts = [0, *np.cumsum([len(part) for part in best])]
+    left = iter(len(part) for part in best)
+    cuts = [0, *np.cumsum([sum(next(left) for _ in of_work) for of_work in sizes])]
     return [whole.rows(np.arange(first, last)) for first, last in pairwise(cuts)]
 
 

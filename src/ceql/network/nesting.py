@@ -1,8 +1,4 @@
-"""Which sub-networks keep to the constraints, for many masks at once: none nests what it must not or lacks an input.
-
-Every node carries the set of operators at or below it as bits of one number. One pass from the inputs to the output
-gives it for all masks together.
-"""
+"""Which operators may not stand inside which, as bits of one number per unit: the core tells from them what nests."""
 
 from __future__ import annotations
 
@@ -10,41 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ceql.network.wiring import OUTPUT, Wiring
+from ceql.network.wiring import Wiring
 from ceql.operators import Operator
 
 Nesting = Sequence[tuple[str, Sequence[str]]]
 
 
-def permitted(
-    network: Wiring, edges: np.ndarray, nesting: Nesting = (), needed: Sequence[Sequence[int]] = ()
-) -> np.ndarray:
-    """Per row of clean `edges`, whether it nests nothing forbidden and uses one input of each group in `needed`."""
-    fine = np.ones(len(edges), bool)
-    for group in needed:
-        fine &= edges[:, np.isin(network.edge_source, list(group))].any(axis=1)
-    return fine & ~_nests(network, edges, nesting) if nesting else fine
-
-
-def _nests(network: Wiring, edges: np.ndarray, nesting: Nesting) -> np.ndarray:
+def nesting_bits(network: Wiring, nesting: Nesting) -> tuple[np.ndarray, np.ndarray]:
+    """Per unit, the operators that it is and those that may not stand inside it."""
     table = {outer: tuple(inner) for outer, inner in nesting}
     bit = {name: np.int64(1 << k) for k, name in enumerate(sorted({n for inner in table.values() for n in inner}))}
-    own = [_bits(_parts(operator), bit) for operator in network.units]
-    banned = [
-        _bits([name for part in _parts(operator) for name in table.get(part, ())], bit) for operator in network.units
-    ]
-    below = np.zeros((network.n_nodes, len(edges)), np.int64)
-    columns = np.ascontiguousarray(edges.T)
-    guilty = np.zeros(len(edges), bool)
-    for s in network.sums:
-        if s.unit == OUTPUT:
-            break
-        live = columns[s.first : s.last]
-        inside = np.bitwise_or.reduce(np.where(live, below[network.edge_source[s.first : s.last]], 0), axis=0)
-        guilty |= (inside & banned[s.unit]) != 0
-        node = network.node(s.unit)
-        below[node] |= inside | np.where(live.any(axis=0), own[s.unit], 0)
-    return guilty
+    parts = [_parts(operator) if nesting else () for operator in network.units]
+    own = [_bits(names, bit) for names in parts]
+    banned = [_bits([name for part in names for name in table.get(part, ())], bit) for names in parts]
+    return np.array(own, np.int64), np.array(banned, np.int64)
 
 
 def _parts(operator: Operator) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ceql.network import embedding, extract, masks, nesting, recording, sampling
+from ceql.network import compiled, embedding, extract, recording, sampling
+from ceql.network.sampling import Prior, Stream
 from ceql.network.wiring import Wiring
 
 if TYPE_CHECKING:
     from ceql.data.dataset import Scaling
-    from ceql.network.sampling import Prior
     from ceql.network.structure import Start
     from ceql.operators.tape import Tape
 
@@ -28,21 +28,24 @@ class Network(Wiring):
         return recording.network_tape(self)
 
     def cleaned(self, edges: np.ndarray) -> np.ndarray:
-        return masks.clean_up(self, edges)
+        return compiled.clean_up(self, edges)
+
+    def smoothing_mask(self, edges: np.ndarray) -> np.ndarray:
+        return compiled.smoothing_mask(self, edges)
 
     def permitted(self, edges: np.ndarray, needed: Sequence[Sequence[int]]) -> np.ndarray:
-        return nesting.permitted(self, edges, needed=needed)
+        return sampling.permitted(self, edges, Prior(needed=tuple(map(tuple, needed))))
 
-    def drawn(self, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-        return sampling.draw(self, count, rng, prior)
+    def drawn(self, count: int, stream: Stream, prior: Prior) -> np.ndarray:
+        return sampling.draw(self, count, stream, prior)
 
-    def mutated(self, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-        return sampling.mutate(self, parents, rng, prior)
+    def mutated(self, parents: np.ndarray, stream: Stream, prior: Prior) -> np.ndarray:
+        return sampling.mutate(self, parents, stream, prior)
 
-    def grafted(self, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-        return sampling.graft(self, parents, rng, prior)
+    def grafted(self, parents: np.ndarray, stream: Stream, prior: Prior) -> np.ndarray:
+        return sampling.graft(self, parents, stream, prior)
 
-    def started(self, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def started(self, params: np.ndarray, stream: Stream) -> np.ndarray:
         return params
 
     @property

@@ -6,17 +6,17 @@ either is the formula or is not, and a core that fits thousands of them a second
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
-from ceql.network.masks import clean_up
-from ceql.network.nesting import permitted
-from ceql.network.wiring import OUTPUT, Sum, Wiring
-from ceql.operators import Argument
+from ceql import _core
+from ceql.errors import InputError
+from ceql.network.compiled import as_bytes, core_wiring
+from ceql.network.nesting import nesting_bits
+from ceql.network.wiring import Wiring
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,6 @@ class Prior:
     nesting: tuple[tuple[str, tuple[str, ...]], ...] = ()
     needed: tuple[tuple[int, ...], ...] = ()
 
-    def allows(self, network: Wiring, edges: np.ndarray) -> np.ndarray:
-        """Per clean mask, whether it may be drawn."""
-        size = edges.sum(axis=1)
-        fine = (size > 0) & (size <= self.maximum_edges)
-        if self.nesting or self.needed:
-            fine &= permitted(network, edges, self.nesting, self.needed)
-        return fine
-
     def depth_chances(self, network: Wiring) -> np.ndarray:
         """Per number of layers in use. Only where all layers feed the output can the later ones stay empty."""
         n = len(network.layers)
@@ -78,241 +70,86 @@ class Prior:
         return np.array(table) / np.sum(table)
 
 
-@dataclass(frozen=True, eq=False)
-class _Wires:
-    """A network's wiring as arrays, made once per network."""
+@dataclass(frozen=True)
+class Stream:
+    """The random numbers of some starts: those of a start depend on the key and its number alone."""
 
-    source: np.ndarray  # per edge: node
-    target: np.ndarray  # per edge: node it goes into, n_nodes for the output
-    firsts: np.ndarray  # per sum: its first edge
-    is_constant_sum: np.ndarray  # per edge: into an exponent
-    first_unit: int  # node of unit 0; the others follow
-    sums_of: tuple[tuple[Sum, ...], ...]  # per unit
-    is_swappable: np.ndarray  # per unit: it has arguments
+    key: int
+    first: int = 0  # the number of the first start
+    threads: int = 1  # that share the starts
 
+    @property
+    def rng(self) -> np.random.Generator:
+        """For what is drawn in Python, for all of the starts together."""
+        return np.random.default_rng([self.key, self.first])
 
-def _wires(network: Wiring) -> _Wires:
-    sums = network.sums
-    target_of_sum = np.array([network.n_nodes if s.unit == OUTPUT else network.node(s.unit) for s in sums])
-    constant = np.array([s.kind is Argument.CONSTANT for s in sums])
-    return _Wires(
-        network.edge_source,
-        target_of_sum[network.edge_sum],
-        np.array([s.first for s in sums]),
-        constant[network.edge_sum],
-        network.node(0),
-        tuple(tuple(s for s in sums if s.unit == unit) for unit in range(len(network.units))),
-        np.array([operator.arity > 0 for operator in network.units], bool),
-    )
+    def after(self, starts: int) -> Stream:
+        return replace(self, first=self.first + starts)
 
 
-def _one_of(options: np.ndarray, rng: np.random.Generator) -> int:
-    """As `rng.choice`, whose checks cost more than the draw."""
-    return int(options[rng.integers(0, len(options))])
-
-
-def draw(network: Wiring, count: int, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+def draw(network: Wiring, count: int, stream: Stream, prior: Prior = Prior()) -> np.ndarray:
     """`count` clean sub-networks, (count, n_edges)."""
-    wires = _wires(network)
-    kept: list[np.ndarray] = []
-    missing = count
-    while missing > 0:
-        edges = clean_up(network, _draft(network, wires, int(1.5 * missing) + 8, rng, prior))
-        good = edges[prior.allows(network, edges)]
-        kept.append(good[:missing])
-        missing -= len(kept[-1])
-    return np.concatenate(kept)
+    given = core_wiring(network), _core_prior(network, prior), stream.key, stream.first, count, stream.threads
+    try:
+        return _core.draw(*given).view(bool)
+    except RuntimeError as error:
+        raise InputError(f"The search cannot begin: {error}.") from error
 
 
-def _draft(network: Wiring, wires: _Wires, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-    alive = _choose_nodes(network, count, rng, prior)
-    possible = alive[:, wires.source] & alive[:, wires.target]
-    kind = rng.random(count)
-    sparse = kind < prior.low_fan_in
-    full = kind >= 1.0 - prior.full_fan_in
-    chance = np.where(sparse, prior.low_density, np.where(full, 1.0, rng.uniform(*prior.density, count)))[:, None]
-    is_bare = rng.random(count) < prior.bare_readout
-    readout = np.where(is_bare, prior.bare_density, rng.uniform(*prior.readout_density, count))[:, None]
-    ticket = rng.random(possible.shape)
-    into_output = wires.target == network.n_nodes
-    edges = possible & (ticket < np.where(into_output, readout, chance))
-    # Every sum of a chosen unit draws on something: the possible source with the lowest ticket.
-    ticket = np.where(possible, ticket, 2.0)
-    lowest = np.minimum.reduceat(ticket, wires.firsts, axis=1)
-    edges |= possible & (ticket == lowest[:, network.edge_sum])
-    edges |= possible & wires.is_constant_sum
-    return _connect_upwards(network, wires, alive, edges, possible, rng)
+def mutate(network: Wiring, parents: np.ndarray, stream: Stream, prior: Prior = Prior()) -> np.ndarray:
+    """One child per parent: edges added or dropped, units added or swapped for others of their layer.
+
+    Where a child may not be drawn, it is the parent itself.
+    """
+    return _bred(network, parents, False, stream, prior)
 
 
-def _choose_nodes(network: Wiring, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-    """Which inputs and units each draw may use, (count, n_nodes + 1); the last column is the output."""
-    alive = np.zeros((count, network.n_nodes + 1), bool)
-    alive[:, -1] = True
-    alive[:, network.one] = True
-    chances = np.array(prior.inputs_used)
-    if network.n_inputs <= 2:
-        chances = np.full(network.n_inputs, 1.0)
-    chances = chances[: network.n_inputs] / chances[: network.n_inputs].sum()
-    used = rng.choice(len(chances), count, p=chances) + 1
-    if network.n_inputs <= prior.few_inputs:
-        used = np.where(rng.random(count) < prior.all_inputs, network.n_inputs, used)
-    rank = rng.random((count, network.n_inputs)).argsort(axis=1).argsort(axis=1)
-    alive[:, : network.n_inputs] = rank < used[:, None]
-    for group in prior.needed:
-        alive[:, list(group)] = True
-    n_layers = len(network.layers)
-    depth = rng.choice(n_layers, count, p=prior.depth_chances(network))
-    for layer in range(n_layers):
-        units = np.flatnonzero(network.layer_of_unit == layer)
-        wanted = np.zeros(count, int)
-        for d in range(layer, n_layers):
-            table = prior.unit_chances(layer, d)
-            here = depth == d
-            wanted[here] = rng.choice(len(table), here.sum(), p=table)
-        # An exponential race: the units that finish first are in, heavier ones run faster.
-        weights = prior.operator_weights([network.units[u].name for u in units], layer)
-        rank = (rng.exponential(size=(count, len(units))) / weights).argsort(axis=1).argsort(axis=1)
-        alive[:, [network.node(u) for u in units]] = rank < wanted[:, None]
-    return alive
-
-
-def _connect_upwards(network, wires, alive, edges, possible, rng) -> np.ndarray:
-    """Gives every chosen unit that feeds nothing one outgoing edge, so that it is not cleaned away."""
-    for unit in range(len(network.units) - 1, -1, -1):
-        outgoing = np.flatnonzero(wires.source == network.node(unit))
-        if not len(outgoing):
-            continue
-        orphan = alive[:, network.node(unit)] & ~edges[:, outgoing].any(axis=1)
-        rows = np.flatnonzero(orphan)
-        if not len(rows):
-            continue
-        ticket = rng.random((len(rows), len(outgoing))) + 10.0 * ~possible[np.ix_(rows, outgoing)]
-        edges[rows, outgoing[ticket.argmin(axis=1)]] = True
-    return edges
-
-
-def mutate(network: Wiring, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
-    """One child per parent: edges added, dropped or moved, units swapped for others of their layer."""
-    chances = np.cumsum(prior.mutations)
-    below = (chances / chances[-1]).tolist()
-
-    def change(*of_child: Any) -> None:
-        for _ in range(1 + rng.poisson(prior.more_mutations)):
-            _MUTATIONS[bisect_right(below, rng.random())](*of_child)
-
-    return _changed(network, parents, rng, prior, change)
-
-
-def graft(network: Wiring, parents: np.ndarray, rng: np.random.Generator, prior: Prior = Prior()) -> np.ndarray:
+def graft(network: Wiring, parents: np.ndarray, stream: Stream, prior: Prior = Prior()) -> np.ndarray:
     """One child per parent with an operator put into one of its edges: x within sin(x) becomes x**2, or x*z."""
-    return _changed(network, parents, rng, prior, _insert_unit)
+    return _bred(network, parents, True, stream, prior)
 
 
-def _changed(
-    network: Wiring, parents: np.ndarray, rng: np.random.Generator, prior: Prior, change: Callable[..., None]
-) -> np.ndarray:
-    """One child per parent, cleaned up; where it may not be drawn, the parent itself."""
-    children = parents.copy()
-    wires = _wires(network)
-    for child in children:
-        change(network, wires, child, rng, prior)
-    children = clean_up(network, children)
-    lost = ~prior.allows(network, children)
-    children[lost] = parents[lost]
-    return children
+def _bred(network: Wiring, parents: np.ndarray, graft: bool, stream: Stream, prior: Prior) -> np.ndarray:
+    given = core_wiring(network), _core_prior(network, prior), as_bytes(parents), graft
+    return _core.breed(*given, stream.key, stream.first, stream.threads).view(bool)
 
 
-def _insert_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
-    live = _live_nodes(network, wires, edges)
-    edge = _one_of(np.flatnonzero(edges), rng)
-    source, into = wires.source[edge], network.sums[network.edge_sum[edge]]
-    onward = {int(wires.source[e]): e for e in range(into.first, into.last)}
-    idle = [u for u in _idle_units(wires, live) if network.node(u) in onward and wires.sums_of[u]]
-    firsts = [wires.sums_of[u][0] for u in idle]
-    idle = [u for u, s in zip(idle, firsts, strict=True) if source in wires.source[s.first : s.last]]
-    if not idle:
-        return
-    unit = _one_of(np.array(idle), rng)
-    sums = wires.sums_of[unit]
-    taker = int(rng.integers(len(sums)))
-    for position, s in enumerate(sums):
-        options = np.arange(s.first, s.last)
-        own = options[wires.source[options] == source]
-        others = options[live[wires.source[options]]]
-        edges[own if position == taker and len(own) else _one_of(others, rng)] = True
-    edges[edge] = False
-    edges[onward[network.node(unit)]] = True
+def permitted(network: Wiring, edges: np.ndarray, prior: Prior) -> np.ndarray:
+    """Per row of clean `edges`, whether it nests nothing forbidden and uses one input of each group that is needed."""
+    given = core_wiring(network), _core_prior(network, prior), as_bytes(edges)
+    return _core.permitted(*given, threads=1).view(bool)[:, 0]
 
 
-def _live_nodes(network: Wiring, wires: _Wires, edges: np.ndarray) -> np.ndarray:
-    live = np.zeros(network.n_nodes + 1, bool)
-    live[wires.source[edges]] = True
-    live[wires.target[edges]] = True
-    live[: network.n_inputs] = True
-    live[network.one] = True
-    live[-1] = True
-    return live
-
-
-def _idle_units(wires: _Wires, live: np.ndarray) -> np.ndarray:
-    return np.flatnonzero(~live[wires.first_unit : -1])
-
-
-def _add_edge(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
-    live = _live_nodes(network, wires, edges)
-    options = np.flatnonzero(~edges & live[wires.source] & live[wires.target] & ~wires.is_constant_sum)
-    if len(options):
-        edges[_one_of(options, rng)] = True
-
-
-def _drop_edge(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
-    options = np.flatnonzero(edges)
-    if len(options) > 1:
-        edges[_one_of(options, rng)] = False
-
-
-def _add_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
-    live = _live_nodes(network, wires, edges)
-    idle = _idle_units(wires, live)
-    if not len(idle):
-        return
-    unit = _one_of(idle, rng)
-    outgoing = np.flatnonzero((wires.source == network.node(unit)) & live[wires.target])
-    if not len(outgoing):
-        return
-    for s in wires.sums_of[unit]:
-        options = np.arange(s.first, s.last)[live[wires.source[s.first : s.last]]]
-        number = min(len(options), 1 + rng.poisson(prior.more_sources))
-        edges[rng.choice(options, number, replace=False)] = True
-    edges[_one_of(outgoing, rng)] = True
-
-
-def _swap_unit(network: Wiring, wires: _Wires, edges: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
-    """Another operator of the same layer takes over the edges of a live one."""
-    live = _live_nodes(network, wires, edges)[wires.first_unit : -1]
-    active = np.flatnonzero(wires.is_swappable & live)
-    if not len(active):
-        return
-    old = _one_of(active, rng)
-    same_layer = network.layer_of_unit == network.layer_of_unit[old]
-    rivals = np.flatnonzero(wires.is_swappable & same_layer & ~live)
-    if not len(rivals):
-        return
-    new = _one_of(rivals, rng)
-    old_sums = wires.sums_of[old]
-    for position, s in enumerate(wires.sums_of[new]):
-        donor = old_sums[min(position, len(old_sums) - 1)]
-        if s.last - s.first == donor.last - donor.first:
-            edges[s.first : s.last] = edges[donor.first : donor.last]
-        else:
-            edges[s.first : s.last] = True
-    for s in old_sums:
-        edges[s.first : s.last] = False
-    for edge in np.flatnonzero((wires.source == network.node(old)) & edges):
-        s = network.sums[network.edge_sum[edge]]
-        twin = s.first + np.flatnonzero(wires.source[s.first : s.last] == network.node(new))
-        edges[twin] = True
-        edges[edge] = False
-
-
-_MUTATIONS = (_add_edge, _drop_edge, _add_unit, _swap_unit)
+@lru_cache(maxsize=256)
+def _core_prior(network: Wiring, prior: Prior) -> _core.Prior:
+    """The prior as arrays over the layers, units and inputs of a network."""
+    layers, n = range(len(network.layers)), network.n_inputs
+    of_inputs = np.ones(n) if n <= 2 else np.array(prior.inputs_used[:n])
+    tables = [[prior.unit_chances(layer, max(layer, last)) for last in layers] for layer in layers]
+    most = max(len(table) for row in tables for table in row)
+    units = np.array([[np.pad(table, (0, most - len(table))) for table in row] for row in tables])
+    weights = [prior.operator_weights(tuple(layer), k) for k, layer in enumerate(network.layers)]
+    operators, banned = nesting_bits(network, prior.nesting)
+    needed = np.array([np.isin(np.arange(n), group) for group in prior.needed]).reshape(-1, n)
+    return _core.Prior(
+        core_wiring(network),
+        depths=np.cumsum(prior.depth_chances(network)),
+        units=np.cumsum(units, axis=2),
+        weights=np.concatenate(weights),
+        inputs_used=np.cumsum(of_inputs) / of_inputs.sum(),
+        all_inputs=prior.all_inputs if n <= prior.few_inputs else 0.0,
+        low_fan_in=prior.low_fan_in,
+        full_fan_in=prior.full_fan_in,
+        bare_readout=prior.bare_readout,
+        low_density=prior.low_density,
+        density=np.array(prior.density),
+        bare_density=prior.bare_density,
+        readout_density=np.array(prior.readout_density),
+        mutations=np.cumsum(prior.mutations) / np.sum(prior.mutations),
+        more_mutations=prior.more_mutations,
+        more_sources=prior.more_sources,
+        maximum_edges=prior.maximum_edges,
+        operators=operators,
+        banned=banned,
+        needed=needed.astype(np.uint8),
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ceql.data.dataset import Scaling
-    from ceql.network.sampling import Prior
+    from ceql.network.sampling import Prior, Stream
     from ceql.operators.tape import Tape
 
 
@@ -71,19 +71,19 @@ class Structure(Protocol):
         """Per clean mask, whether it uses one input of each group in `needed`."""
         ...
 
-    def drawn(self, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+    def drawn(self, count: int, stream: Stream, prior: Prior) -> np.ndarray:
         """Random clean masks, (count, n_edges)."""
         ...
 
-    def mutated(self, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+    def mutated(self, parents: np.ndarray, stream: Stream, prior: Prior) -> np.ndarray:
         """One clean child per parent."""
         ...
 
-    def grafted(self, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+    def grafted(self, parents: np.ndarray, stream: Stream, prior: Prior) -> np.ndarray:
         """One clean child per parent, with an operator put into one of its edges."""
         ...
 
-    def started(self, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def started(self, params: np.ndarray, stream: Stream) -> np.ndarray:
         """Start values from normal deviates: what is known of the sizes of parameters is brought in here."""
         ...
 

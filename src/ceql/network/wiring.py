@@ -168,24 +168,6 @@ class Wiring:
         padded = np.concatenate([params, np.zeros((*params.shape[:-1], 1))], axis=-1)
         return params[..., : self.n_edges] + 1j * padded[..., self.imaginary]
 
-    def smoothing_mask(self, edges: np.ndarray) -> np.ndarray:
-        """Masks over parameters in which every complex sum in use has imaginary parts of its own.
-
-        A denominator with a single real edge has an imaginary part proportional to it, which smooths nothing: so the
-        constant and the inputs in use always carry an imaginary weight there, whether or not their real edge is alive.
-        """
-        edges = np.asarray(edges, bool)
-        firsts = np.array([s.first for s in self.sums])
-        in_use = np.logical_or.reduceat(edges, firsts, axis=-1)[..., self.edge_sum]
-        used = np.zeros((*edges.shape[:-1], self.n_inputs + 1), bool)
-        for node in range(self.n_inputs):
-            used[..., node] = edges[..., self.edge_source == node].any(axis=-1)
-        used[..., self.one] = True
-        raw = np.minimum(self.edge_source, self.n_inputs)
-        extra = in_use & used[..., raw] & (self.edge_source <= self.n_inputs)
-        wanted = self.imaginary >= 0
-        return np.concatenate([edges, (edges | extra)[..., wanted]], axis=-1)
-
 
 def _arrived(kind: type[Wiring], n_inputs: int, layers: tuple, skip: Skip, bias: bool, own: dict[str, tuple]) -> Wiring:
     for name, definition in own.items():

@@ -15,7 +15,7 @@ from ceql.search.ending import ended
 from ceql.search.finishing import sketches_within
 from ceql.search.outcome import Found, Outcome, Progress
 from ceql.search.reweighting import followed
-from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, with_others
+from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, round_of, with_others
 from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own, weighted
 from ceql.search.state import RowWeights, SearchState
 from ceql.search.summing import exact_sum, next_sums
@@ -45,6 +45,7 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
     outcome = Outcome.OUT_OF_TIME if state.starts and search.deadline_of_rounds.over else None
     try:
         while outcome is None:
+            before = state.starts
             state, exact = _next_round(search, stage, state)
             if not exact and not state.started_before:
                 state, exact = _without_search(search, stage, state)
@@ -53,7 +54,7 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
             if not exact:
                 stage, state = _reweighed(search, stage, state)
             _tell(search, stage, state)
-            stage, state, outcome = _continued(search, stage, state, exact)
+            stage, state, outcome = _continued(search, stage, state, before, exact)
     except KeyboardInterrupt:  # what the steps before it have come to is kept
         outcome = Outcome.INTERRUPTED
     except WorkersLostError:
@@ -70,14 +71,16 @@ def _next_round(search: Search, stage: Stage, state: SearchState) -> tuple[Searc
     anyhow = not state.starts
     state, turn = next_turn(stage.targets, state)
     problem = stage.problems(state)[turn]
-    changed, exact = next_round(problem, state.targets[turn], search.workers, search.deadline_of_rounds, anyhow)
+    count = round_of(stage.targets, state, turn, search.settings.max_starts)
+    known, deadline = state.targets[turn], search.deadline_of_rounds
+    changed, exact = next_round(problem, known, count, search.workers, deadline, anyhow)
     return state.with_target(turn, changed), exact
 
 
 def _continued(
-    search: Search, stage: Stage, state: SearchState, exact: list[Formula]
+    search: Search, stage: Stage, state: SearchState, before: int, exact: list[Formula]
 ) -> tuple[Stage, SearchState, Outcome | None]:
-    """What the next round begins with, or how the search has ended."""
+    """What the next round begins with, or how the search has ended; there were so many starts `before` this one."""
     if exact:
         return stage, state, Outcome.EXACT
     if search.deadline_of_rounds.over:
@@ -95,7 +98,7 @@ def _continued(
             rounds_with_spare=state.rounds_with_spare,
         )
     else:
-        state, outcome = _ended_by_itself(search, stage, state)
+        state, outcome = _ended_by_itself(search, stage, state, before)
     if outcome is None:
         state = replace(state, seconds=search.watch.seconds)
         search.keep(state)
@@ -214,18 +217,21 @@ def _needs_more_rows(search: Search, stage: Stage, state: SearchState) -> tuple[
     return state, not fresh
 
 
-def _ended_by_itself(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, Outcome | None]:
-    policy = search.policy.end
+def _ended_by_itself(
+    search: Search, stage: Stage, state: SearchState, before: int
+) -> tuple[SearchState, Outcome | None]:
+    policy, size = search.policy.end, search.policy.round_size
+    worth = (state.starts - before) // size  # a large round counts as several
     state = replace(
         state,
-        rounds_beyond_limit=state.rounds_beyond_limit + any(known.exceeds_limit for known in state.targets),
-        rounds_with_spare=state.rounds_with_spare + bool(state.spares),
+        rounds_beyond_limit=state.rounds_beyond_limit + worth * any(known.exceeds_limit for known in state.targets),
+        rounds_with_spare=state.rounds_with_spare + worth * bool(state.spares),
         rounds_explained=state.rounds_explained + state.explained,
     )
     if state.rounds_explained > policy.rounds_explained or state.rounds_beyond_limit > policy.rounds_beyond_limit:
         return state, Outcome.SETTLED
     enough = policy.rounds_measured + len(search.data.y) // policy.rows_a_round
-    if state.rounds >= enough and is_measured(search.data.y, policy):
+    if state.starts >= enough * size and is_measured(search.data.y, policy):
         return state, Outcome.SETTLED
     mains = zip(stage.mains, state.targets, strict=False)
     if looks_noisy(stage.targets, state) and all(has_settled(problem, known) for problem, known in mains):

@@ -111,7 +111,7 @@ class TurnPolicy:
     most_joined: int = 16  # up to this number, statistics look for fewer variables among all columns as well
     most_predicted: int = 4  # up to this number, they are looked for by predicting rows too, where there are many rows
     most_shorter: int = 5  # targets in fewer variables
-    other_every: int = 2  # another target than y every second round
+    other_every: int = 2  # another target than y has every second start
     other_every_in_noise: int = 4  # less often where the data seem noisy, but a hard formula may look like noise
     first_rows: int = 400  # of a long table; without noise few rows say as much as many
     rows: int = 2000  # of a long table, once noise is seen
@@ -251,8 +251,12 @@ class FinishingPolicy:
 class SearchPolicy:
     """A round: starts that are drawn, and mutants of the best fits so far."""
 
-    round_size: int = 1024
-    chunk_size: int = 256
+    round_size: int = 1024  # starts of the first rounds
+    growth: float = 0.06  # share of all starts so far that a later round of y itself has; it is the same everywhere,
+    growth_of_others: float = 0.015  # and of another target,
+    largest_round: int = 65_536  # up to this many
+    chunk_size: int = 256  # starts that compete with each other
+    bytes_at_a_time: int = 2**27  # of start values that are held; the starts of a round are made in pieces of that size
     start_scale: float = 0.7  # standard deviation of the first weights
     mutant_share: float = 0.5  # of a round, from the second on
     inherit_share: float = 0.5  # of the mutants, keep their parent's weights
@@ -261,6 +265,9 @@ class SearchPolicy:
     oscillating: float = 0.5  # share of starts whose sines begin at frequencies spread over decades
     fastest: float = 30.0  # the highest of these, in radians per unit of scaled input
     in_rhythm: float = 0.3  # share of starts whose sines begin at peaks of the periodogram
+    rhythm_error: float = 0.02  # standard deviation about a peak, as a share of it
+    beside_inherited: float = 0.3  # factor of a first weight beside those that a mutant has from its parent
+    beside_inherited_imaginary: float = 0.5  # the same for imaginary parts
     founders_share: float = 0.4  # of the mutants, children of the user's guesses
     prior: Prior = field(default_factory=Prior)
     schedule: Schedule = field(default_factory=Schedule)

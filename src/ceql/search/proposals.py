@@ -1,77 +1,109 @@
-"""The starts of a round: small random sub-networks, and mutants of the best fits so far."""
+"""The starts of a round: small random sub-networks, and mutants of the best fits so far.
+
+What breeds is decided here, for a whole round at once. The starts themselves are made in the core, some at a time, and
+each depends on the seed, the round and its number alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from ceql.engine.starts import StartRule, start_rule, start_values
 from ceql.network import Structure
+from ceql.network.sampling import Stream
 from ceql.search.archive import Archive
 from ceql.search.policy import SearchPolicy
 
-
-def propose(
-    network: Structure, policy: SearchPolicy, archive: Archive, seed: int, rhythms: Sequence[np.ndarray] = ()
-) -> tuple[np.ndarray, np.ndarray]:
-    """The starts of the next round: live edges and initial parameters. `rhythms` are frequencies seen per input."""
-    rng = np.random.default_rng([seed, archive.rounds])
-    count = policy.round_size
-    n_mutants = int(policy.mutant_share * count) if len(archive.chunk.misfit) else 0
-    edges = network.drawn(count - n_mutants, rng, policy.prior)
-    params = rng.normal(0.0, policy.start_scale, (count, network.n_params))
-    spread = rng.random((count, 1)) < policy.oscillating
-    decades = rng.uniform(0.0, np.log(policy.fastest), (count, network.n_params))
-    frequencies = np.ix_(np.flatnonzero(spread), np.flatnonzero(network.is_frequency))
-    params[frequencies] *= np.exp(decades[frequencies])
-    _follow_rhythms(network, params, np.flatnonzero(rng.random(count) < policy.in_rhythm), rhythms, rng)
-    params = network.started(params, rng)
-    if n_mutants:
-        parents = choose_parents(archive, n_mutants, rng)
-        of_parents, inherited_params, founded = _with_founders(archive, parents, policy.founders_share, rng)
-        children = network.mutated(of_parents, rng, policy.prior)
-        if founded.any():
-            grafted = np.flatnonzero(founded)[::2]
-            children[grafted] = network.grafted(of_parents[grafted], rng, policy.prior)
-        edges = np.concatenate([edges, children])
-        inherits = (rng.random(n_mutants) < policy.inherit_share) | founded
-        rows = count - n_mutants + np.flatnonzero(inherits)
-        inherited = inherited_params[inherits]
-        known = inherited != 0.0
-        params[rows] = np.where(known, inherited, params[rows] * np.where(network.is_imaginary, 0.5, 0.3))
-    return edges, params
+_NOBODY = -1  # stands for the parent of a start that inherits nothing
 
 
-def _with_founders(
-    archive: Archive, parents: np.ndarray, share: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Edges and parameters of the parents, some replaced by founders where there are any, and which these are."""
-    edges, params = archive.chunk.edges[parents], archive.chunk.params[parents]
-    founded = np.zeros(len(parents), bool)
-    if archive.founders:
-        founded = rng.random(len(parents)) < share
-        rows = np.flatnonzero(founded)
-        which = rng.integers(len(archive.founders), size=len(rows))
-        edges[rows] = np.array([archive.founders[k][0] for k in which]).reshape(len(rows), -1)
-        params[rows] = np.array([archive.founders[k][1] for k in which]).reshape(len(rows), -1)
-    return edges, params, founded
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """The `count` starts of the next round of an archive; the last of them are mutants."""
 
+    structure: Structure
+    policy: SearchPolicy
+    archive: Archive
+    seed: int
+    count: int
+    rhythms: Sequence[np.ndarray] = ()  # frequencies seen per input
 
-def _follow_rhythms(
-    network: Structure, params: np.ndarray, rows: np.ndarray, rhythms: Sequence[np.ndarray], rng: np.random.Generator
-) -> None:
-    """Sines of these rows begin at a frequency seen in the data, about as exactly as a periodogram gives it."""
-    for source, frequencies in enumerate(rhythms):
-        of_input = np.flatnonzero(network.is_frequency[: network.n_edges] & (network.edge_source == source))
-        if len(frequencies) and len(of_input):
-            shape = len(rows), len(of_input)
-            params[np.ix_(rows, of_input)] = rng.choice(frequencies, shape) * rng.normal(1.0, 0.02, shape)
+    @cached_property
+    def _keys(self) -> list[int]:
+        """For draws, breeding, mutants, grafts and values."""
+        return np.random.SeedSequence([self.seed, self.archive.rounds]).generate_state(5, np.uint64).tolist()
+
+    @cached_property
+    def n_drawn(self) -> int:
+        share = self.policy.mutant_share if len(self.archive.chunk.misfit) else 0.0
+        return self.count - int(share * self.count)
+
+    @cached_property
+    def _rule(self) -> StartRule:
+        policy = self.policy
+        return start_rule(
+            self.structure,
+            self.rhythms,
+            scale=policy.start_scale,
+            oscillating=policy.oscillating,
+            fastest=policy.fastest,
+            in_rhythm=policy.in_rhythm,
+            rhythm_error=policy.rhythm_error,
+            shrunk_real=policy.beside_inherited,
+            shrunk_imaginary=policy.beside_inherited_imaginary,
+        )
+
+    @cached_property
+    def _known(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edges and parameters of all that may be parents: the archive, then the founders."""
+        chunk, founders = self.archive.chunk, self.archive.founders
+        edges, params = [chunk.edges], [chunk.params]
+        for of_edges, of_params in founders:
+            edges.append(of_edges[None])
+            params.append(of_params[None])
+        return np.concatenate(edges), np.concatenate(params)
+
+    @cached_property
+    def _bred(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Per mutant its parent, whether an operator is put in, and whom it takes its values after."""
+        rng, count = np.random.default_rng(self._keys[1]), self.count - self.n_drawn
+        parents = choose_parents(self.archive, count, rng)
+        founders, founded = len(self.archive.founders), np.zeros(count, bool)
+        if founders:
+            founded = rng.random(count) < self.policy.founders_share
+            which = len(self.archive.chunk.misfit) + rng.integers(founders, size=count)
+            parents = np.where(founded, which, parents)
+        inherits = (rng.random(count) < self.policy.inherit_share) | founded
+        grafted = founded & (np.cumsum(founded) % 2 == 1)
+        return parents, grafted, np.where(inherits, parents, _NOBODY)
+
+    def starts(self, first: int, last: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Live edges and initial parameters of the starts numbered `first` to `last - 1`."""
+        draws, _, mutants, grafts, values = (Stream(key, first, threads) for key in self._keys)
+        prior, n_drawn = self.policy.prior, min(max(self.n_drawn - first, 0), last - first)
+        edges = self.structure.drawn(n_drawn, draws, prior)
+        after = np.full(last - first, _NOBODY)
+        if first + n_drawn < last:
+            own = slice(first + n_drawn - self.n_drawn, last - self.n_drawn)
+            parents, grafted, after[n_drawn:] = (part[own] for part in self._bred)
+            of_parents = self._known[0][parents]
+            children = self.structure.mutated(of_parents, mutants.after(n_drawn), prior)
+            if grafted.any():
+                bred = self.structure.grafted(of_parents, grafts.after(n_drawn), prior)
+                children = np.where(grafted[:, None], bred, children)
+            edges = np.concatenate([edges, children])
+        return edges, start_values(self._rule, self.structure, edges, values, after, self._known[1])
 
 
 def choose_parents(archive: Archive, count: int, rng: np.random.Generator) -> np.ndarray:
     """Rows of the archive: every size has the same chance, the better ones of a size the larger."""
     sizes = archive.chunk.edges.sum(axis=1)
-    groups = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
-    chosen = rng.integers(len(groups), size=count)
-    rank = rng.random(count) ** 2
-    return np.array([groups[g][int(r * len(groups[g]))] for g, r in zip(chosen, rank, strict=True)])
+    by_size = np.argsort(sizes, kind="stable")
+    _, firsts, members = np.unique(sizes[by_size], return_index=True, return_counts=True)
+    group = rng.integers(len(firsts), size=count)
+    rank = (rng.random(count) ** 2 * members[group]).astype(int)
+    return by_size[firsts[group] + rank]

@@ -131,7 +131,8 @@ def next_turn(targets: SearchTargets, state: SearchState) -> tuple[SearchState, 
     policy = targets.policy.turns
     if targets.has_others and state.rounds > len(targets.mains):
         period = policy.other_every_in_noise if looks_noisy(targets, state) else policy.other_every
-        if state.rounds % period == 0:
+        of_mains = sum(known.archive.starts for known in state.targets[: len(targets.mains)])
+        if period * (state.starts - state.started_before - of_mains) < state.starts - state.started_before:
             state = with_others(targets, state)
             turn = targets.others.turn(state.other_turns)
             state = replace(state, other_turns=state.other_turns + 1)
@@ -139,6 +140,18 @@ def next_turn(targets: SearchTargets, state: SearchState) -> tuple[SearchState, 
                 return state, len(targets.mains) + turn
     turn = state.main_turns % len(targets.mains)
     return replace(state, main_turns=state.main_turns + 1), turn
+
+
+def round_of(targets: SearchTargets, state: SearchState, turn: int, max_starts: int | None) -> int:
+    """The number of starts of the round whose turn it is. Rounds grow with the search, in step with it: a large one
+    keeps many cores at work, and a small one learns sooner from what it has."""
+    policy, so_far = targets.policy, state.starts - state.started_before
+    share = policy.growth if turn < len(targets.mains) else policy.growth_of_others
+    grown = int(min(share * so_far, policy.largest_round)) // policy.chunk_size * policy.chunk_size
+    if max_starts is not None:  # no larger than it takes to reach them
+        left = -(-(max_starts - state.starts) // policy.round_size)
+        grown = min(grown, left * policy.round_size)
+    return max(grown, policy.round_size)
 
 
 def others_by_width(targets: SearchTargets, state: SearchState) -> list[int]:

@@ -180,15 +180,14 @@ def _functions(settings: Settings) -> frozenset[str] | None:
 
 
 def _limited(search: Search) -> SearchPolicy:
-    """The policy with the sizes that the rows, the machine and the user's limits allow."""
+    """The policy with the sizes that the rows and the user's limits allow."""
     settings, policy = search.settings, search.policy
     schedule = replace(policy.schedule, complex_weights=policy.schedule.complex_weights and settings.recipe != "real")
     edges = min(policy.prior.maximum_edges, edges_for(len(search.data.y), policy))
     if settings.max_complexity is not None:
         edges = min(edges, edges_within(settings.max_complexity, policy))
     prior = replace(policy.prior, nesting=settings.constraints.nesting, maximum_edges=edges)
-    size = max(policy.round_size, search.workers.least_round)
-    return replace(policy, schedule=schedule, round_size=size, prior=prior)
+    return replace(policy, schedule=schedule, prior=prior)
 
 
 def edges_within(max_complexity: int, policy: SearchPolicy) -> int:

@@ -29,7 +29,7 @@ from ceql.network import Structure
 from ceql.search.archive import Archive, empty_archive, judged_anew, merge, with_fits
 from ceql.search.periodogram import peaks
 from ceql.search.policy import ReductionPolicy, SearchPolicy
-from ceql.search.proposals import propose
+from ceql.search.proposals import Proposals
 from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate
 from ceql.sums import Table
 from ceql.transforms import TransformedTarget
@@ -150,9 +150,9 @@ def reweighed(problem: TargetProblem, state: TargetState) -> TargetState:
 
 
 def next_round(
-    problem: TargetProblem, state: TargetState, workers: Workers, deadline: Deadline, anyhow: bool = False
+    problem: TargetProblem, state: TargetState, count: int, workers: Workers, deadline: Deadline, anyhow: bool = False
 ) -> Step:
-    """Fits another round of starts. What needs no search comes first.
+    """Fits another round of that many starts. What needs no search comes first.
 
     A round that the deadline has cut short counts as if it had not begun, except `anyhow`, where nothing else is there.
     """
@@ -160,7 +160,7 @@ def next_round(
         state, closed = closed_form(problem, state)
         if closed:
             return state, closed
-    archive = _fitted_round(problem, state.archive, workers, deadline)
+    archive = _fitted_round(problem, state.archive, count, workers, deadline)
     if deadline.over and not anyhow:
         return state, []
     state, exact = _exact_formulas(problem, replace(state, archive=archive), workers.threads_here)
@@ -171,12 +171,18 @@ def next_round(
     return state, exact
 
 
-def _fitted_round(problem: TargetProblem, archive: Archive, workers: Workers, deadline: Deadline) -> Archive:
-    policy, step = problem.policy, problem.policy.chunk_size
-    edges, params = propose(problem.structure, policy, archive, problem.seed, problem.rhythms)
-    starts = [(edges[k : k + step], params[k : k + step]) for k in range(0, len(edges), step)]
-    chunks = workers.fit([Work(problem.structure, problem.samples, policy.schedule, *s) for s in starts], deadline)
-    return merge(archive, Chunk.concatenate(chunks), len(edges), len(problem.samples.y), policy)
+def _fitted_round(
+    problem: TargetProblem, archive: Archive, count: int, workers: Workers, deadline: Deadline
+) -> Archive:
+    policy, structure = problem.policy, problem.structure
+    proposals = Proposals(structure, policy, archive, problem.seed, count, problem.rhythms)
+    at_a_time = max(1, policy.bytes_at_a_time // (8 * structure.n_params * policy.chunk_size)) * policy.chunk_size
+    chunks: list[Chunk] = []
+    for first in range(0, count, at_a_time):
+        starts = proposals.starts(first, min(first + at_a_time, count), workers.threads_here)
+        work = Work(structure, problem.samples, policy.schedule, *starts, policy.chunk_size)
+        chunks += workers.fit([work], deadline)
+    return merge(archive, Chunk.concatenate(chunks), count, len(problem.samples.y), policy)
 
 
 def reduced(problem: TargetProblem, state: TargetState, threads: int) -> Contenders:

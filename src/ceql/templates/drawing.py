@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ceql.network import sampling
+from ceql.network.sampling import Prior, Stream
 
 if TYPE_CHECKING:
-    from ceql.network.sampling import Prior
     from ceql.templates.assembly import Assembly, Block
 
 _IN_USE = 0.85  # chance of a parameter that may be left out
@@ -21,7 +21,11 @@ _FADING = 0.75  # each further term is this much rarer
 _SPREAD, _DECADES = 0.5, 3.0  # share of starts whose parameters of unknown size span this many decades up and down
 
 
-def draw(assembly: Assembly, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
+def draw(assembly: Assembly, count: int, stream: Stream, prior: Prior) -> np.ndarray:
+    return _drawn(assembly, count, stream.rng, prior)
+
+
+def _drawn(assembly: Assembly, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
     edges = np.zeros((count, assembly.n_edges), bool)
     numbers = [number.index for number in assembly.numbers if number.index < assembly.n_edges]
     for index in numbers:
@@ -53,13 +57,17 @@ def _drawn_function(block: Block, count: int, rng: np.random.Generator, prior: P
     if not block.function.operators:
         return bare
     small = replace(prior, maximum_edges=min(prior.maximum_edges, _EDGES_IN_FUNCTION), needed=())
-    rich = sampling.draw(network, count, rng, small)
+    rich = sampling.draw(network, count, _stream(rng), small)
     return np.where(rng.random((count, 1)) < _BARE, bare, rich)
 
 
-def start(assembly: Assembly, params: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _stream(rng: np.random.Generator) -> Stream:
+    return Stream(int(rng.integers(2**63)))
+
+
+def start(assembly: Assembly, params: np.ndarray, stream: Stream) -> np.ndarray:
     """Sizes where they are known, decades where they are not, uniform between two bounds."""
-    params = params.copy()
+    params, rng = params.copy(), stream.rng
     spread = rng.random(len(params)) < _SPREAD
     for number in assembly.numbers:
         column, parameter = params[:, number.index], number.parameter
@@ -82,9 +90,9 @@ def start(assembly: Assembly, params: np.ndarray, rng: np.random.Generator) -> n
     return params
 
 
-def mutate(assembly: Assembly, parents: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-    children = parents.copy()
-    fresh = draw(assembly, len(parents), rng, prior)
+def mutate(assembly: Assembly, parents: np.ndarray, stream: Stream, prior: Prior) -> np.ndarray:
+    children, rng = parents.copy(), stream.rng
+    fresh = _drawn(assembly, len(parents), rng, prior)
     for row in range(len(children)):
         for _ in range(1 + rng.poisson(0.5)):
             _change(assembly, children[row], fresh[row], rng, prior)
@@ -128,7 +136,7 @@ def _varied(block: Block, own: np.ndarray, rng: np.random.Generator, prior: Prio
     """Another sub-network near this one, or any other where there is none."""
     if own.any() and block.function.operators:
         small = replace(prior, maximum_edges=_EDGES_IN_FUNCTION, needed=())
-        varied = sampling.mutate(block.network, own[None], rng, small)[0]
+        varied = sampling.mutate(block.network, own[None], _stream(rng), small)[0]
         if varied.any() and (varied != own).any():
             return varied
     return _drawn_function(block, 1, rng, prior)[0]

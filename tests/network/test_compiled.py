@@ -1,4 +1,4 @@
-"""The cascade clean-up: a fixed point that adds nothing and leaves the output alone where dead units are zero."""
+"""The clean-up in the core: a fixed point that adds nothing and leaves the output alone where dead units are zero."""
 
 from __future__ import annotations
 
