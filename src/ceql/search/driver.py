@@ -66,7 +66,7 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
 
 def _next_round(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
     anyhow = not state.starts
-    state, turn = next_turn(stage.targets, state)
+    state, turn = next_turn(stage.targets, state, search.deadline_of_rounds.left)
     problem = stage.problems(state)[turn]
     changed, exact = next_round(problem, state.targets[turn], search.workers, search.deadline_of_rounds, anyhow)
     return state.with_target(turn, changed), exact
@@ -143,7 +143,7 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
         # So that what may be even better is not left to the last moment.
         plan = search.policy.finishing
         most = min(plan.everything.asked, sketches_within(seconds, len(search.data.y), plan))
-        state = asked(stage.targets, state, most, policy.worth_making)
+        state = asked(stage.targets, state, most, policy.worth_making, search.deadline_of_rounds.left)
         stage.candidates.of(proposers(stage, state))
     return state, []
 
@@ -182,7 +182,7 @@ def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> Sear
 
 def _fresh_targets(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[int]]:
     mains = len(stage.targets.mains)
-    if state.rounds < mains:
+    if state.rounds < mains or not stage.targets.may_make_others(state, search.deadline_of_rounds.left):
         return state, []
     # After a few rounds a hard formula may still look like noise.
     policy = search.policy.shortcuts

@@ -70,6 +70,8 @@ class ShortcutPolicy:
     targets_in_noise: int = 12  # the same where the data look noisy
     a_round: int = 4  # of these after every round
     short_fraction: int = 14  # terms of a fraction that needs no shorter form
+    making: float = 0.04  # seconds that it takes to make the other targets, times the square of the columns,
+    making_rows: int = 400  # and less where the rows are fewer than these; they are not begun in the last moment
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,7 @@ class Finishing:
     finished: int  # Of these, with the full effort.
     relatives: int  # Formulas beside which others with simpler numbers are put.
     outlined: int  # Other targets whose fits are drawn where the data have few rows.
+    reduced: int  # Fits that are reduced before a front is drawn, since some of them hide smaller ones.
 
 
 @dataclass(frozen=True)
@@ -235,12 +238,21 @@ class FinishingPolicy:
     reserved_long: float = 0.35  # This share is kept beside it for a long table,
     reserved_a_row: float = 5e-6  # and at most this many seconds for every row
     rows_for_free: int = 2000  # beyond these, which a formula is fitted to at most.
+    drawn_anyway: int = 2  # Fits that are drawn even if the time is up.
     leaders: int = 8  # Of all formulas that are there in the end, this many get relatives with simpler numbers.
-    everything: Finishing = Finishing(asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6)
-    least: Finishing = Finishing(asked=1, sketched=1, polished=1, drawn=4, finished=1, relatives=1, outlined=1)
-    in_haste: Finishing = Finishing(asked=1, sketched=2, polished=1, drawn=6, finished=1, relatives=1, outlined=1)
+    everything: Finishing = Finishing(
+        asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6, reduced=16
+    )
+    least: Finishing = Finishing(
+        asked=1, sketched=1, polished=1, drawn=4, finished=1, relatives=1, outlined=1, reduced=2
+    )
+    in_haste: Finishing = Finishing(
+        asked=1, sketched=2, polished=1, drawn=6, finished=1, relatives=1, outlined=1, reduced=2
+    )
     # Between the least and everything, there is one for every this many sketches.
-    shares: Finishing = Finishing(asked=5, sketched=6, polished=30, drawn=3, finished=25, relatives=10, outlined=20)
+    shares: Finishing = Finishing(
+        asked=5, sketched=6, polished=30, drawn=3, finished=25, relatives=10, outlined=20, reduced=5
+    )
 
 
 @dataclass(frozen=True)

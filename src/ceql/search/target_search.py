@@ -178,9 +178,10 @@ def _fitted_round(problem: TargetProblem, archive: Archive, workers: Workers, de
     return merge(archive, Chunk.concatenate(chunks), len(edges), len(problem.samples.y), policy)
 
 
-def reduced(problem: TargetProblem, state: TargetState, threads: int) -> Contenders:
-    """The contenders after a challenge by the archive."""
+def reduced(problem: TargetProblem, state: TargetState, threads: int, most: int | None = None) -> Contenders:
+    """The contenders after a challenge by the archive: by at most that many of its fits."""
     policy, needed = problem.policy.reduction, problem.policy.prior.needed
+    policy = policy if most is None else replace(policy, fits=min(policy.fits, most))
     chunk = state.archive.chunk
     return challenged(state.contenders, chunk, problem.structure, problem.plain, policy, threads, needed)
 
