@@ -152,7 +152,7 @@ def _offers(
     """
     if settings.recipe not in SEARCHES or settings.template is not None or settings.constraints.known:
         return []
-    if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED):
+    if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED) or (formulas and until.over):
         return []
     operators = None
     if settings.operators is not None:

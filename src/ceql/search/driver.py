@@ -128,7 +128,7 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
     for index in fresh[: search.policy.shortcuts.a_round]:
         if search.deadline_of_rounds.over:
             return state, []
-        changed, exact = closed_form(problems[index], state.targets[index])
+        changed, exact = closed_form(problems[index], state.targets[index], search.deadline_of_rounds)
         state = state.with_target(index, changed)
         if exact:
             return state, exact

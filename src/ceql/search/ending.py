@@ -66,8 +66,8 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
         plan = Finishing(*map(min, astuple(plan), astuple(least)))
     deadline = search.deadline
     half = deadline.earlier(0.5 * max(deadline.left, 0.0))
-    proposed, cut = _as_it_grows(partial(_proposals, search, stage, state, plan), half)
-    least = search.policy.finishing.drawn_anyway
+    least = search.policy.finishing.drawn_anyway if len(data.y) <= search.policy.finishing.rows_for_free else 1
+    proposed, cut = _as_it_grows(partial(_proposals, search, stage, state, plan), half, least)
     rival = min((criterion(formula, len(data.y), search.policy.prices) for formula in proposed), default=np.inf)
     of_fits: list[Formula] = []
     for problem, known in zip(stage.mains, state.targets, strict=False):

@@ -20,7 +20,7 @@ from ceql.closed_form import fraction, images, noisy_forms, product, sparse_sum
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
-from ceql.engine.deadline import Deadline
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.dispatch import Work, Workers
 from ceql.engine.stages import Chunk
 from ceql.expression.text.write import short_text
@@ -156,7 +156,7 @@ def next_round(
     A round that the deadline has cut short counts as if it had not begun, except `anyhow`, where nothing else is there.
     """
     if state.archive.rounds == 0:
-        state, closed = closed_form(problem, state)
+        state, closed = closed_form(problem, state, deadline)
         if closed:
             return state, closed
     archive = _fitted_round(problem, state.archive, workers, deadline)
@@ -189,18 +189,18 @@ def reduced(problem: TargetProblem, state: TargetState, threads: int, most: int 
 # ---- what needs no search -----------------------------------------------------------------------------------------
 
 
-def closed_form(problem: TargetProblem, state: TargetState) -> Step:
-    """What needs no search; it is looked for only once."""
+def closed_form(problem: TargetProblem, state: TargetState, deadline: Deadline = NEVER) -> Step:
+    """What needs no search; it is looked for only once. When the time is up, no further kind is tried."""
     if state.tried_closed_form:
         return state, []
     state = replace(state, tried_closed_form=True)
     if not problem.structure.operator_names >= _FRACTIONS_NEED:
         return state, []
-    state, found = _fraction(problem, state)
-    return (state, found) if found else _product_or_sum(problem, state)
+    state, found = _fraction(problem, state, deadline)
+    return (state, found) if found else _product_or_sum(problem, state, deadline)
 
 
-def _fraction(problem: TargetProblem, state: TargetState) -> Step:
+def _fraction(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
     """A fraction of polynomials in the columns, or with the sine, cosine or exponential of one in its place."""
     target, operators = problem.target, problem.structure.operator_names
     symbols = [s / float(k) for s, k in zip(target.symbols, problem.scaling.x, strict=True)]
@@ -209,6 +209,8 @@ def _fraction(problem: TargetProblem, state: TargetState) -> Step:
     names = [name for name in _IN_FRACTIONS if name in operators]
     policy = problem.policy.closed_forms.fractions
     for columns, written in ((x, symbols), *images(x, symbols, target.x[counted], target.symbols, names, policy)):
+        if deadline.over and columns is not x:
+            break
         found = fraction(columns, y, written, policy)
         if found is None:
             continue
@@ -221,13 +223,13 @@ def _fraction(problem: TargetProblem, state: TargetState) -> Step:
     return state, []
 
 
-def _product_or_sum(problem: TargetProblem, state: TargetState) -> Step:
+def _product_or_sum(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
     target, counted = problem.target, problem.target.weight > 0.0
     functions = _functions(problem)
     policy = problem.policy.closed_forms
     given = target.x[counted], target.y[counted], target.symbols, functions
     for find in (partial(product, *given, policy.products), partial(sparse_sum, *given, policy.sums)):
-        found = find()
+        found = None if deadline.over else find()
         if found is not None:
             state, formula = examined(problem, state, found)
             if formula is not None:
