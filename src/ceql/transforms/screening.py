@@ -38,8 +38,11 @@ def promising(x: np.ndarray, y: np.ndarray, most: int, policy: TransformPolicy =
 
 
 def _even(columns: np.ndarray) -> np.ndarray:
-    """Ranks, centred and of unit size: outliers count no more than others, and functions that only grow not at all."""
-    ranks = columns.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable").astype(float)
+    """Ranks, centred and of unit size: outliers count no more than others, and functions that only grow not at all.
+
+    Equal values have equal ranks, or the order of the rows would count.
+    """
+    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1).astype(float)
     return (ranks - ranks.mean(axis=0)) / np.maximum(ranks.std(axis=0), 1e-300)
 
 
