@@ -160,7 +160,8 @@ def _offers(
     least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
     has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None
     policy = settings.search.catalogue if has_time else least
-    policy = policy.within(settings.time_limit)
+    in_memory = settings.search.memory.rows(data.x.shape[1])
+    policy = replace(policy, most_rows=min(policy.most_rows, in_memory)).within(settings.time_limit)
     found = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy, until)
     found = [formula for formula in found if loss is None or not formula.is_shrunk]  # which is a matter of squares
     most = settings.search.finishing.leaders if has_time else 0
@@ -205,8 +206,7 @@ def _concluded(
     chosen = favourite = _chosen(shown, settings, data, held)
     # Which columns a term is made of costs nothing, and of many columns many terms can be made that suit some rows.
     is_wide = data.x.shape[1] > policy.catalogue.most_table_columns
-    may_compare = settings.model_selection == "best" and loss is None and not until.over
-    if is_wide and may_compare and _is_contest(found.outcome, settings):
+    if is_wide and settings.model_selection == "best" and loss is None and _is_contest(found.outcome, settings):
         first = _first_allowed(shown, settings)
         chosen = first + or_simpler(chosen - first, shown[first:], data, folds, policy.prices, policy.sifting.simpler)
         lines = (formula for formula in formulas if formula.is_shrunk)

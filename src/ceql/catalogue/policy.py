@@ -47,7 +47,7 @@ class CataloguePolicy:
     most_of_limit: float = 0.4  # share of the time limit; with a shorter one only the plain models are fitted
     offered_rows: int = 1000  # of a longer table, on which laws and forms are compared; then
     offered: int = 16  # of them are fitted to all rows
-    most_rows: int = sys.maxsize  # to more rows nothing is fitted; a longer table only judges.
+    most_rows: int = sys.maxsize  # to more rows nothing is fitted; a longer table only judges. Memory has a say too.
     rows_a_second: int = 5000  # They are this many for every second of the time limit.
     # A table with more columns, or with more rows times columns beside the first, gets the plain models alone: there
     # laws take long, and the rows speak for themselves.

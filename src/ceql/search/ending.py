@@ -65,9 +65,8 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
         least = planned(search.policy.finishing.levels[-1], search.policy.finishing)
         plan = Finishing(*map(min, astuple(plan), astuple(least)))
     deadline = search.deadline
-    half = deadline.earlier(0.5 * max(deadline.left, 0.0))
     least = search.policy.finishing.drawn_anyway if len(data.y) <= search.policy.finishing.rows_for_free else 1
-    proposed, cut = _as_it_grows(partial(_proposals, search, stage, state, plan), half, least)
+    proposed, cut = _as_it_grows(partial(_proposals, search, stage, state, plan), deadline.halfway, least)
     rival = min((criterion(formula, len(data.y), search.policy.prices) for formula in proposed), default=np.inf)
     of_fits: list[Formula] = []
     for problem, known in zip(stage.mains, state.targets, strict=False):
@@ -125,8 +124,8 @@ def _proposals(search: Search, stage: Stage, state: SearchState, plan: Finishing
         for problem, known in searched[: plan.outlined]:
             outlined = [*outlined, *outline(problem, known)]
             yield outlined
-    half = 0.5 * search.deadline.left
-    state = asked(stage.targets, state, plan.asked, search.policy.noisy.worth_making, half)
+    most = plan.asked, search.policy.noisy.worth_making, search.deadline.halfway.left
+    state = asked(stage.targets, state, *most)
     sums = expressions(stage.main, state.sums)
     for drawn in stage.candidates.drawn(proposers(stage, state), plan, sums):
         yield outlined + drawn

@@ -10,6 +10,7 @@ from ceql.choice.residuals import ResidualPolicy
 from ceql.choice.sifting import SiftingPolicy
 from ceql.closed_form.policy import ClosedFormPolicy
 from ceql.engine.fit import Levenberg
+from ceql.engine.memory import machine_memory
 from ceql.engine.stages import Schedule
 from ceql.expression.prices import Prices
 from ceql.formula import PolishPolicy
@@ -144,6 +145,20 @@ class NarrowingPolicy:
 
 
 @dataclass(frozen=True)
+class MemoryPolicy:
+    """How much memory a step may take beside the table itself. Most work block by block, on few rows or few columns."""
+
+    share: float = 0.25  # This share of the machine's memory,
+    most: float = 4e9  # and no more bytes than these.
+    copies: int = 8  # A linear fit holds this many copies of its rows.
+
+    def rows(self, columns: int, machine: float | None = None) -> int:
+        """Of a table with this many columns, how many a linear fit may have at once."""
+        budget = min(self.share * (machine_memory() if machine is None else machine), self.most)
+        return int(budget / (8 * self.copies * max(columns, 1)))
+
+
+@dataclass(frozen=True)
 class GuessPolicy:
     """How much effort goes into fitting the formulas that a user suspects."""
 
@@ -251,7 +266,7 @@ class FinishingPolicy:
     )
     # Between the least and everything, there is one for every this many sketches.
     shares: Finishing = Finishing(
-        asked=5, sketched=6, polished=30, drawn=3, finished=25, relatives=10, outlined=20, reduced=5
+        asked=5, sketched=6, polished=30, drawn=3, finished=25, relatives=10, outlined=20, reduced=3
     )
 
 
@@ -285,6 +300,7 @@ class SearchPolicy:
     transforms: TransformPolicy = field(default_factory=TransformPolicy)
     residuals: ResidualPolicy = field(default_factory=ResidualPolicy)
     narrowing: NarrowingPolicy = field(default_factory=NarrowingPolicy)
+    memory: MemoryPolicy = field(default_factory=MemoryPolicy)
     guesses: GuessPolicy = field(default_factory=GuessPolicy)
     periodogram: PeriodogramPolicy = field(default_factory=PeriodogramPolicy)
     losses: LossPolicy = field(default_factory=LossPolicy)
