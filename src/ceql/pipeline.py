@@ -234,7 +234,7 @@ def _concluded(
         struck=left.struck,
     )
     overruled = chosen != favourite
-    return _with_evidence(concluded, data, folds, fit_weight, policy.prices, held is not None, overruled, until)
+    return _with_evidence(concluded, data, folds, fit_weight, policy.prices, held, overruled, until)
 
 
 def _sifted(
@@ -264,7 +264,7 @@ def _with_evidence(
     folds: Folds | None,
     fit_weight: np.ndarray | None,
     prices: Prices = PRICES,
-    everything: bool = False,
+    held: HeldOut | None = None,
     overruled: bool = False,
     until: Deadline = NEVER,
 ) -> Discovery:
@@ -276,11 +276,9 @@ def _with_evidence(
         own = [score if score >= own[found.chosen] else np.inf for score in own]
     shares = weights(own)
     beside = len(found.front)
-    judged = [
-        k for k, w in enumerate(shares) if everything or w >= EVIDENCE.competes or k >= beside or k == found.chosen
-    ]
-    r2_cv = np.full(len(formulas), np.nan)
-    for k in judged:
+    judged = [k for k, w in enumerate(shares) if w >= EVIDENCE.competes or k >= beside or k == found.chosen]
+    r2_cv = np.full(len(formulas), np.nan) if held is None else np.array(held.r2)
+    for k in judged if held is None else ():
         if k == found.chosen or not until.over:
             (r2_cv[k],) = cross_validated([formulas[k]], data, folds, fit_weight)
     return replace(found, weights=shares, r2=r2_of(formulas, data), r2_cv=tuple(r2_cv.tolist()))

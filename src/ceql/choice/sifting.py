@@ -24,7 +24,7 @@ class SiftingPolicy:
     """How many formulas are looked at closely, in counts. The clock only keeps further ones from being looked at."""
 
     checked: int = 60  # that vetoes are asked about, the best first; what was not asked about is not shown
-    checked_anyway: int = 8  # of these, even if the time is up
+    checked_anyway: int = 20  # of these, even if the time is up: the best may all be struck
     checked_rows: int = 2000  # of a longer table that they are asked about
     lightened: int = 1  # struck for a constant that the rows do not determine, and refitted without it
     ahead: int = 16  # of all formulas, the best by the criterion, and of each number of constants as many as `a_size`
