@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -40,7 +41,15 @@ class PolishPolicy:
     fitted: float = 1e-9  # how well the engine's constants are known before they are refitted
     checked_rows: int = 2000  # on which a rewritten form is compared with the original
     last_steps: int = 8  # of a fit to all rows of a long table, after one to some of them
+    most_rows: int = sys.maxsize  # to more rows nothing is fitted; a longer table only judges.
+    rows_a_second: int = 5000  # They are this many for every second of the time limit.
     certain: float = 1e-8  # relative standard error below which a constant is known exactly
+
+    def within(self, time_limit: float) -> PolishPolicy:
+        """With the rows that this time limit leaves for fits."""
+        return replace(
+            self, most_rows=max(int(min(self.rows_a_second * time_limit, self.most_rows)), self.checked_rows)
+        )
 
 
 POLISH = PolishPolicy()
@@ -155,6 +164,7 @@ def polish(
     rough = _shortened(raw, data, symbols, THOROUGH, policy)
     if rough is None:
         return None
+    whole, data = data, data.thinned(policy.most_rows)
     known = tuple(map(float, constraints.known.values()))
     refined = _refined(rough, symbols, data, policy)
     snapped = snap(refined, symbols, data.x, data.y, data.weight, known=known)
@@ -164,9 +174,8 @@ def polish(
         shorter = smallest_holding(snapped, symbols, data.thinned(policy.checked_rows).x, held, THOROUGH)
         snapped = min(snapped, shorter, key=node_count)
     rounded = round_to_errors(snapped, symbols, data.x, data.y, data.weight)
-    return _judged(
-        _first_allowed(rounded, refined, raw, data, symbols, constraints, policy), data, symbols, constraints
-    )
+    allowed = _first_allowed(rounded, refined, raw, data, symbols, constraints, policy)
+    return _judged(allowed, whole, symbols, constraints, fitted_to=data)
 
 
 @one_thread

@@ -18,7 +18,7 @@ from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is
 from ceql.data.dataset import Dataset, typical_size
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, over_all, poles_of
 from ceql.engine import fit
-from ceql.engine.deadline import Stopwatch
+from ceql.engine.deadline import NEVER, Deadline, Stopwatch
 from ceql.engine.dispatch import Workers
 from ceql.errors import InputError, unknown_name
 from ceql.expression.prices import PRICES, Prices
@@ -81,7 +81,8 @@ def _discovered(
     folds: Folds | None,
 ) -> Discovery:
     constraints = settings.constraints
-    policy = settings.search
+    policy = replace(settings.search, polish=settings.search.polish.within(settings.time_limit))
+    settings = replace(settings, search=policy)
 
     def tell(progress: Progress) -> None:  # of the whole limit, whatever is kept of it for later
         report(replace(progress, time_limit=settings.time_limit))
@@ -123,27 +124,35 @@ def _discovered(
         found = _trained(data, settings, report, watch)
     known = (formula.over(constant.symbols) for formula in found.formulas)  # a checkpoint has them over all columns
     formulas = [f for f in (*known, *guessed) if _is_allowed(f, settings)]
+    until = watch.until(settings.time_limit) if settings.recipe in SEARCHES else NEVER
+    before = until.earlier(policy.sifting.seconds_for(len(data.y), settings.time_limit))
     try:
-        offered = [f for f in _offers(formulas, data, settings, found.outcome, loss) if _is_allowed(f, settings)]
-        concluded = _concluded([*formulas, *offered], constant, found, data, settings, loss, folds)
+        offered = _offers(formulas, data, settings, found.outcome, loss, before)
+        formulas += [formula for formula in offered if _is_allowed(formula, settings)]
+        concluded = _concluded(formulas, constant, found, data, settings, loss, folds, until)
     except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed
         few = pareto_front(formulas, len(data.y), policy.prices)
         hasty = replace(settings, search=replace(policy, sifting=policy.sifting.hasty))
-        concluded = _concluded(few, constant, found, data, hasty, loss, folds)
+        concluded = _concluded(few, constant, found, data, hasty, loss, folds, until)
         concluded = replace(concluded, outcome=Outcome.INTERRUPTED)
     return replace(concluded, seconds=watch.seconds, leftover=leftover)
 
 
 def _offers(
-    formulas: Sequence[Formula], data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None
+    formulas: Sequence[Formula],
+    data: Dataset,
+    settings: Settings,
+    outcome: Outcome,
+    loss: Loss | None,
+    until: Deadline,
 ) -> list[Formula]:
-    """What needs no search, and simpler numbers for what leads then.
+    """What needs no search, and simpler numbers for what leads then, as far as the time allows.
 
     It would only stand in the way of an exact formula, and who interrupts wants no more.
     """
     if settings.recipe not in SEARCHES or settings.template is not None or settings.constraints.known:
         return []
-    if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED):
+    if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED) or (formulas and until.over):
         return []
     operators = None
     if settings.operators is not None:
@@ -151,11 +160,13 @@ def _offers(
     least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
     has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None
     policy = settings.search.catalogue if has_time else least
-    found = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy)
+    in_memory = settings.search.memory.rows(data.x.shape[1])
+    policy = replace(policy, most_rows=min(policy.most_rows, in_memory)).within(settings.time_limit)
+    found = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy, until)
     found = [formula for formula in found if loss is None or not formula.is_shrunk]  # which is a matter of squares
     most = settings.search.finishing.leaders if has_time else 0
     policies = settings.search.polish, settings.search.prices
-    return found + simpler_than_the_best([*formulas, *found], data, settings.constraints, most, *policies)
+    return found + simpler_than_the_best([*formulas, *found], data, settings.constraints, most, *policies, until)
 
 
 def _seconds_for_offers(data: Dataset, settings: Settings) -> float:
@@ -177,17 +188,18 @@ def _concluded(
     settings: Settings,
     loss: Loss | None,
     folds: Folds | None,
+    until: Deadline,
 ) -> Discovery:
     """The front of these formulas and what competes beside it, the one that is reported, its poles, and what the rows
     say of each."""
     constraints, policy = settings.constraints, settings.search
     if loss is not None and found.outcome is not Outcome.CONSTANT:
         given = data, loss, constraints, settings.time_limit, policy.judgement, policy.finishing
-        fitted = judged([*formulas, constant], *given)  # in another order
+        fitted = judged([*formulas, constant], *given, until)  # in another order
         constant = min((f for f in fitted if not f.expression.free_symbols), key=lambda f: f.loss, default=constant)
         formulas = [formula for formula in fitted if formula is not constant]
     others = [formula for formula in formulas if not formula.is_shrunk]
-    left = _sifted(others, constant, found.outcome, data, settings)
+    left = _sifted(others, constant, found.outcome, data, settings, until)
     front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
@@ -222,17 +234,22 @@ def _concluded(
         struck=left.struck,
     )
     overruled = chosen != favourite
-    return _with_evidence(concluded, data, folds, fit_weight, policy.prices, held is not None, overruled)
+    return _with_evidence(concluded, data, folds, fit_weight, policy.prices, held, overruled, until)
 
 
 def _sifted(
-    formulas: Sequence[Formula], constant: Formula, outcome: Outcome, data: Dataset, settings: Settings
+    formulas: Sequence[Formula],
+    constant: Formula,
+    outcome: Outcome,
+    data: Dataset,
+    settings: Settings,
+    until: Deadline,
 ) -> Sifted:
     policy = settings.search
     if not _is_contest(outcome, settings):
         return Sifted(tuple(pareto_front([*formulas, constant], len(data.y), policy.prices)), (), ())
     allows = settings.constraints.allows
-    return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows)
+    return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows, until)
 
 
 def _is_contest(outcome: Outcome, settings: Settings) -> bool:
@@ -247,21 +264,23 @@ def _with_evidence(
     folds: Folds | None,
     fit_weight: np.ndarray | None,
     prices: Prices = PRICES,
-    everything: bool = False,
+    held: HeldOut | None = None,
     overruled: bool = False,
+    until: Deadline = NEVER,
 ) -> Discovery:
-    """With the weights of the formulas and how well each fits; those without a chance are not cross-validated."""
+    """With the weights of the formulas and how well each fits; those without a chance are not cross-validated, and when
+    the time is up none but the chosen one."""
     formulas = found.formulas
     own = scores(formulas, data, prices)
     if overruled:  # rows held out have spoken against what the criterion would rather have
         own = [score if score >= own[found.chosen] else np.inf for score in own]
     shares = weights(own)
     beside = len(found.front)
-    judged = [
-        k for k, w in enumerate(shares) if everything or w >= EVIDENCE.competes or k >= beside or k == found.chosen
-    ]
-    r2_cv = np.full(len(formulas), np.nan)
-    r2_cv[judged] = cross_validated([formulas[k] for k in judged], data, folds, fit_weight)
+    judged = [k for k, w in enumerate(shares) if w >= EVIDENCE.competes or k >= beside or k == found.chosen]
+    r2_cv = np.full(len(formulas), np.nan) if held is None else np.array(held.r2)
+    for k in judged if held is None else ():
+        if k == found.chosen or not until.over:
+            (r2_cv[k],) = cross_validated([formulas[k]], data, folds, fit_weight)
     return replace(found, weights=shares, r2=r2_of(formulas, data), r2_cv=tuple(r2_cv.tolist()))
 
 

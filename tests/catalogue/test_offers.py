@@ -13,6 +13,7 @@ from ceql.catalogue.policy import POLICY
 from ceql.choice.criterion import criterion
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import Deadline
 from ceql.expression.operations import contained
 from ceql.expression.text.formula_values import can_be_read
 from ceql.formula import Formula, mean_square
@@ -141,3 +142,26 @@ def test_the_price_list_grows_with_rows_and_columns_up_to_a_point():
     assert seconds_for_offers(50, 1) < seconds_for_offers(500, 1) < seconds_for_offers(500, 2)
     assert seconds_for_offers(10**6, 1) == seconds_for_offers(10**7, 1)
     assert seconds_for_offers(500, POLICY.form_columns) == seconds_for_offers(500, 50)
+
+
+def test_when_the_time_is_up_no_further_model_is_begun(everything):
+    found = offers(SATURATING, policy=QUICK, until=Deadline.after(-1.0))
+    assert 0 < len(found) < len(everything) / 2
+
+
+@pytest.mark.parametrize("columns", [1, 5])
+def test_fits_to_some_rows_of_a_long_table_are_judged_on_all(columns):
+    x = RNG.uniform(0.5, 3.0, (5000, columns))
+    data = Dataset.of(x, 3.0 * x[:, 0] - 1.0 + 0.1 * RNG.standard_normal(5000))
+    on_all, on_some = (offers(data, False, policy=replace(QUICK, most_rows=rows)) for rows in (5000, 2500))
+    best, other = (min(found, key=lambda formula: criterion(formula, 5000)) for found in (on_all, on_some))
+    assert contained(best.expression) == contained(other.expression)
+    assert other.loss == pytest.approx(mean_square(other(data.x) - data.y, data.weight))
+    assert other.loss == pytest.approx(best.loss, rel=5e-3)
+
+
+def test_a_longer_limit_leaves_more_rows_for_fits():
+    rows = [POLICY.within(seconds).most_rows for seconds in (0.1, 1.0, 10.0, 1e4, np.inf)]
+    assert rows == sorted(rows)
+    assert rows[0] == POLICY.fitted_rows
+    assert rows[-1] == POLICY.most_rows

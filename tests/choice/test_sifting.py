@@ -10,6 +10,7 @@ import pytest
 from ceql.choice.criterion import constants_of, criterion
 from ceql.choice.sifting import SIFTING, Sifted, sifted
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import Deadline
 from ceql.expression import parse_formula
 from ceql.expression.operations import contained
 from ceql.expression.prices import PRICES
@@ -240,3 +241,11 @@ def test_prices_decide_which_of_two_comes_first(truth):
 def test_the_same_formulas_give_the_same_answer(truth, others):
     first, second = (sifted([truth, *others], CONSTANT, DATA, 4) for _ in range(2))
     assert [str(f) for f in shown(first)] == [str(f) for f in shown(second)]
+
+
+def test_when_the_time_is_up_a_few_are_asked_about_and_no_other_is_shown():
+    formulas, anyway = [fitted(text) for text in (TRUTH, *OTHERS)], replace(SIFTING, checked_anyway=3)
+    left = sifted(formulas, CONSTANT, DATA, 16, PRICES, anyway, until=Deadline.after(-1.0))
+    shown = [formula for formula in (*left.front, *left.beside) if formula is not CONSTANT]
+    assert 0 < len(shown) + len(left.struck) <= 3
+    assert formulas[0] in shown  # the best are asked about first

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ceql.bench.problems import load_problem, sample
 from ceql.choice.vetoes import Vetoes, VetoPolicy, fewer, struck
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import Deadline
 from ceql.expression import parse_formula
 from ceql.expression.constants.refit import best_of_starts
 from ceql.expression.evaluate.poles import find_poles
@@ -388,3 +389,11 @@ def test_true_formulas_of_the_suites_are_kept_under_noise(name):
 
 def is_determined(formula: Formula) -> bool:
     return all(np.isfinite(error) for _, error in formula.constants)
+
+
+def test_no_refit_begins_when_the_time_is_up():
+    data = Dataset.of(np.linspace(1.0, 2.0, 30)[:, None], np.linspace(2.0, 4.0, 30))
+    formula = as_it_stands(parse_formula("2.01*x1 + 1.5e-9*sin(x1)", data.names), data, make_symbols(data.names))
+    assert formula is not None
+    assert fewer(formula, data)
+    assert fewer(formula, data, until=Deadline.after(-1.0)) == []

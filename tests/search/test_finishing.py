@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ceql.engine.deadline import NEVER, Deadline, Stopwatch
 from ceql.search.finishing import finishing, planned, reserve, sketches_within
-from ceql.search.policy import FinishingPolicy
+from ceql.search.policy import FinishingPolicy, MemoryPolicy
 
 POLICY = FinishingPolicy()
 laws = settings(derandomize=True, deadline=None, max_examples=100)
@@ -68,3 +68,17 @@ def test_a_stopwatch_with_a_head_start():
     assert watch.seconds >= 100.0
     assert watch.until(50.0).over
     assert not watch.until(3600.0).over
+
+
+def test_halfway_to_a_deadline():
+    assert NEVER.halfway.left == float("inf")
+    assert 1700.0 < Deadline.after(3600.0).halfway.left < 1801.0
+    assert Deadline.after(-1.0).halfway.over
+
+
+def test_memory_is_a_share_of_the_machine_up_to_a_limit():
+    policy = MemoryPolicy(share=0.25, most=4e9, copies=8)
+    assert policy.rows(10, machine=4e9) == int(1e9 / 640)
+    assert policy.rows(10, machine=1e12) == int(4e9 / 640)
+    assert policy.rows(20, machine=4e9) < policy.rows(10, machine=4e9)
+    assert policy.rows(10) > 0

@@ -33,7 +33,7 @@ random = np.random.default_rng(0)
 x = random.normal(size=(rows, columns))
 y = x[:, 0] * x[:, 1] + 0.1 * random.normal(size=rows)
 before = peak()
-model = CEQLRegressor(time_limit=1, threads=1).fit(x, y)
+model = CEQLRegressor(time_limit=4, threads=1).fit(x, y)
 print(peak() - before)
 print(*sorted(symbol.name for symbol in model.sympy().free_symbols))
 """

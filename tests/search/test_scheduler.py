@@ -204,3 +204,16 @@ def test_more_rounds_than_asked_for_are_made_where_numbers_are_not_rounded():
     asked_for = replace(TWO_OPERATORS, max_starts=5 * QUICK.round_size, search=policy)
     assert discover(data, asked_for).starts == QUICK.round_size
     assert discover(exact, asked_for).starts == 5 * QUICK.round_size
+
+
+def test_other_targets_are_not_made_without_the_time_for_it():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.5, 3, (100, 3))
+    targets = targets_for(x, x[:, 0] * np.sin(x[:, 1] * x[:, 2]))
+    state = replace(begun(targets), rounds=1)
+    assert targets.may_make_others(state, np.inf)
+    assert not targets.may_make_others(state, 0.0)
+    assert len(next_turn(targets, state, 0.0)[0].targets) == 1
+    made, _ = next_turn(targets, state)
+    assert len(made.targets) > 1
+    assert targets.may_make_others(made, 0.0)  # they are there

@@ -8,7 +8,7 @@ import pytest
 
 from ceql.data.dataset import Dataset
 from ceql.formula import make_symbols
-from ceql.transforms import independent_parts, plain, reduced, relevant, smooth_error
+from ceql.transforms import independent_parts, plain, promising, reduced, relevant, smooth_error
 from ceql.transforms.smoothness import distances, on_circle, unexplained, unexplained_by_neighbour
 
 NAMES = ("a", "b", "c", "d")
@@ -105,3 +105,37 @@ def test_differences_of_columns_of_both_signs_are_no_products():
     parts = independent_parts(plain(Dataset.of(pd.DataFrame(x, columns=list(names)), y), make_symbols(names)))
     _, a, b, c, d, e, f = make_symbols(names)
     assert {abs(symbol) for symbol in parts[-1].symbols} == {abs(a - b), abs(c - d), abs(e - f)}
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda a, b, c: 3.0 * a + b**2 - np.sqrt(c),
+        lambda a, b, c: a**2 * b + 0.3 * c,
+        lambda a, b, c: a**3 + 2.0 * b + 0.5 * np.cos(3.0 * c),
+    ],
+)
+def test_a_column_that_says_little_is_found_among_a_thousand(law):
+    rng = np.random.default_rng(101)
+    x = rng.uniform(0.5, 3.0, (500, 1000))
+    y = law(*x[:, [7, 400, 901]].T)
+    y = y + 0.01 * np.std(y) * rng.normal(size=500)
+    few = promising(x, y, 40)
+    assert {few[k] for k in relevant(x[:, few], y, 8)} == {7, 400, 901}
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4])
+def test_a_product_shows_in_few_rows_of_many_columns(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(30, 1000))
+    y = x[:, 0] * x[:, 1] + 0.1 * rng.normal(size=30)
+    few = promising(x, y, 40)
+    assert {0, 1} <= {few[k] for k in relevant(x[:, few], y, 8)}
+
+
+def test_the_order_of_the_rows_says_nothing_about_columns_of_two_values():
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.normal(size=200))
+    telling = y[:, None] + 1.5 * rng.normal(size=(200, 2))
+    x = np.column_stack([rng.integers(0, 2, (200, 60)), telling])
+    assert {60, 61} <= set(promising(x, y, 6))

@@ -16,6 +16,7 @@ from ceql.catalogue.starts import Facts, start_grid
 from ceql.choice.criterion import criterion, price_of_constants
 from ceql.choice.exactness import EXACT, size_of
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.one_thread import one_thread
 from ceql.expression import parametrise
 from ceql.expression.constants.refit import covariance_of, minimise
@@ -76,29 +77,35 @@ def fitted(law: Law, data: Dataset, policy: CataloguePolicy = POLICY) -> LawFit 
     return fits[0] if fits else None
 
 
-def fit_all(data: Dataset, policy: CataloguePolicy = POLICY, laws: Sequence[Law] | None = None) -> tuple[LawFit, ...]:
+def fit_all(
+    data: Dataset, policy: CataloguePolicy = POLICY, laws: Sequence[Law] | None = None, until: Deadline = NEVER
+) -> tuple[LawFit, ...]:
     """The laws that describe the table best, and the plain models, in the order of the criterion.
 
     A law whose constants the rows do not determine is left out: a smaller one says the same. Without `laws` these are
-    the whole catalogue.
+    the whole catalogue. When the time is up, those are finished that are best so far.
     """
     known = catalogue() if laws is None else laws
-    fits = _fits((*known, *of_all_columns(data, policy.most_terms)), data, policy)
+    fits = _fits((*known, *of_all_columns(data, policy.most_terms)), data, policy, until)
     return tuple(fit for fit in fits if fit.is_determined or fit.law.is_plain)
 
 
 @one_thread
-def _fits(laws: Iterable[Law], data: Dataset, policy: CataloguePolicy) -> list[LawFit]:
+def _fits(laws: Iterable[Law], data: Dataset, policy: CataloguePolicy, until: Deadline = NEVER) -> list[LawFit]:
     """Every law is looked at, the better ones take a few steps in each round, and the best are fitted to the bottom."""
     few, facts = data.thinned(policy.screened_rows), Facts(data.thinned(policy.started_rows))
     places = telling_columns(few, data, policy.most_columns)
-    tried = [
-        look(law, chosen, few, facts, policy) for law in laws for chosen in _assignments(law, places, data, policy)
-    ]
+    choices = ((law, chosen) for law in laws for chosen in _assignments(law, places, data, policy))
+    tried: list[Tried] = []
+    for law, chosen in choices:
+        if tried and until.over:
+            break
+        tried.append(look(law, chosen, few, facts, policy))
     for most, steps in policy.rounds:
-        tried = [improve(one, few, steps) for one in _ahead_of_their_kind(tried, most, policy.per_law)]
-    last = _to_finish(tried, policy)
-    fits = [fit for one in last if (fit := finish(one, data, policy)) is not None]
+        ahead = _ahead_of_their_kind(tried, most, policy.per_law)
+        tried = [one if until.over else improve(one, few, steps) for one in ahead]
+    last = sorted(_to_finish(tried, policy), key=lambda one: one.score)
+    fits = [fit for k, one in enumerate(last) if not (k and until.over) and (fit := finish(one, data, policy))]
     ordered = sorted(fits, key=lambda fit: (_rank(fit, data), fit.law.size, fit.law.name))
     first = {fit.law.name: fit for fit in reversed(ordered)}
     return [fit for fit in ordered if first[fit.law.name] is fit]

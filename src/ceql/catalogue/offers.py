@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
+
+import numpy as np
 
 from ceql.catalogue.fitting import LawFit, fit_all, judged, on_all_rows
-from ceql.catalogue.law import catalogue
+from ceql.catalogue.law import Law, catalogue
 from ceql.catalogue.logarithms import of_logarithms
 from ceql.catalogue.plain import of_some_columns, shrunk
 from ceql.catalogue.policy import POLICY, CataloguePolicy
@@ -14,10 +17,11 @@ from ceql.catalogue.small_forms import small_forms
 from ceql.choice.criterion import criterion
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.expression.operations import contained
 from ceql.expression.symbolic import Expr
 from ceql.expression.text.formula_values import can_be_read
-from ceql.formula import Formula
+from ceql.formula import Formula, mean_square
 
 
 def offers(
@@ -26,10 +30,12 @@ def offers(
     constraints: Constraints = NONE,
     operators: Collection[str] | None = None,
     policy: CataloguePolicy = POLICY,
+    until: Deadline = NEVER,
 ) -> list[Formula]:
     """Formulas of these operators (None: of any) that keep to the constraints.
 
-    Without the laws there are still the plain models, so that the choice is never worse than a straight line.
+    Without the laws there are still the plain models, so that the choice is never worse than a straight line. When the
+    time is up no further model is begun.
     """
     laws = catalogue() if with_laws else tuple(law for law in catalogue() if law.is_plain)
     known = None if operators is None else _with_powers(operators)
@@ -41,21 +47,45 @@ def offers(
         is_known = known is None or contained(expression) <= known
         return is_known and constraints.allows(expression) and can_be_read(expression)
 
+    whole, data = data, data.thinned(policy.most_rows)
     few = data.thinned(policy.offered_rows)
-    fits = [*fit_all(few, policy, laws), *of_logarithms(few, laws, policy), *small_forms(few, policy)]
-    fits = [fit for fit in fits if is_allowed(fit)]
+    fits = [fit for part in _on_some_rows(few, laws, policy, until) for fit in part if is_allowed(fit)]
     if few is not data:
         ranked = sorted(fits, key=lambda fit: criterion(fit.formula, len(few.y)))[: policy.offered]
-        longer = (on_all_rows(short, data, policy) for short in ranked)
+        longer = (on_all_rows(short, data, policy) for k, short in enumerate(ranked) if k == 0 or not until.over)
         fits = [fit for fit in longer if fit is not None and is_allowed(fit)]  # its constants have moved
-    if data.x.shape[1] > policy.most_table_columns:
-        lines = (judged(*line, data) for line in of_some_columns(data, policy.line_columns))
-        fits += [fit for fit in lines if fit is not None and is_allowed(fit)]
+    if data.x.shape[1] > policy.most_table_columns and not until.over:
+        lines = takewhile(lambda _: not until.over, of_some_columns(data, policy.line_columns))
+        fits += [fit for line in lines if (fit := judged(*line, data)) is not None and is_allowed(fit)]
     formulas = [fit.formula for fit in fits]
-    line = shrunk(data)
+    line = None if until.over else shrunk(data)
     if line is not None and may_be_said(line.expression):
         formulas.append(line)
-    return [replace(formula, costs=constraints.costs) for formula in formulas]
+    formulas = [replace(formula, costs=constraints.costs) for formula in formulas]
+    return formulas if whole is data else _judged_on(whole, formulas, len(data.y), until)
+
+
+def _judged_on(whole: Dataset, formulas: Sequence[Formula], fitted: int, until: Deadline) -> list[Formula]:
+    """With their loss on all rows of a long table, the best first; without those that are undefined on some."""
+    found: list[Formula] = []
+    for formula in sorted(formulas, key=lambda formula: criterion(formula, fitted)):
+        if found and until.over:
+            break
+        values = formula(whole.x)
+        if np.isfinite(values).all():
+            found.append(replace(formula, loss=mean_square(values - whole.y, whole.weight)))
+    return found
+
+
+def _on_some_rows(
+    few: Dataset, laws: Sequence[Law], policy: CataloguePolicy, until: Deadline
+) -> Iterator[Iterable[LawFit]]:
+    """One kind of model after the other: no further one when the time is up."""
+    yield fit_all(few, policy, laws, until)
+    if not until.over:
+        yield of_logarithms(few, laws, policy)
+    if not until.over:
+        yield small_forms(few, policy)
 
 
 def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 
 
@@ -46,6 +47,8 @@ class CataloguePolicy:
     most_of_limit: float = 0.4  # share of the time limit; with a shorter one only the plain models are fitted
     offered_rows: int = 1000  # of a longer table, on which laws and forms are compared; then
     offered: int = 16  # of them are fitted to all rows
+    most_rows: int = sys.maxsize  # to more rows nothing is fitted; a longer table only judges. Memory has a say too.
+    rows_a_second: int = 5000  # They are this many for every second of the time limit.
     # A table with more columns, or with more rows times columns beside the first, gets the plain models alone: there
     # laws take long, and the rows speak for themselves.
     most_table_columns: int = 3
@@ -63,6 +66,10 @@ class CataloguePolicy:
     recognised_within: float = 1e-6  # of the spread of the formula's values
     # Steps towards a formula, each with the root mean square misfit, in spreads, that must be reached to go on.
     recognition: tuple[tuple[int, float], ...] = ((2, 0.3), (5, 0.03))
+
+    def within(self, time_limit: float) -> CataloguePolicy:
+        """With the rows that this time limit leaves for fits."""
+        return replace(self, most_rows=max(int(min(self.rows_a_second * time_limit, self.most_rows)), self.fitted_rows))
 
     @property
     def for_logarithms(self) -> CataloguePolicy:

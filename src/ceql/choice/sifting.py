@@ -13,6 +13,7 @@ from ceql.choice.front import pareto_front
 from ceql.choice.vetoes import Vetoes, fewer
 from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.expression.prices import PRICES, Prices
 from ceql.expression.text.formula_values import can_be_read
 from ceql.formula import Formula
@@ -20,9 +21,10 @@ from ceql.formula import Formula
 
 @dataclass(frozen=True)
 class SiftingPolicy:
-    """How many formulas are looked at closely. All of it counts formulas: the clock has no say."""
+    """How many formulas are looked at closely, in counts. The clock only keeps further ones from being looked at."""
 
     checked: int = 60  # that vetoes are asked about, the best first; what was not asked about is not shown
+    checked_anyway: int = 20  # of these, even if the time is up: the best may all be struck
     checked_rows: int = 2000  # of a longer table that they are asked about
     lightened: int = 1  # struck for a constant that the rows do not determine, and refitted without it
     ahead: int = 16  # of all formulas, the best by the criterion, and of each number of constants as many as `a_size`
@@ -73,16 +75,19 @@ class Sifted:
 class _Sieve:
     """Asks the vetoes about each formula at most once, and about no more than the policy allows."""
 
-    def __init__(self, data: Dataset, constant: Formula, prices: Prices, policy: SiftingPolicy) -> None:
-        self.data, self.prices, self.policy = data, prices, policy
-        self._vetoes = Vetoes(data.thinned(policy.checked_rows), policy.vetoes)
+    def __init__(
+        self, data: Dataset, constant: Formula, prices: Prices, policy: SiftingPolicy, until: Deadline
+    ) -> None:
+        self.data, self.prices, self.policy, self.until = data, prices, policy, until
+        self._vetoes = Vetoes(data.thinned(policy.checked_rows), policy.vetoes, until)
         self._answers: dict[int, str | None] = {id(constant): None}  # a number alone has nothing to be struck for
         self._formulas: list[Formula] = [constant]  # held, so that no identity is used twice
         self.struck: list[Struck] = []
 
     def passes(self, formula: Formula) -> bool:
         if id(formula) not in self._answers:
-            if len(self._answers) > self.policy.checked:
+            asked = len(self._answers) - 1
+            if asked >= self.policy.checked or (asked >= self.policy.checked_anyway and self.until.over):
                 return False
             why = self._vetoes.sentence(formula)
             self._answers[id(formula)] = why
@@ -103,10 +108,12 @@ def sifted(
     prices: Prices = PRICES,
     policy: SiftingPolicy = SIFTING,
     allows: Callable[[Any], bool] = lambda expression: True,
+    until: Deadline = NEVER,
 ) -> Sifted:
     """The front of what no veto strikes, and up to `more` of the best beside it. `allows` knows the constraints that
-    formulas with fewer constants have to keep to like all others."""
-    sieve = _Sieve(data, constant, prices, policy)
+    formulas with fewer constants have to keep to like all others. When the time is up, what was not asked about is not
+    shown."""
+    sieve = _Sieve(data, constant, prices, policy, until)
     ranked = _distinct(sorted(formulas, key=sieve.score), data, policy.same)
     front, beside = _shown(ranked, constant, more, sieve)
     lighter = [f for f in _lightened(sieve) if can_be_read(f.expression) and allows(f.expression)]
@@ -151,7 +158,8 @@ def _lightened(sieve: _Sieve) -> list[Formula]:
     data = sieve.data.thinned(sieve.policy.checked_rows)
     if data is not sieve.data:  # refitted to some rows only, they would not be judged like the others
         return []
-    return [light for formula in loose[: sieve.policy.lightened] for light in fewer(formula, data, sieve.policy.vetoes)]
+    policy, most = sieve.policy.vetoes, sieve.policy.lightened
+    return [light for formula in loose[:most] for light in fewer(formula, data, policy, sieve.until)]
 
 
 def _distinct(ranked: Iterable[Formula], data: Dataset, same: float) -> list[Formula]:

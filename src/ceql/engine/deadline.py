@@ -27,6 +27,11 @@ class Deadline:
         return Deadline(self.at - seconds)
 
     @property
+    def halfway(self) -> Deadline:
+        """The moment in the middle between now and then."""
+        return self if self.at == math.inf else self.earlier(0.5 * max(self.left, 0.0))
+
+    @property
     def left(self) -> float:
         """Seconds; negative when it is over."""
         return self.at - time.monotonic()

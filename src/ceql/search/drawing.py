@@ -25,7 +25,7 @@ def front(
     again and again as it grows, for those who cannot wait; the last is the front.
     """
     drawn: list[tuple[Formula, Reduced]] = []
-    for fit_ in _fits(problem, state, threads):
+    for fit_ in _fits(problem, state, threads, plan.reduced):
         if (formula := _sketched(problem, fit_)) is not None:
             drawn.append((formula, fit_))
             yield [formula for formula, _ in drawn]
@@ -73,11 +73,11 @@ def _rank(problem: TargetProblem, formula: Formula) -> tuple[bool, float]:
     return formula.complexity > problem.most_nodes, criterion(formula, len(problem.data.y), problem.policy.prices)
 
 
-def _fits(problem: TargetProblem, state: TargetState, threads: int) -> list[Reduced]:
+def _fits(problem: TargetProblem, state: TargetState, threads: int, most_reduced: int) -> list[Reduced]:
     """What a front is drawn from, the most promising first: reduced fits, what elimination makes of the best of them on
     the way to a single edge, and the best fit of each size."""
     policy, needed = problem.policy.drawing, problem.policy.prior.needed
-    contenders = _distinct(list(reduced(problem, state, threads).known))[: policy.contenders]
+    contenders = _distinct(list(reduced(problem, state, threads, most_reduced).known))[: policy.contenders]
     steps: dict[int, Reduced] = {}
     paths = eliminate(problem.structure, problem.plain, contenders[: policy.eliminated], _SMALLER, threads, needed)
     for step in (step for path in paths for step in path[1:]):

@@ -69,7 +69,7 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
 
 def _next_round(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
     anyhow = not state.starts
-    state, turn = next_turn(stage.targets, state)
+    state, turn = next_turn(stage.targets, state, search.deadline_of_rounds.left)
     problem = stage.problems(state)[turn]
     count = round_of(stage.targets, state, turn, search.settings.max_starts)
     known, deadline = state.targets[turn], search.deadline_of_rounds
@@ -133,7 +133,7 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
     for index in fresh[: search.policy.shortcuts.a_round]:
         if search.deadline_of_rounds.over:
             return state, []
-        changed, exact = closed_form(problems[index], state.targets[index])
+        changed, exact = closed_form(problems[index], state.targets[index], search.deadline_of_rounds)
         if not exact and index < first + len(stage.targets.others.shorter):
             changed, exact = _glimpsed(search, problems[index], changed)
         state = state.with_target(index, changed)
@@ -150,7 +150,7 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
         # So that what may be even better is not left to the last moment.
         plan = search.policy.finishing
         most = min(plan.everything.asked, sketches_within(seconds, len(search.data.y), plan))
-        state = asked(stage.targets, state, most, policy.worth_making)
+        state = asked(stage.targets, state, most, policy.worth_making, search.deadline_of_rounds.left)
         stage.candidates.of(proposers(stage, state))
     return state, []
 
@@ -200,6 +200,8 @@ def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> Sear
 
 
 def _fresh_targets(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[int]]:
+    if not stage.targets.may_make_others(state, search.deadline_of_rounds.left):
+        return state, []
     # After a few rounds a hard formula may still look like noise.
     policy = search.policy.shortcuts
     most = policy.targets_in_noise if looks_noisy(stage.targets, state) else policy.targets

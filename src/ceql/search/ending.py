@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ceql.choice.criterion import criterion
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.formula import Formula
 from ceql.search.drawing import at_once, front, outline
 from ceql.search.finishing import finishing, planned
@@ -38,8 +39,10 @@ def ended(search: Search, stage: Stage, state: SearchState, exact: list[Formula]
         return found(state.spares + _quick_outline(stage, state), Outcome.EXACT, stands_until)
     if state.rounds_beyond_limit and outcome in (Outcome.SETTLED, Outcome.OUT_OF_TIME, Outcome.OUT_OF_STARTS):
         outcome = Outcome.TOO_COMPLEX
-    formulas, is_whole = _drawn(search, stage, state)
-    return found(formulas, *((outcome, stands_until) if is_whole else (Outcome.INTERRUPTED, 0.0)))
+    formulas, cut = _drawn(search, stage, state)
+    if cut is Outcome.OUT_OF_TIME:  # with a longer limit there would be more
+        return found(formulas, outcome, min(stands_until, search.settings.time_limit))
+    return found(formulas, *((outcome, stands_until) if cut is None else (cut, 0.0)))
 
 
 def _found(stage: Stage, state: SearchState, formulas: list[Formula], outcome: Outcome, stands_until: float) -> Found:
@@ -53,29 +56,35 @@ def _stands_until(ended_by: Outcome, settings: Settings) -> float:
     return 0.0 if ended_by in (Outcome.INTERRUPTED, Outcome.WORKERS_LOST) else np.inf
 
 
-def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formula], bool]:
-    """The formulas of the search, and whether these are all: Ctrl-C ends the drawing and keeps those it has."""
+def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formula], Outcome | None]:
+    """The formulas of the search, and what has cut them short: Ctrl-C and the clock end the drawing and keep those it
+    has. What needs no search may take half of the time that is left."""
     data, settings = search.data, search.settings
     plan = finishing(settings.time_limit, search.deadline, len(data.y), search.policy.finishing, data.x.shape[1])
     if is_measured(data.y, search.policy.end):  # what such rows can tell apart is soon drawn
         least = planned(search.policy.finishing.levels[-1], search.policy.finishing)
         plan = Finishing(*map(min, astuple(plan), astuple(least)))
-    proposed, is_whole = _as_it_grows(partial(_proposals, search, stage, state, plan))
+    deadline = search.deadline
+    least = search.policy.finishing.drawn_anyway if len(data.y) <= search.policy.finishing.rows_for_free else 1
+    proposed, cut = _as_it_grows(partial(_proposals, search, stage, state, plan), deadline.halfway, least)
     rival = min((criterion(formula, len(data.y), search.policy.prices) for formula in proposed), default=np.inf)
     of_fits: list[Formula] = []
     for problem, known in zip(stage.mains, state.targets, strict=False):
-        if is_whole:
-            threads = search.workers.threads_here
-            drawn, is_whole = _as_it_grows(partial(front, problem, known, threads, plan, rival))
-            of_fits += drawn
+        if cut is not Outcome.INTERRUPTED and not (of_fits and deadline.over):
+            given = problem, known, search.workers.threads_here, plan, rival
+            # To take fits apart is the longest step of all. When the time is up they are drawn as they stand.
+            growing = partial(at_once, problem, known, plan.drawn) if deadline.over else partial(front, *given)
+            drawn, cut_now = _as_it_grows(growing, deadline, least)
+            of_fits, cut = of_fits + drawn, cut_now or cut
     relatives: list[Formula] = []
-    if is_whole and settings.template is None:
+    if cut is not Outcome.INTERRUPTED and settings.template is None and not deadline.over:
         policies = search.policy.polish, search.policy.prices
         given = of_fits + proposed, data, settings.constraints, plan.relatives, *policies
-        relatives, is_whole = _as_it_grows(partial(with_simpler_numbers, *given))
-    if not is_whole:
-        return _in_haste(search, stage, state, of_fits, proposed, relatives), False
-    return of_fits + proposed + relatives, True
+        relatives, cut_now = _as_it_grows(partial(with_simpler_numbers, *given), deadline)
+        cut = cut_now or cut
+    if cut is Outcome.INTERRUPTED:
+        return _in_haste(search, stage, state, of_fits, proposed, relatives), cut
+    return of_fits + proposed + relatives, Outcome.OUT_OF_TIME if deadline.over else cut
 
 
 def _in_haste(
@@ -98,9 +107,9 @@ def _in_haste(
     if not proposed:
         missing.append(partial(stage.candidates.sketched, proposers(stage, state), plan.sketched))
     for growing in missing:
-        more, are_all = _as_it_grows(growing)
+        more, cut = _as_it_grows(growing)
         kept += more
-        if not are_all:
+        if cut is not None:
             break
     return kept
 
@@ -115,21 +124,24 @@ def _proposals(search: Search, stage: Stage, state: SearchState, plan: Finishing
         for problem, known in searched[: plan.outlined]:
             outlined = [*outlined, *outline(problem, known)]
             yield outlined
-    state = asked(stage.targets, state, plan.asked, search.policy.noisy.worth_making)
+    most = plan.asked, search.policy.noisy.worth_making, search.deadline.halfway.left
+    state = asked(stage.targets, state, *most)
     sums = expressions(stage.main, state.sums)
     for drawn in stage.candidates.drawn(proposers(stage, state), plan, sums):
         yield outlined + drawn
 
 
-def _as_it_grows(growing: Growing) -> tuple[list[Formula], bool]:
-    """The last of these lists, and whether Ctrl-C has cut none off."""
+def _as_it_grows(growing: Growing, deadline: Deadline = NEVER, least: int = 1) -> tuple[list[Formula], Outcome | None]:
+    """The last of these lists, and what has kept others from being made: Ctrl-C, or the clock once it has the least."""
     so_far: list[Formula] = []
     try:
         for longer in growing():
             so_far = longer
+            if len(so_far) >= least and deadline.over:
+                return so_far, Outcome.OUT_OF_TIME
     except KeyboardInterrupt:
-        return so_far, False
-    return so_far, True
+        return so_far, Outcome.INTERRUPTED
+    return so_far, None
 
 
 def _quick_outline(stage: Stage, state: SearchState) -> list[Formula]:

@@ -22,6 +22,7 @@ from ceql.choice.criterion import criterion, description, of_rows
 from ceql.choice.front import pareto_front
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset, typical_size
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.one_thread import one_thread
 from ceql.errors import CeqlWarning
 from ceql.expression import parametrise
@@ -102,17 +103,22 @@ def judged(
     time_limit: float = np.inf,
     policy: JudgementPolicy = JudgementPolicy(),
     finishing: FinishingPolicy = FinishingPolicy(),
+    until: Deadline = NEVER,
 ) -> list[Formula]:
     """The formulas fitted and judged by the loss, all with the scale of the best of them.
 
     Of a long table only those that stand on the front. How many are fitted, and to how many rows, is planned from the
-    time limit, by the price list of `finishing`: the most promising in any case.
+    time limit, by the price list of `finishing`: the most promising in any case. When the time is up, those that were
+    not fitted yet are judged as they are.
     """
     few = data.thinned(policy.rows)
     judge = _Judge(few, loss, constraints, policy, np.nan).with_scale_of(formulas)
     most = max(policy.fitted_anyway, sketches_within(policy.fitting * time_limit, len(few.y), finishing))
     ranked = sorted(formulas, key=judge.trimmed)
-    fitted = [judge.fitted(f, judge.effort(f) if k < most else _NO_EFFORT) for k, f in enumerate(ranked)]
+    has_time = (k < most and not (k and until.over) for k in range(len(ranked)))
+    fitted = [
+        judge.fitted(f, judge.effort(f) if fits else _NO_EFFORT) for f, fits in zip(ranked, has_time, strict=True)
+    ]
     unit = judge.unit(min(fitted, key=judge.trimmed))
     found = [replace(formula, surprise=judge.surprise(judge.cost(formula), unit)) for formula in fitted]
     if few is data:
@@ -120,7 +126,9 @@ def judged(
     front = sorted(pareto_front(found, len(few.y)), key=partial(criterion, rows=len(few.y)))
     seconds = seconds_for_judging(data, time_limit, policy)
     most = int(min(seconds / (policy.last_a_row * len(data.y)), len(front)))
-    on_all = (replace(judge, data=data).on_all_rows(f, unit, k < most) for k, f in enumerate(front))
+    on_all = (
+        replace(judge, data=data).on_all_rows(f, unit, k < most and not (k and until.over)) for k, f in enumerate(front)
+    )
     return [formula for formula in on_all if formula is not None]
 
 

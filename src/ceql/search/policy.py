@@ -10,6 +10,7 @@ from ceql.choice.residuals import ResidualPolicy
 from ceql.choice.sifting import SiftingPolicy
 from ceql.closed_form.policy import ClosedFormPolicy
 from ceql.engine.fit import Levenberg
+from ceql.engine.memory import machine_memory
 from ceql.engine.stages import Schedule
 from ceql.expression.prices import Prices
 from ceql.formula import PolishPolicy
@@ -71,6 +72,8 @@ class ShortcutPolicy:
     a_round: int = 8  # of these after every round
     summed: int = 1  # of up to this many columns sums of terms are looked for as well
     short_fraction: int = 14  # terms of a fraction that needs no shorter form
+    making: float = 0.04  # seconds that it takes to make the other targets, times the square of the columns,
+    making_rows: int = 400  # and less where the rows are fewer than these; they are not begun in the last moment
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,20 @@ class NarrowingPolicy:
 
 
 @dataclass(frozen=True)
+class MemoryPolicy:
+    """How much memory a step may take beside the table itself. Most work block by block, on few rows or few columns."""
+
+    share: float = 0.25  # This share of the machine's memory,
+    most: float = 4e9  # and no more bytes than these.
+    copies: int = 8  # A linear fit holds this many copies of its rows.
+
+    def rows(self, columns: int, machine: float | None = None) -> int:
+        """Of a table with this many columns, how many a linear fit may have at once."""
+        budget = min(self.share * (machine_memory() if machine is None else machine), self.most)
+        return int(budget / (8 * self.copies * max(columns, 1)))
+
+
+@dataclass(frozen=True)
 class GuessPolicy:
     """How much effort goes into fitting the formulas that a user suspects."""
 
@@ -217,6 +234,7 @@ class Finishing:
     finished: int  # Of these, with the full effort.
     relatives: int  # Formulas beside which others with simpler numbers are put.
     outlined: int  # Other targets whose fits are drawn where the data have few rows.
+    reduced: int  # Fits that are reduced before a front is drawn, since some of them hide smaller ones.
 
 
 @dataclass(frozen=True)
@@ -239,12 +257,21 @@ class FinishingPolicy:
     reserved_long: float = 0.35  # This share is kept beside it for a long table,
     reserved_a_row: float = 5e-6  # and at most this many seconds for every row
     rows_for_free: int = 2000  # beyond these, which a formula is fitted to at most.
+    drawn_anyway: int = 3  # Of each kind, this many formulas are drawn even if the time is up, of a long table one.
     leaders: int = 8  # Of all formulas that are there in the end, this many get relatives with simpler numbers.
-    everything: Finishing = Finishing(asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6)
-    least: Finishing = Finishing(asked=1, sketched=1, polished=1, drawn=4, finished=1, relatives=1, outlined=1)
-    in_haste: Finishing = Finishing(asked=1, sketched=2, polished=1, drawn=6, finished=1, relatives=1, outlined=1)
+    everything: Finishing = Finishing(
+        asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6, reduced=16
+    )
+    least: Finishing = Finishing(
+        asked=1, sketched=1, polished=1, drawn=4, finished=1, relatives=1, outlined=1, reduced=2
+    )
+    in_haste: Finishing = Finishing(
+        asked=1, sketched=2, polished=1, drawn=6, finished=1, relatives=1, outlined=1, reduced=2
+    )
     # Between the least and everything, there is one for every this many sketches.
-    shares: Finishing = Finishing(asked=5, sketched=6, polished=30, drawn=3, finished=25, relatives=10, outlined=20)
+    shares: Finishing = Finishing(
+        asked=5, sketched=6, polished=30, drawn=3, finished=25, relatives=10, outlined=20, reduced=3
+    )
 
 
 @dataclass(frozen=True)
@@ -284,6 +311,7 @@ class SearchPolicy:
     transforms: TransformPolicy = field(default_factory=TransformPolicy)
     residuals: ResidualPolicy = field(default_factory=ResidualPolicy)
     narrowing: NarrowingPolicy = field(default_factory=NarrowingPolicy)
+    memory: MemoryPolicy = field(default_factory=MemoryPolicy)
     guesses: GuessPolicy = field(default_factory=GuessPolicy)
     periodogram: PeriodogramPolicy = field(default_factory=PeriodogramPolicy)
     losses: LossPolicy = field(default_factory=LossPolicy)

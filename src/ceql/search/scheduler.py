@@ -104,6 +104,12 @@ class SearchTargets:
     def has_made_others(self, state: SearchState) -> bool:
         return len(state.targets) > len(self.mains)
 
+    def may_make_others(self, state: SearchState, seconds: float) -> bool:
+        """Whether they are there, or can be made in that time by the price list."""
+        policy, (rows, columns) = self.policy.shortcuts, self.few_columns.x.shape
+        price = policy.making * columns**2 * min(rows / policy.making_rows, 1.0)
+        return self.has_made_others(state) or price <= seconds
+
     def noise_at_most(self, state: SearchState) -> float:
         """What a smooth function leaves of y, in the weighted and scaled units of a misfit."""
         return min(self.smooth_error, self.others.smooth_error if self.has_made_others(state) else np.inf)
@@ -124,15 +130,16 @@ def with_others(targets: SearchTargets, state: SearchState) -> SearchState:
     return replace(state, targets=(*state.targets, *map(begin, targets.others.all)))
 
 
-def next_turn(targets: SearchTargets, state: SearchState) -> tuple[SearchState, int]:
+def next_turn(targets: SearchTargets, state: SearchState, seconds: float = np.inf) -> tuple[SearchState, int]:
     """The target whose turn it is. Noisy data mostly get y itself: the others distort the noise and serve to find exact
-    formulas."""
+    formulas. They are made only if there are that many seconds for it."""
     state = replace(state, rounds=state.rounds + 1)
     policy = targets.policy.turns
     if targets.has_others and state.rounds > len(targets.mains):
         period = policy.other_every_in_noise if looks_noisy(targets, state) else policy.other_every
         of_mains = sum(known.archive.starts for known in state.targets[: len(targets.mains)])
-        if period * (state.starts - state.started_before - of_mains) < state.starts - state.started_before:
+        started = state.starts - state.started_before
+        if period * (started - of_mains) < started and targets.may_make_others(state, seconds):
             state = with_others(targets, state)
             turn = targets.others.turn(state.other_turns)
             state = replace(state, other_turns=state.other_turns + 1)
@@ -160,9 +167,13 @@ def others_by_width(targets: SearchTargets, state: SearchState) -> list[int]:
     return sorted(range(len(targets.mains), len(problems)), key=lambda k: problems[k].target.x.shape[1])
 
 
-def asked(targets: SearchTargets, state: SearchState, most: int, worth_making: int) -> SearchState:
-    """The state after y itself and that many other targets were asked for formulas that need no search."""
-    state = with_others(targets, state) if most >= worth_making else state
+def asked(
+    targets: SearchTargets, state: SearchState, most: int, worth_making: int, seconds: float = np.inf
+) -> SearchState:
+    """The state after y itself and that many other targets were asked for formulas that need no search. They are made
+    only if there are that many seconds for it."""
+    if most >= worth_making and targets.may_make_others(state, seconds):
+        state = with_others(targets, state)
     return replace(state, asked=state.asked.union([0, *others_by_width(targets, state)[:most]]))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import takewhile
 
 from ceql.choice.criterion import criterion, interpolates
 from ceql.choice.front import pareto_front
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.expression.constants.simpler import relatives
 from ceql.expression.prices import PRICES, Prices
 from ceql.formula import POLISH, Formula, PolishPolicy, polish, refitted
@@ -49,11 +51,14 @@ def simpler_than_the_best(
     most: int,
     policy: PolishPolicy = POLISH,
     prices: Prices = PRICES,
+    until: Deadline = NEVER,
 ) -> list[Formula]:
-    """Relatives, fitted to y, of as many formulas as `most`: of those that lead, wherever they came from."""
+    """Relatives, fitted to y, of as many formulas as `most`: of those that lead, wherever they came from. None is begun
+    when the time is up."""
     ranked = sorted(formulas, key=partial(criterion, rows=len(data.y), prices=prices))
     leaders = list({formula.expression: formula for formula in reversed(ranked)}.values())[::-1][:most]
     simpler = {r: f for f in leaders for r in relatives(f.expression, f.constants)}
     known = {formula.expression for formula in formulas}
-    fitted = (refitted(r, data, f.symbols, constraints, policy) for r, f in simpler.items() if r not in known)
+    new = takewhile(lambda _: not until.over, ((r, f) for r, f in simpler.items() if r not in known))
+    fitted = (refitted(r, data, f.symbols, constraints, policy) for r, f in new)
     return [formula for formula in fitted if formula is not None]

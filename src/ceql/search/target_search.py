@@ -20,7 +20,7 @@ from ceql.closed_form import fraction, images, noisy_forms, product, shape, spar
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
-from ceql.engine.deadline import Deadline
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.dispatch import Work, Workers
 from ceql.engine.stages import Chunk
 from ceql.expression.text.write import short_text
@@ -157,7 +157,7 @@ def next_round(
     A round that the deadline has cut short counts as if it had not begun, except `anyhow`, where nothing else is there.
     """
     if state.archive.rounds == 0:
-        state, closed = closed_form(problem, state)
+        state, closed = closed_form(problem, state, deadline)
         if closed:
             return state, closed
     archive = _fitted_round(problem, state.archive, count, workers, deadline)
@@ -185,9 +185,10 @@ def _fitted_round(
     return merge(archive, Chunk.concatenate(chunks), count, len(problem.samples.y), policy)
 
 
-def reduced(problem: TargetProblem, state: TargetState, threads: int) -> Contenders:
-    """The contenders after a challenge by the archive."""
+def reduced(problem: TargetProblem, state: TargetState, threads: int, most: int | None = None) -> Contenders:
+    """The contenders after a challenge by the archive: by at most that many of its fits."""
     policy, needed = problem.policy.reduction, problem.policy.prior.needed
+    policy = policy if most is None else replace(policy, fits=min(policy.fits, most))
     chunk = state.archive.chunk
     return challenged(state.contenders, chunk, problem.structure, problem.plain, policy, threads, needed)
 
@@ -195,24 +196,24 @@ def reduced(problem: TargetProblem, state: TargetState, threads: int) -> Contend
 # ---- what needs no search -----------------------------------------------------------------------------------------
 
 
-def closed_form(problem: TargetProblem, state: TargetState) -> Step:
-    """What needs no search; it is looked for only once."""
+def closed_form(problem: TargetProblem, state: TargetState, deadline: Deadline = NEVER) -> Step:
+    """What needs no search; it is looked for only once. When the time is up, no further kind is tried."""
     if state.tried_closed_form:
         return state, []
     state = replace(state, tried_closed_form=True)
     if not problem.structure.operator_names >= _FRACTIONS_NEED:
         return state, []
     for find in (_shape, _fraction, _product_or_sum):
-        state, found = find(problem, state)
+        state, found = find(problem, state, deadline)
         if found:
             return state, found
     return state, []
 
 
-def _shape(problem: TargetProblem, state: TargetState) -> Step:
+def _shape(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
     """A known shape, where the target has become a curve: with few rows per number a fraction imitates any of them."""
     target, counted = problem.target, problem.target.weight > 0.0
-    if target.x.shape[1] > 1 or len(target.symbols[0].free_symbols) < 2:
+    if deadline.over or target.x.shape[1] > 1 or len(target.symbols[0].free_symbols) < 2:
         return state, []
     x, y, symbol = target.x[counted, 0], target.y[counted], target.symbols[0]
     found = shape(x, y, symbol, problem.functions, problem.policy.closed_forms.shapes)
@@ -220,7 +221,7 @@ def _shape(problem: TargetProblem, state: TargetState) -> Step:
     return state, [] if formula is None else [formula]
 
 
-def _fraction(problem: TargetProblem, state: TargetState) -> Step:
+def _fraction(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
     """A fraction of polynomials in the columns, or with the sine, cosine or exponential of one in its place."""
     target, operators = problem.target, problem.structure.operator_names
     symbols = [s / float(k) for s, k in zip(target.symbols, problem.scaling.x, strict=True)]
@@ -229,6 +230,8 @@ def _fraction(problem: TargetProblem, state: TargetState) -> Step:
     names = [name for name in _IN_FRACTIONS if name in operators]
     policy = problem.policy.closed_forms.fractions
     for columns, written in ((x, symbols), *images(x, symbols, target.x[counted], target.symbols, names, policy)):
+        if deadline.over and columns is not x:
+            break
         found = fraction(columns, y, written, policy)
         if found is None:
             continue
@@ -241,7 +244,7 @@ def _fraction(problem: TargetProblem, state: TargetState) -> Step:
     return state, []
 
 
-def _product_or_sum(problem: TargetProblem, state: TargetState) -> Step:
+def _product_or_sum(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
     target, counted = problem.target, problem.target.weight > 0.0
     functions = _functions(problem)
     if problem.functions is None or "abs" in problem.functions:
@@ -253,7 +256,7 @@ def _product_or_sum(problem: TargetProblem, state: TargetState) -> Step:
     in_sums = functions if plain else tuple(name for name in functions if name in _ROOTS)
     finders = partial(product, *given, functions, policy.products), partial(sparse_sum, *given, in_sums, policy.sums)
     for find in finders:
-        found = find()
+        found = None if deadline.over else find()
         if found is not None:
             state, formula = examined(problem, state, found)
             if formula is not None:

@@ -69,6 +69,8 @@ class ScreeningPolicy:
     pairs_per_column: int = 4  # This many of the best pairs are listed for each column that is wanted.
     nothing_new: float = 1e-4  # A column of which others leave no more than this share brings nothing.
     rows_per_step: int = 3  # With fewer rows for each column that is taken, any column explains what is left.
+    bent: int = 6  # Of the first columns that a fit takes, squares, cubes and products are taken with them.
+    chance: float = 1e-3  # A column shows if one of all columns would show as much without a meaning this seldom.
 
 
 @dataclass(frozen=True)

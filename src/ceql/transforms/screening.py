@@ -11,7 +11,7 @@ import numpy as np
 from ceql.data.correlations import best_products, explained
 from ceql.engine.one_thread import one_thread
 from ceql.transforms.policy import ScreeningPolicy, TransformPolicy
-from ceql.transforms.smoothness import distances, on_circle, unexplained, unexplained_by_neighbour
+from ceql.transforms.smoothness import distances, left_by, on_circle, unexplained, unexplained_by_neighbour
 
 
 @one_thread
@@ -38,30 +38,43 @@ def promising(x: np.ndarray, y: np.ndarray, most: int, policy: TransformPolicy =
 
 
 def _even(columns: np.ndarray) -> np.ndarray:
-    """Ranks, centred and of unit size: outliers count no more than others, and functions that only grow not at all."""
-    ranks = columns.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable").astype(float)
+    """Ranks, centred and of unit size: outliers count no more than others, and functions that only grow not at all.
+
+    Equal values have equal ranks, or the order of the rows would count.
+    """
+    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1).astype(float)
     return (ranks - ranks.mean(axis=0)) / np.maximum(ranks.std(axis=0), 1e-300)
 
 
 def _one_by_one(x: np.ndarray, y: np.ndarray, most: int, policy: ScreeningPolicy) -> np.ndarray:
-    """Columns in the order in which orthogonal least squares takes them."""
+    """Columns in the order in which orthogonal least squares takes them, or their squares."""
     left = (y - y.mean()) / max(float(np.max(np.abs(y))), 1e-300)
-    columns = x - x.mean(axis=0)
+    even = _even(x)
+    columns = np.hstack([x - x.mean(axis=0), even**2 - (even**2).mean(axis=0)])
     size = full = np.linalg.norm(columns, axis=0)
     taken: list[int] = []
     directions = np.zeros((0, len(y)))
-    for _ in range(min(most, len(y) // policy.rows_per_step, x.shape[1])):
+    while len(taken) < min(most, x.shape[1]) and (len(directions) + 1) * policy.rows_per_step <= len(y):
         fresh = size > policy.nothing_new * full
         gain = np.where(fresh, np.abs(left @ columns) / np.maximum(size, 1e-300), 0.0)
+        gain = gain.reshape(2, -1).max(axis=0)
+        gain[taken] = 0.0
         best = int(np.argmax(gain))
         if gain[best] == 0.0:
             break
+        # What the first columns explain by curves and together would hide what the later ones do.
+        bent = [even[:, best] ** power for power in (2, 3)] + [even[:, best] * even[:, k] for k in taken]
+        for column in (columns[:, best], *(bent if len(taken) < policy.bent else ())):
+            direction = column - column.mean()
+            direction = direction - directions.T @ (directions @ direction)
+            length = np.linalg.norm(direction)
+            if not length > policy.nothing_new * np.linalg.norm(column):
+                continue
+            direction = direction / length
+            directions = np.vstack([directions, direction])
+            left = left - direction * (direction @ left)
+            size = np.sqrt(np.maximum(size**2 - (direction @ columns) ** 2, 0.0))
         taken.append(best)
-        direction = columns[:, best] - directions.T @ (directions @ columns[:, best])
-        direction /= np.linalg.norm(direction)
-        directions = np.vstack([directions, direction])
-        left = left - direction * (direction @ left)
-        size = np.sqrt(np.maximum(size**2 - (direction @ columns) ** 2, 0.0))
     return np.array(taken, int)
 
 
@@ -82,7 +95,48 @@ def relevant(x: np.ndarray, y: np.ndarray, most: int, policy: TransformPolicy = 
     pairs = [(i, j) for position, i in enumerate(singles) for j in singles[:position]]
     pairs.sort(key=lambda pair: unexplained_by_neighbour(apart[pair[0]] + apart[pair[1]], points))
     extended = (_extended(list(pair), apart, points, varying, most, policy) for pair in pairs[: own.pairs_extended])
-    return sorted(min(extended, key=lambda found: found[1])[0])
+    chosen, _ = min(extended, key=lambda found: found[1])
+    together = _pair_that_shows(x[rows], y[rows], points, own)
+    chosen = list(dict.fromkeys([*together, *chosen]))[:most]
+    return sorted(_with_weak_ones(chosen, x[rows], apart, points, most, policy))
+
+
+def _pair_that_shows(x: np.ndarray, y: np.ndarray, points: np.ndarray, policy: ScreeningPolicy) -> list[int]:
+    """The two columns whose product says most about y, if that is no chance: where rows are few and columns many, no
+    row has a neighbour in both."""
+    columns, goals = _even(x), np.column_stack([_even(y[:, None]), points])
+    (i,), (j,) = best_products(columns, columns, goals, 1)
+    shown = explained(columns[:, [i]] * columns[:, [j]], goals)[0]
+    return [int(i), int(j)] if shown > _by_chance(len(y), x.shape[1] ** 2, policy) else []
+
+
+def _by_chance(rows: int, tries: int, policy: ScreeningPolicy) -> float:
+    """The share of a variance that the best of that many columns without any meaning hardly ever explains."""
+    return float(-np.expm1(-2.0 * np.log(4.0 * tries / policy.chance) / max(rows - 2, 1)))
+
+
+def _with_weak_ones(
+    chosen: list[int],
+    x: np.ndarray,
+    apart: list[np.ndarray],
+    points: np.ndarray,
+    most: int,
+    policy: TransformPolicy,
+) -> list[int]:
+    """And those columns that show in what a smooth function of the chosen ones leaves, by more than chance would."""
+    columns = _even(x)
+    chance = _by_chance(len(points), x.shape[1], policy.screening)
+    while len(chosen) < most:
+        left = left_by(np.sum([apart[k] for k in chosen], axis=0), points, policy.smoothness)
+        if left is None:
+            break
+        shown = np.maximum(explained(columns, left), explained(columns**2, left))
+        shown[chosen] = 0.0
+        best = int(np.argmax(shown))
+        if not shown[best] > chance:
+            break
+        chosen = [*chosen, best]
+    return chosen
 
 
 def _extended(

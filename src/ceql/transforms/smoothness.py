@@ -6,6 +6,8 @@ function with a pole is as smooth there as anywhere else.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
@@ -37,8 +39,7 @@ def distances(column: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy())
 
 def unexplained(squared: np.ndarray, points: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()) -> float:
     """The mean squared leave-one-out error of kernel interpolation, as a share of the variance; the best length's."""
-    kernels = (np.exp(squared / (-2.0 * length**2)) for length in policy.lengths)
-    return min(_left_out(kernel + policy.nugget * np.eye(len(kernel)), points) for kernel in kernels)
+    return min((_size(error) for error in _left_out(squared, points, policy)), default=np.inf)
 
 
 def is_curve(column: np.ndarray, y: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()) -> bool:
@@ -48,13 +49,25 @@ def is_curve(column: np.ndarray, y: np.ndarray, policy: SmoothnessPolicy = Smoot
     return bool(np.mean(apart**2) < policy.no_curve * np.var(ranks))
 
 
-def _left_out(kernel: np.ndarray, points: np.ndarray) -> float:
-    try:
-        inverse = cho_solve(cho_factor(kernel, check_finite=False), np.eye(len(kernel)), check_finite=False)
-    except np.linalg.LinAlgError:
-        return np.inf
-    error = (inverse @ points) / np.diag(inverse)[:, None]
-    # A lone row far out must not decide; no error on a circle is larger than its diameter.
+def left_by(
+    squared: np.ndarray, points: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()
+) -> np.ndarray | None:
+    """The leave-one-out errors themselves, of the best length; None where there is none."""
+    return min(_left_out(squared, points, policy), key=_size, default=None)
+
+
+def _left_out(squared: np.ndarray, points: np.ndarray, policy: SmoothnessPolicy) -> Iterator[np.ndarray]:
+    for length in policy.lengths:
+        kernel = np.exp(squared / (-2.0 * length**2)) + policy.nugget * np.eye(len(squared))
+        try:
+            inverse = cho_solve(cho_factor(kernel, check_finite=False), np.eye(len(kernel)), check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+        yield (inverse @ points) / np.diag(inverse)[:, None]
+
+
+def _size(error: np.ndarray) -> float:
+    """A lone row far out must not decide; no error on a circle is larger than its diameter."""
     return float(np.mean(np.minimum(np.sum(error**2, axis=1), 4.0)))
 
 

@@ -17,6 +17,7 @@ from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.choice.vetoes.undefined import undefined_between_rows
 from ceql.choice.vetoes.unsupported import unsupported_by_rows
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.formula import Formula
 
 __all__ = ["BETWEEN_ROWS", "OF_CONSTANTS", "VetoPolicy", "Vetoes", "fewer", "struck"]
@@ -29,9 +30,10 @@ OF_CONSTANTS: tuple[Veto, ...] = (out_of_scale, undetermined)
 class Vetoes:
     """All vetoes on one table; what is known about its rows is worked out once for each set of columns."""
 
-    def __init__(self, data: Dataset, policy: VetoPolicy = VetoPolicy()) -> None:
+    def __init__(self, data: Dataset, policy: VetoPolicy = VetoPolicy(), until: Deadline = NEVER) -> None:
         self.data = data
         self.policy = policy
+        self.until = until
         self._places: dict[tuple[int, ...], Places] = {}
 
     def sentence(self, formula: Formula) -> str | None:
@@ -39,7 +41,7 @@ class Vetoes:
         if self._is_proven(formula):
             return None
         columns = columns_of(formula)
-        case = Case(formula, self.data, self._places_in(columns), self.policy)
+        case = Case(formula, self.data, self._places_in(columns), self.policy, self.until)
         vetoes = (*BETWEEN_ROWS, *OF_CONSTANTS) if columns else OF_CONSTANTS
         return next((sentence for sentence in (veto(case) for veto in vetoes) if sentence is not None), None)
 

@@ -12,6 +12,7 @@ import numpy as np
 from ceql.choice.vetoes.places import Array, Places
 from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.expression import compile_numpy, node_count, parametrise, value_and_jacobian
 from ceql.expression.constants.refit import RANK_TOLERANCE
 from ceql.expression.evaluate.poles import not_negative, positive_only, singular_factors
@@ -35,6 +36,7 @@ class Case:
     data: Dataset
     places: Places
     policy: VetoPolicy
+    until: Deadline = NEVER  # After it, no further refit begins.
 
     def function(self, expression: Expr) -> Callable[[Array], Array]:
         """A part of the formula as a function of points, whose last axis has the columns of the formula."""

@@ -13,6 +13,7 @@ from ceql.choice.criterion import criterion
 from ceql.choice.vetoes.case import Case
 from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.data.dataset import Dataset
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.expression import parametrise
 from ceql.expression.constants.dropping import without_constant
 from ceql.formula import Formula, constants_of, refitted
@@ -41,17 +42,19 @@ def _looseness(value: float, error: float) -> float:
     return float(ratio) if np.isfinite(ratio) else np.inf
 
 
-def fewer(formula: Formula, data: Dataset, policy: VetoPolicy = VetoPolicy()) -> list[Formula]:
+def fewer(formula: Formula, data: Dataset, policy: VetoPolicy = VetoPolicy(), until: Deadline = NEVER) -> list[Formula]:
     """The formula refitted without a constant that the data do not determine, the best by the criterion first.
 
-    Where the best of these still has such a constant, it is taken further.
+    Where the best of these still has such a constant, it is taken further. Once the time is up no refit begins.
     """
     found: list[Formula] = []
     tries = policy.most_refits if len(formula.constants) <= policy.most_constants else 0
     current: Formula | None = formula
-    while current is not None and tries > 0:
+    while current is not None and tries > 0 and not until.over:
         variants: list[Formula] = []
         for draft in islice(_drafts(current, data), tries):
+            if until.over:
+                break
             tries -= 1
             variant = refitted(draft, data, formula.symbols)
             if variant is not None:
@@ -84,7 +87,7 @@ def undetermined(case: Case) -> str | None:
     if not loosest:
         return None
     rows = len(case.data.y)
-    better = fewer(case.formula, case.data, case.policy)
+    better = fewer(case.formula, case.data, case.policy, case.until)
     if not better or criterion(better[0], rows) > criterion(case.formula, rows):
         return None
     value, error = constants[loosest[0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ SMALLEST_DAMPING = 1e-14
 FIRST_STEPS, STARTS_AHEAD = 8, 5  # of many starts
 REFIT_STEPS = 8  # of constants that are near where they end
 STANDS_STILL = 1e-9  # relative change of a constant
+LONG_TABLE_TRIES = 3  # dampings, where each costs a pass over many rows: near the bottom none helps
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def minimise(problem: Problem, start: Array, max_iterations: int) -> tuple[Array
         stalls = stalls + 1 if improved > best * (1.0 - 1e-6) else 0
         exhausted = improved >= best
         best = improved
-        if exhausted or stalls >= 2:
+        if exhausted or stalls >= (1 if problem.is_long else 2):
             break
     return values, best
 
@@ -88,8 +90,9 @@ def _improve(
     winner = int(np.argmin(scores))
     if scores[winner] < best:
         return candidates[winner], scores[winner], max(damping * 0.1, SMALLEST_DAMPING)
-    while damping < LARGEST_DAMPING:
-        damping *= 10.0
+    tries = LONG_TABLE_TRIES if problem.is_long else math.inf
+    while damping < LARGEST_DAMPING and tries > 0:
+        damping, tries = damping * 10.0, tries - 1
         candidate = values + step(damping)
         score = problem.misfit(candidate)
         if score < best:
