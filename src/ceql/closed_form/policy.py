@@ -42,7 +42,7 @@ class FractionPolicy:
 
     rows: int = 600  # A fraction is looked for on at most this many rows.
     most_columns: int = 100  # Numerator and denominator have at most this many terms to choose from.
-    rows_per_column: int = 3  # With fewer rows for each of them a fraction could meet the data by chance.
+    rows_per_column: float = 1.6  # With fewer rows for each of them a fraction could meet the data by chance.
     rows_per_power: float = 1.25  # The same for a polynomial: it has no poles to put between the rows.
     above: int = 6  # The highest total degree of the numerator.
     below: int = 4  # The highest total degree of the denominator.
