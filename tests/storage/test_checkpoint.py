@@ -49,7 +49,8 @@ ROUNDS = {
 def _exact() -> tuple[Dataset, Settings]:
     x = np.random.default_rng(0).uniform(0.5, 3, (50, 2))
     y = x[:, 0] * np.sqrt(x[:, 1] + 0.37 * x[:, 0]) + 0.5 * x[:, 1]
-    return Dataset.of(x, y), Settings(operators=("mul", "sqrt"), search=SMALL_ROUNDS)
+    # With this seed it takes seven rounds, of which some have other targets.
+    return Dataset.of(x, y), Settings(operators=("mul", "sqrt"), seed=4, search=SMALL_ROUNDS)
 
 
 def _noisy() -> tuple[Dataset, Settings]:
