@@ -183,7 +183,7 @@ def _glimpsed(search: Search, problem: TargetProblem, known: TargetState) -> tup
     begun = next_sums(problem, None, 0, False, threads, over)
     sums = None if begun is None else next_sums(problem, begun, 0, False, threads, over)
     known, exact = (known, []) if sums is None else exact_sum(problem, known, sums, threads)
-    problem.sum_tables.clear()  # which nothing reads again
+    problem.sum_views.clear()  # which nothing reads again
     return known, exact
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ceql.search.target_search import Step, TargetProblem, TargetState, examined
-from ceql.sums import Known, Peeled, Table, begun, exact, expression, make_table, next_rung, plain_view, stretch, tidied
+from ceql.sums import Known, Peeled, View, begun, exact, expression, make_table, next_rung, plain_view, stretch, tidied
 from ceql.sums.peeling import explored
 from ceql.sums.search import merged, ranked
 
@@ -35,37 +35,37 @@ def next_sums(
         return None
     if problem.functions is not None and "mul" not in problem.functions:
         return None  # whose terms are products
-    table = table_of(problem, in_noise)
+    view = view_of(problem, in_noise)
     if before is None or before.in_noise is not in_noise:
-        return Summing(stretch(plain_view(table), Known(), policy.first, threads), in_noise, begun(table))
+        return Summing(stretch(view, Known(), policy.first, threads), in_noise, begun(view.table))
     done = len(before.known.expanded)
     if in_noise:
         count = min(policy.first + starts // policy.starts_an_expansion, policy.most_in_noise) - done
-        return replace(before, known=stretch(plain_view(table), before.known, count, threads, stop))
+        return replace(before, known=stretch(view, before.known, count, threads, stop))
     while before.peeled.waiting and before.peeled.steps < 1 + starts // policy.starts_a_rung and not stop():
-        before = _climbed(table, before, threads, stop)
-        if exact(table, before.known) is not None:
+        before = _climbed(view, before, threads, stop)
+        if exact(view.table, before.known) is not None:
             return before
     count = min(policy.first + starts // policy.starts_an_expansion, policy.most_expansions) - done
-    return replace(before, known=stretch(plain_view(table), before.known, count, threads, stop))
+    return replace(before, known=stretch(view, before.known, count, threads, stop))
 
 
-def _climbed(table: Table, before: Summing, threads: int, stop: Callable[[], bool]) -> Summing:
+def _climbed(view: View, before: Summing, threads: int, stop: Callable[[], bool]) -> Summing:
     """After one more rung; a stop on the way leaves no trace."""
-    peeled, tries = next_rung(table, before.peeled, threads, stop)
-    expansions = 0 if peeled.waiting else table.policy.expansions_a_rung
-    found = explored(plain_view(table), tries, expansions, threads, stop) if tries else Known()
-    known = merged(table, before.known, found.sums)
+    peeled, tries = next_rung(view.table, before.peeled, threads, stop)
+    expansions = 0 if peeled.waiting else view.table.policy.expansions_a_rung
+    found = explored(view, tries, expansions, threads, stop) if tries else Known()
+    known = merged(view.table, before.known, found.sums)
     return before if stop() else replace(before, known=known, peeled=peeled)
 
 
 def exact_sum(problem: TargetProblem, state: TargetState, summing: Summing, threads: int) -> Step:
     """The formula of an exact sum, if there is one."""
-    table = table_of(problem, summing.in_noise)
-    found = exact(table, summing.known)
+    view = view_of(problem, summing.in_noise)
+    found = exact(view.table, summing.known)
     if found is None:
         return state, []
-    state, formula = examined(problem, state, expression(tidied(plain_view(table), found, threads), table))
+    state, formula = examined(problem, state, expression(tidied(view, found, threads), view.table))
     return state, [] if formula is None else [formula]
 
 
@@ -74,7 +74,7 @@ def expressions(problem: TargetProblem, summing: Summing | None) -> list[Any]:
     if summing is None:
         return []
     policy = problem.policy.sums
-    table = table_of(problem, summing.in_noise)
+    table = view_of(problem, summing.in_noise).table
     sizes = sorted({found.size for found in summing.known.sums})
     best = [
         found
@@ -85,9 +85,9 @@ def expressions(problem: TargetProblem, summing: Summing | None) -> list[Any]:
     return [problem.target.back(expression(found, table)) for found in best]
 
 
-def table_of(problem: TargetProblem, in_noise: bool) -> Table:
-    """Worked out once for a target."""
-    policy, target, known = problem.policy.sums, problem.target, problem.sum_tables
+def view_of(problem: TargetProblem, in_noise: bool) -> View:
+    """With nothing projected out; worked out once for a target."""
+    policy, target, known = problem.policy.sums, problem.target, problem.sum_views
     if in_noise not in known:
         counted = np.flatnonzero(target.weight > 0.0)
         some = np.sort(np.random.default_rng(0).permutation(counted)[: policy.rows])
@@ -95,5 +95,5 @@ def table_of(problem: TargetProblem, in_noise: bool) -> Table:
         if not in_noise:
             weight = weight / np.hypot(y, np.median(np.abs(y)) or 1.0)
         combined = 1 < x.shape[1] <= policy.most_combined
-        known[in_noise] = make_table(x, y, target.symbols, weight, policy, combined, problem.functions)
+        known[in_noise] = plain_view(make_table(x, y, target.symbols, weight, policy, combined, problem.functions))
     return known[in_noise]

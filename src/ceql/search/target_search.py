@@ -31,7 +31,7 @@ from ceql.search.periodogram import peaks
 from ceql.search.policy import ReductionPolicy, SearchPolicy
 from ceql.search.proposals import Proposals
 from ceql.search.reduction import Contenders, Reduced, WhileExact, challenged, eliminate
-from ceql.sums import Table
+from ceql.sums import View
 from ceql.transforms import TransformedTarget
 
 _FRACTIONS_NEED = {"mul", "div"}
@@ -84,7 +84,7 @@ class TargetProblem:
         )
 
     @cached_property
-    def sum_tables(self) -> dict[bool, Table]:
+    def sum_views(self) -> dict[bool, View]:
         """What sums are made of, as it is worked out, without noise and with it."""
         return {}
 

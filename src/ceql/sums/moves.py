@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ceql.sums.terms import Sum, Term
-from ceql.sums.view import Shelf, View
+from ceql.sums.view import Shelf, View, spanned
 
 Proposal = tuple[float, Sum]  # the share of the rest that would be explained, and the sum
 
@@ -21,6 +21,7 @@ Proposal = tuple[float, Sum]  # the share of the rest that would be explained, a
 _APART = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-11}
 _IN_PAIRS = 1e-3  # in pairs, where rounding has gathered
 _TOO_MUCH = 1.01  # explained: it is rounding that explains
+_NEW_SLOPE = 1e-9  # of the length of the longest combination of terms and slopes, what a shorter one must have
 _ROUNDING = 1e-12  # of the rest, below which it is explained in a scan
 
 
@@ -59,9 +60,8 @@ def surroundings(found: Sum, view: View, slopes_too: bool = True) -> Surrounding
 
 def _orthonormal(columns: np.ndarray) -> np.ndarray:
     size = np.linalg.norm(columns, axis=0)
-    columns = columns[:, np.isfinite(size) & (size > 0.0)]
-    q, r = np.linalg.qr(columns / np.linalg.norm(columns, axis=0))
-    return q[:, np.abs(np.diag(r)) > 1e-9]
+    usable = np.isfinite(size) & (size > 0.0)
+    return spanned(columns[:, usable] / size[usable], _NEW_SLOPE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from math import log
 
 import numpy as np
 
 from ceql.sums.fitting import fitted
-from ceql.sums.search import NOTHING, Known, exact, expanded, merged, standing_out
+from ceql.sums.interactions import Pair, interacting
+from ceql.sums.search import NOTHING, Known, exact, expanded, merged, most_promising, standing_out
 from ceql.sums.table import Table
 from ceql.sums.terms import Real, Sum
-from ceql.sums.view import View, plain_view, smooth_functions, view_beside
+from ceql.sums.view import View, smooth_functions, view_beside
 
 _FLOOR = 1e-26  # of the square of y: misfits below it are rounding
 
@@ -28,26 +30,38 @@ class Rung:
     own: tuple[int, ...]
     degree: int = 0
     others: tuple[int, ...] = ()
+    is_split: bool = False  # whether columns that do not seem to act together are taken to stand apart
 
 
 def rung_view(table: Table, rung: Rung, base: Sum = NOTHING) -> View:
     """All functions of the other columns are projected out, as far as the rows allow, smooth ones of its own, and
     the terms of a sum that is known, with their slopes."""
     policy = table.policy
-    most = int(policy.projected * len(table.y))
-    functions: list[np.ndarray] = []
+    known = np.zeros((len(table.y), 0))
     if base.terms:
         columns, slopes = table.columns_of(base)
-        functions.append(np.column_stack([columns, *_along_weights(base, slopes)]) / table.root_weight[:, None])
+        known = np.column_stack([columns, *_along_weights(base, slopes)])
+    apart = frozenset[Pair]()
+    if rung.is_split and rung.others:
+        together = interacting(table.x, table.y, known, table.root_weight, policy.interactions)
+        apart = frozenset(combinations(range(table.x.shape[1]), 2)) - together
+    beside = [k for k in rung.others if any(_sorted(j, k) not in apart for j in rung.own)]
+    functions = [known / table.root_weight[:, None]]
     if rung.degree:
         smooth = smooth_functions(table.x, rung.own, rung.degree + 1)
-        functions += [smooth, *(smooth[:, 1:] * table.x[:, [k]] for k in rung.others)]
+        functions += [smooth, *(smooth[:, 1:] * table.x[:, [k]] for k in beside)]
+        functions += [
+            smooth_functions(table.x, [k], rung.degree + 1)[:, 2:] * table.x[:, [j]] for k in beside for j in rung.own
+        ]
     if rung.others:
-        functions.append(smooth_functions(table.x, rung.others, most))
-    if not functions:
-        return plain_view(table)
-    own, within = frozenset(rung.own), frozenset((*rung.own, *rung.others))
+        most = int(policy.projected * len(table.y))
+        functions.append(smooth_functions(table.x, rung.others, most, apart, policy.dearer_apart))
+    own, within = frozenset(rung.own), frozenset((*rung.own, *beside))
     return view_beside(table, np.concatenate(functions, axis=1), own if rung.others else None, within)
+
+
+def _sorted(j: int, k: int) -> Pair:
+    return (j, k) if j < k else (k, j)
 
 
 def _along_weights(found: Sum, slopes: list[list[np.ndarray]]) -> list[np.ndarray]:
@@ -80,10 +94,12 @@ def _leave_other(one: Sum, other: Sum) -> bool:
 
 
 def parts_left_out(found: Sum) -> Iterator[Sum]:
-    """Without one of its terms, or one of the monomials that share a factor."""
+    """Without one of its terms, one of the monomials that share a factor, or one of the factors of a term."""
     for place, term in enumerate(found.terms):
         if len(found.terms) > 1:
             yield found.replaced(place)
+        for factor in term.factors if len(term.factors) > 1 else ():
+            yield found.replaced(place, replace(term, factors=tuple(f for f in term.factors if f != factor)))
         for monomial in term.monomials if len(term.monomials) > 1 else ():
             yield found.replaced(place, replace(term, monomials=tuple(m for m in term.monomials if m != monomial)))
 
@@ -118,13 +134,16 @@ def proved(view: View, known: Known) -> Sum | None:
     return standing_out(view.table, known, view.left)
 
 
-def next_roots(view: View, known: Known) -> list[Sum]:
-    """A sum that is proved goes on alone."""
-    found = proved(view, known)
-    return leaders(view.table, known.sums) if found is None else [found]
-
-
 # ---- column by column -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Hope:
+    """Terms of a column that stand out a little: they may be right, and then the others are seen beside them."""
+
+    decades: float  # by which they stand out, for each constant
+    left: tuple[int, ...]
+    base: Sum
 
 
 @dataclass(frozen=True)
@@ -133,11 +152,14 @@ class Peeled:
 
     left: tuple[int, ...]  # the columns of the terms that are not known yet,
     waiting: tuple[int, ...]  # and those of them that were not looked at since the last was done
-    is_second: bool = False  # whether they were looked at once, in haste
     base: Sum = NOTHING  # the terms of the other columns
     rung: int = 0  # the next of the first column that waits
     roots: tuple[Sum, ...] = (NOTHING,)
     steps: int = 0
+    hopes: tuple[Hope, ...] = ()  # not followed yet, the best first
+    followed: int = 0
+    sure: Hope | None = None  # what is known without any hope, once the first is followed
+    is_second: bool = False  # whether all was looked at once, in haste
 
 
 def begun(table: Table) -> Peeled:
@@ -156,32 +178,80 @@ def next_rung(
     column, is_last = peeled.waiting[0], len(peeled.left) == 1
     degrees = policy.degrees if is_last else policy.degrees_beside
     others = tuple(k for k in peeled.left if k != column)
-    view = rung_view(table, Rung((column,), degrees[peeled.rung], others), peeled.base)
+    in_haste = not (is_last or peeled.is_second)
+    view = rung_view(table, Rung((column,), degrees[peeled.rung], others, in_haste), peeled.base)
     is_done = peeled.rung + 1 == len(degrees)
     if view.left < policy.nothing_left:
         # What is left beside smooth functions is nothing yet; beside those of the others, it never will be.
-        return (_column_done(peeled, NOTHING), []) if is_done else (replace(peeled, rung=peeled.rung + 1), [])
-    in_haste = not (is_last or peeled.is_second)
+        if not is_done:
+            return replace(peeled, rung=peeled.rung + 1), []
+        return _column_done(peeled, NOTHING, policy.hopes), [peeled.base] if is_last else []
     count = policy.expansions_at_first if in_haste else policy.expansions_a_rung
     known = explored(view, peeled.roots, count, threads, stop)
-    roots, found = tuple(next_roots(view, known)), proved(view, known)
+    found = proved(view, known)
+    if found is not None:
+        found = trimmed(view, found, threads)
+        if is_done and not is_last:
+            return _column_done(peeled, found, policy.hopes), [joined(peeled.base, found)]
+        peeled = _part_known(peeled, found)
+    roots = tuple(leaders(table, known.sums)) if found is None else (NOTHING,)
     if not is_done:
         return replace(peeled, rung=peeled.rung + 1, roots=roots), []
     tries = [joined(peeled.base, root) for root in roots]
-    if is_last:
-        return replace(peeled, waiting=()), tries
-    if found is not None:
-        return _column_done(peeled, found), tries
+    if in_haste:
+        decades, best = most_promising(table, known, view.left)
+        if decades >= policy.hope:
+            hopes = (*peeled.hopes, Hope(decades, others, joined(peeled.base, trimmed(view, best, threads))))
+            peeled = replace(peeled, hopes=tuple(sorted(hopes, key=lambda hope: -hope.decades)))
     waiting = peeled.waiting[1:]
-    if in_haste and not waiting:
-        peeled, waiting = replace(peeled, is_second=True), peeled.left
-    return replace(peeled, waiting=waiting, rung=0, roots=(NOTHING,)), tries
+    if waiting:
+        return replace(peeled, waiting=waiting, rung=0, roots=(NOTHING,)), tries
+    return _turned_back(peeled, policy.hopes), tries
 
 
-def _column_done(peeled: Peeled, found: Sum) -> Peeled:
+def _column_done(peeled: Peeled, found: Sum, most_hopes: int) -> Peeled:
     left = tuple(k for k in peeled.left if k != peeled.waiting[0])
     base = joined(peeled.base, found)
-    return Peeled(left, left, base=base, steps=peeled.steps)
+    done = replace(peeled, left=left, waiting=left, base=base, rung=0, roots=(NOTHING,), is_second=False)
+    return done if left else _turned_back(done, most_hopes)
+
+
+def _part_known(peeled: Peeled, found: Sum) -> Peeled:
+    """Beside terms of a column that are known, more may be seen of it and of the others."""
+    column, *_ = peeled.waiting
+    waiting = column, *(k for k in peeled.left if k != column)
+    return replace(peeled, base=joined(peeled.base, found), waiting=waiting)
+
+
+def _turned_back(peeled: Peeled, most_hopes: int) -> Peeled:
+    """To the best hope that is left; after these, to all columns once more, with patience; after that, to nothing."""
+    sure = peeled.sure or Hope(0.0, peeled.left, peeled.base)
+    if peeled.hopes and peeled.followed < most_hopes:
+        hope, *others = peeled.hopes
+        return Peeled(
+            hope.left,
+            hope.left,
+            hope.base,
+            steps=peeled.steps,
+            hopes=tuple(others),
+            followed=peeled.followed + 1,
+            sure=sure,
+        )
+    waiting = () if peeled.is_second or len(sure.left) < 2 else sure.left
+    return replace(
+        peeled, left=sure.left, waiting=waiting, base=sure.base, rung=0, roots=(NOTHING,), hopes=(), is_second=True
+    )
+
+
+def trimmed(view: View, found: Sum, threads: int = 1) -> Sum:
+    """Without the constants that hardly anything of what it explains is due to."""
+    policy = view.table.policy
+    while True:
+        most = max(found.misfit, policy.rounding) / policy.leap_a_constant
+        parts = [s for s in fitted(list(parts_left_out(found)), view, threads) if s.misfit <= most]
+        if not parts:
+            return found
+        found = min(parts, key=lambda s: s.misfit)
 
 
 def joined(one: Sum, other: Sum) -> Sum:

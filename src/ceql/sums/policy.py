@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from ceql.sums.interactions import InteractionPolicy
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,11 @@ class SumSearchPolicy:
     rows_a_constant: int = 3  # A sum that is expanded has at most one constant for this many rows.
     first: int = 3  # Sums that are expanded before anything is projected out.
     degrees: tuple[int, ...] = (24, 18, 13, 9, 6, 4, 2, 1, 0)  # Up to which a column's functions are projected out,
-    degrees_beside: tuple[int, ...] = (3, 0)  # and beside functions of other columns.
+    degrees_beside: tuple[int, ...] = (12, 3, 0)  # and beside functions of other columns.
     expansions_a_rung: int = 6  # Sums that are expanded at each of these degrees,
     expansions_at_first: int = 3  # or fewer as long as another column may be easier.
+    hope: float = 1.5  # Decades by which terms stand out for each constant to be followed without proof,
+    hopes: int = 6  # as often as this.
     nothing_left: float = 1e-18  # Share of the square of y that is too little to look at.
     starts_a_rung: int = 1000  # A rung for this many starts of networks,
     starts_an_expansion: int = 2000  # and when all were climbed, an expansion for this many,
@@ -42,7 +46,9 @@ class SumSearchPolicy:
     proposed_a_size: int = 4  # Sums of each size that are proposed for noisy data,
     proposed: int = 12  # and in all.
     most_combined: int = 4  # Functions of combinations of two columns, in tables of at most this many columns.
-    projected: float = 0.45  # Functions that are projected out, at most, as a share of the rows.
+    projected: float = 0.55  # Functions that are projected out, at most, as a share of the rows.
+    interactions: InteractionPolicy = field(default_factory=InteractionPolicy)  # Which columns act together.
+    dearer_apart: float = 5.0  # Among these functions, how much dearer products of columns are that do not.
     peeling_weights: tuple[float, ...] = (1.0, 2.5, 6.0)  # Among what is left, nats for ln of the misfit.
     roots: int = 2  # Of each of these rankings, how many go on to the next step.
     rounding: float = 1e-31  # Share of the square of y at which a fit ends.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import log, log10
 
 import numpy as np
 
@@ -73,6 +73,19 @@ def standing_out(table: Table, known: Known, left: float) -> Sum | None:
         ),
         left,
     )
+
+
+def most_promising(table: Table, known: Known, left: float) -> tuple[float, Sum]:
+    """The sum that leaves less than all smaller ones by most decades for each constant that it has more than they."""
+    before, best = (0, left), (0.0, NOTHING)
+    for size in sorted({found.size for found in known.sums}):
+        sound = [s for s in known.of_size(size) if s.misfit < before[1] and is_sound(table, s)]
+        if sound:
+            found = min(sound, key=lambda s: s.misfit)
+            decades = log10(before[1] / max(found.misfit, table.policy.rounding)) / (size - before[0])
+            best = max(best, (decades, found), key=lambda entry: entry[0])
+            before = size, found.misfit
+    return best
 
 
 def _smallest(

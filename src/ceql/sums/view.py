@@ -6,7 +6,7 @@ functions of all columns but one shows the terms with that one. So the terms of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -15,9 +15,11 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from ceql.engine import fit
+from ceql.sums.interactions import Pair, scaled
 from ceql.sums.table import Block, Table, term_of
 from ceql.sums.terms import Term
 
+_NEW_FUNCTION = 1e-11  # of the length of the longest combination of functions, what a shorter one must have
 _LEFT = 1e-7  # of a column's length, what the projection must leave of it: double precision has no more
 
 
@@ -28,7 +30,9 @@ class Shelf:
     block: Block
     places: np.ndarray  # (terms, 2): monomial and factor
     prices: np.ndarray
-    directions: np.ndarray  # (width, rows, terms), orthonormal for each term; in double precision if there is but one
+    directions: (
+        np.ndarray
+    )  # (width, coordinates, terms), orthonormal for each term; in double precision if there is but one
 
     @property
     def width(self) -> int:
@@ -65,10 +69,13 @@ class View:
         """The share of the size of y that is not projected out."""
         return float(np.sum(self.beside(self.table.y) ** 2)) / self.table.size
 
+    @cached_property
+    def _complement(self) -> np.ndarray:
+        return np.linalg.qr(self.nuisance, mode="complete")[0][:, self.nuisance.shape[1] :]
+
     def beside(self, columns: np.ndarray) -> np.ndarray:
-        """Twice, so that no rounding of the first time is left."""
-        once = columns - self.nuisance @ (self.nuisance.T @ columns)
-        return once - self.nuisance @ (self.nuisance.T @ once)
+        """What is left of columns, in as many coordinates as there are rows more than functions projected out."""
+        return self._complement.T @ columns if self.nuisance.shape[1] else columns
 
     @cached_property
     def shelves(self) -> tuple[Shelf, ...]:
@@ -126,9 +133,8 @@ class View:
             flat = columns * np.where(usable, 1.0 / size, 0.0)[:, None]
         if not usable.all():
             flat = np.where(usable[:, None], flat, 0.0)
-        flat = flat.transpose(1, 0, 2).reshape(rows, -1)
-        flat = flat - self.nuisance @ (self.nuisance.T @ flat)  # once will do for what is left of them
-        flat = flat.reshape(rows, width, count).transpose(1, 0, 2).copy()
+        flat = self.beside(flat.transpose(1, 0, 2).reshape(rows, -1))
+        flat = flat.reshape(-1, width, count).transpose(1, 0, 2).copy()
         for k in range(width):
             for before in range(k):
                 flat[k] -= flat[before] * np.einsum("nf,nf->f", flat[before], flat[k])
@@ -151,28 +157,37 @@ def view_beside(
 ) -> View:
     """With these functions, (rows, functions), projected out."""
     weighted = functions * table.root_weight[:, None]
-    weighted = weighted / np.linalg.norm(weighted, axis=0)
-    q, r = np.linalg.qr(weighted)
-    size = np.abs(np.diag(r))
-    return View(table, q[:, size > 1e-10 * size.max(initial=0.0)], touching, within)
+    length = np.linalg.norm(weighted, axis=0)
+    usable = np.isfinite(length) & (length > 0.0)
+    return View(table, spanned(weighted[:, usable] / length[usable], _NEW_FUNCTION), touching, within)
 
 
-def smooth_functions(x: np.ndarray, columns: Sequence[int], count: int) -> np.ndarray:
-    """Products of Chebyshev polynomials of one or two of these columns, the simplest first."""
+def spanned(columns: np.ndarray, least: float) -> np.ndarray:
+    """An orthonormal basis, without what only a combination of them has that is smaller than this share."""
+    directions, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    return directions[:, sizes > least * sizes.max(initial=0.0)]
+
+
+def smooth_functions(
+    x: np.ndarray, columns: Sequence[int], count: int, apart: Collection[Pair] = (), dearer: float = 1.0
+) -> np.ndarray:
+    """Products of Chebyshev polynomials of one or two of these columns, the simplest first.
+
+    Products of columns that stand apart are so many times as dear as others.
+    """
     found = [(0.0, ())]
     most = count + 1
     found += [(float(a), ((k, a),)) for k in columns for a in range(1, most)]
-    # A column times a function of another is what terms of two columns mostly are.
-    found += [
-        (2.0 * max(a, b) if min(a, b) == 1 else 2.0 * (a + b), ((j, a), (k, b)))
-        for j, k in combinations(columns, 2)
-        for a in range(1, most)
-        for b in range(1, most)
-        if a + b < most
-    ]
+    for j, k in combinations(columns, 2):
+        price = 2.0 * (dearer if (j, k) in apart else 1.0)
+        # A column times a function of another is what terms of two columns mostly are.
+        found += [
+            (price * (max(a, b) if min(a, b) == 1 else a + b), ((j, a), (k, b)))
+            for a in range(1, most)
+            for b in range(1, most)
+            if a + b < most
+        ]
     chosen = sorted(found, key=lambda entry: entry[0])[:count]
-    low, high = x.min(axis=0), x.max(axis=0)
-    scaled = 2.0 * (x - low) / np.where(high > low, high - low, 1.0) - 1.0
-    bases = {k: chebyshev.chebvander(scaled[:, k], most) for k in columns}
+    bases = {k: chebyshev.chebvander(scaled(x[:, k]), most) for k in columns}
     products = [np.prod([bases[k][:, a] for k, a in factors], axis=0) for _, factors in chosen[1:]]
     return np.stack([np.ones(len(x)), *products], axis=1)
