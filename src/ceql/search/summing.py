@@ -37,16 +37,16 @@ def next_sums(
         return None  # whose terms are products
     view = view_of(problem, in_noise)
     if before is None or before.in_noise is not in_noise:
-        return Summing(stretch(view, Known(), policy.first, threads), in_noise, begun(view.table))
-    done = len(before.known.expanded)
-    if in_noise:
-        count = min(policy.first + starts // policy.starts_an_expansion, policy.most_in_noise) - done
-        return replace(before, known=stretch(view, before.known, count, threads, stop))
-    while before.peeled.waiting and before.peeled.steps < 1 + starts // policy.starts_a_rung and not stop():
+        first = policy.first // len(view.table.symbols)
+        return Summing(stretch(view, Known(), first, threads), in_noise, begun(view.table))
+    while not in_noise and before.peeled.waiting and not stop():
+        if before.peeled.steps > starts // policy.starts_a_rung:
+            return before
         before = _climbed(view, before, threads, stop)
         if exact(view.table, before.known) is not None:
             return before
-    count = min(policy.first + starts // policy.starts_an_expansion, policy.most_expansions) - done
+    most = policy.most_in_noise if in_noise else policy.most_expansions
+    count = min(policy.first + starts // policy.starts_an_expansion, most) - len(before.known.expanded)
     return replace(before, known=stretch(view, before.known, count, threads, stop))
 
 

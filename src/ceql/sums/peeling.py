@@ -174,7 +174,7 @@ def next_rung(
 
     A column whose terms are known is done: what is left is a sum of the others.
     """
-    policy, peeled = table.policy, replace(peeled, steps=peeled.steps + 1)
+    policy = table.policy
     column, is_last = peeled.waiting[0], len(peeled.left) == 1
     degrees = policy.degrees if is_last else policy.degrees_beside
     others = tuple(k for k in peeled.left if k != column)
@@ -188,21 +188,25 @@ def next_rung(
         return _column_done(peeled, NOTHING, policy.hopes), [peeled.base] if is_last else []
     count = policy.expansions_at_first if in_haste else policy.expansions_a_rung
     known = explored(view, peeled.roots, count, threads, stop)
+    peeled = replace(peeled, steps=peeled.steps + 1)
     found = proved(view, known)
+    decades, best = most_promising(table, known, view.left) if in_haste and found is None else (0.0, NOTHING)
+    if decades >= policy.hope_at_once:
+        found, peeled = best, replace(peeled, sure=peeled.sure or Hope(0.0, peeled.left, peeled.base))
     if found is not None:
         found = trimmed(view, found, threads)
         if is_done and not is_last:
             return _column_done(peeled, found, policy.hopes), [joined(peeled.base, found)]
         peeled = _part_known(peeled, found)
     roots = tuple(leaders(table, known.sums)) if found is None else (NOTHING,)
-    if not is_done:
-        return replace(peeled, rung=peeled.rung + 1, roots=roots), []
-    tries = [joined(peeled.base, root) for root in roots]
-    if in_haste:
-        decades, best = most_promising(table, known, view.left)
-        if decades >= policy.hope:
-            hopes = (*peeled.hopes, Hope(decades, others, joined(peeled.base, trimmed(view, best, threads))))
-            peeled = replace(peeled, hopes=tuple(sorted(hopes, key=lambda hope: -hope.decades)))
+    # With all of its terms in view a column that promised nothing before is in vain, at least beside these others.
+    in_vain = in_haste and found is None and decades < policy.hope and degrees[peeled.rung + 1 :] == (0,)
+    if not is_done and not in_vain:
+        return replace(peeled, rung=peeled.rung + 1, roots=roots), [] if found is None else [peeled.base]
+    if found is None and decades >= policy.hope:
+        hopes = (*peeled.hopes, Hope(decades, others, joined(peeled.base, trimmed(view, best, threads))))
+        peeled = replace(peeled, hopes=tuple(sorted(hopes, key=lambda hope: -hope.decades)))
+    tries = [joined(peeled.base, root) for root in roots] if is_done else []
     waiting = peeled.waiting[1:]
     if waiting:
         return replace(peeled, waiting=waiting, rung=0, roots=(NOTHING,)), tries
