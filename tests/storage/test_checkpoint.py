@@ -32,6 +32,7 @@ from ceql.search.summing import Summing
 from ceql.search.target_search import TargetState
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint, to_bytes
 from ceql.sums import Known, Peeled
+from ceql.sums.peeling import Hope
 from ceql.sums.terms import Factor, Real, Sum, Term
 from ceql.templates import Parameter, Template, Unknown
 
@@ -400,9 +401,9 @@ def test_every_bit_of_a_state_survives(tmp_path_factory, seed, rows, known, n_ed
     target = TargetState(archive, keys[0], tried_closed_form, Contenders(tuple(reduced), keys[1], 7), None, np.inf)
     weights = RowWeights(rng.random(7), Signed(-3.5), keys[0])
     term = Term((0, 2), (Factor(41, 0, (Real(-0.5), Real(1e-300))),))
-    sums = Summing(
-        Known((Sum((term,), (Real(-2.0),), 1e-9),), frozenset({str(term.key)})), False, Peeled((0, 1), (1,), rung=2)
-    )
+    found = Sum((term,), (Real(-2.0),), 1e-9)
+    peeled = Peeled((0, 1), (1,), found, rung=2, hopes=(Hope(1.5, (0,), found),), sure=Hope(0.0, (0, 1), Sum(())))
+    sums = Summing(Known((found,), frozenset({str(term.key)})), False, peeled)
     state = SearchState((target, target), 3, 2, 1, frozenset({0, 4}), True, 6, 4, 5, 2048, weights, sums, 0.1)
     path = tmp_path_factory.mktemp("state") / "run.ckpt"
     path.write_bytes(to_bytes(state, {"columns": ["x1"]}))

@@ -10,13 +10,13 @@ from ceql.operators.program import compile_numpy
 from ceql.sums import Known, SumSearchPolicy, Table, begun, exact, expression, make_table, next_rung, plain_view, tidied
 from ceql.sums.fitting import fitted
 from ceql.sums.moves import surroundings
-from ceql.sums.peeling import Rung, explored, joined, leaders, parts_left_out, rung_view
-from ceql.sums.search import NOTHING, merged, standing_out
+from ceql.sums.peeling import Rung, explored, joined, leaders, parts_left_out, rung_view, trimmed
+from ceql.sums.search import NOTHING, merged, most_promising, standing_out
 from ceql.sums.terms import Factor, Real, Sum, Term
-from ceql.sums.view import smooth_functions, view_beside
+from ceql.sums.view import smooth_functions, spanned, view_beside
 from ceql.sums.vocabulary import KINDS
 
-X, Z = sympy.symbols("x z", real=True)
+X, Z, U, V = SYMBOLS = sympy.symbols("x z u v", real=True)
 POLICY = SumSearchPolicy()
 
 
@@ -24,7 +24,7 @@ def table_of(function, count: int, rows: int = 160, low: float = 0.2) -> Table:
     x = np.random.default_rng(count).uniform(low, 6.0, (rows, count))
     y = function(*x.T)
     weight = 1.0 / np.hypot(y, np.median(np.abs(y)))
-    return make_table(x, y, [X, Z][:count], weight, POLICY, combined=count > 1)
+    return make_table(x, y, SYMBOLS[:count], weight, POLICY, combined=count > 1)
 
 
 def kind_of(text: str) -> int:
@@ -39,6 +39,14 @@ def test_what_is_projected_out_leaves_nothing_of_itself() -> None:
     assert all(not shelf.directions.any() or shelf.places.size for shelf in view.shelves)
     near = surroundings(NOTHING, plain_view(table))
     assert near is not None
+
+
+def test_a_basis_of_dependent_columns_spans_them_all() -> None:
+    columns = np.random.default_rng(0).normal(size=(30, 6))
+    columns = np.column_stack([columns[:, :3], columns[:, 0], columns[:, 1] + columns[:, 2], columns[:, 3:]])
+    basis = spanned(columns, 1e-11)
+    assert basis.shape == (30, 6)
+    np.testing.assert_allclose(basis @ (basis.T @ columns), columns, atol=1e-12)
 
 
 def test_a_term_stands_out_beside_smooth_functions() -> None:
@@ -80,9 +88,28 @@ def test_leaders_leave_different_rests_and_parts_can_be_left_out() -> None:
     assert joined(NOTHING, NOTHING) == NOTHING
 
 
+def test_what_explains_next_to_nothing_is_trimmed() -> None:
+    table = table_of(lambda x: 2.0 * np.exp(-0.7 * x), 1)
+    decay = Factor(kind_of("exp(p*u)"), 0, (Real(-0.7),))
+    needless = Sum((Term((0,), (decay, Factor(kind_of("u**p"), 0, (Real(0.1),)))), Term((2,))))
+    view = plain_view(table)
+    [found] = fitted([needless], view)
+    [term] = trimmed(view, found).terms
+    assert term.key == Term((0,), (decay,)).key
+
+
+def test_the_most_promising_sum_leaves_least_for_its_constants() -> None:
+    table = table_of(lambda x: np.exp(-x), 1)
+    sizes = [Sum((Term((0,)),), (Real(1.0),), 1e-1), Sum((Term((0,)), Term((1,))), (Real(1.0), Real(1.0)), 1e-6)]
+    decades, best = most_promising(table, Known(tuple(sizes)), 1.0)
+    assert best == sizes[1]
+    assert decades == pytest.approx(5.0)
+
+
 FOUND = {
     "two decays and a line": (1, lambda x: 3.1 * np.exp(-0.7 * x) + 1.2 * np.exp(-0.11 * x) + 0.4 * x),
     "five terms": (1, lambda x: np.cbrt(x) + 0.4 * np.sin(1.7 * x) + 2 / (1 + x**2) - 0.1 * x**2 - np.exp(-0.6 * x)),
+    "two pairs of columns": (4, lambda x, z, u, v: 0.5 * np.hypot(x - u, 3.46) - 3.3 * np.sin(z - v)),
     "two columns": (2, lambda x, z: z / (x + 3.01) + 0.29 * np.abs(x - z) - 5 / x + 6 * np.tanh(z / 1.7)),
 }
 
@@ -98,5 +125,5 @@ def test_sums_are_taken_apart_and_put_together(name: str) -> None:
     found = exact(table, known)
     assert found is not None
     fresh = np.random.default_rng(9).uniform(0.3, 5.9, (40, count))
-    written = compile_numpy(expression(tidied(plain_view(table), found), table), [X, Z][:count])
+    written = compile_numpy(expression(tidied(plain_view(table), found), table), SYMBOLS[:count])
     np.testing.assert_allclose(written(fresh), function(*fresh.T), rtol=1e-7)

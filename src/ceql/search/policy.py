@@ -257,7 +257,7 @@ class FinishingPolicy:
     reserved_long: float = 0.35  # This share is kept beside it for a long table,
     reserved_a_row: float = 5e-6  # and at most this many seconds for every row
     rows_for_free: int = 2000  # beyond these, which a formula is fitted to at most.
-    drawn_anyway: int = 3  # Of each kind, this many formulas are drawn even if the time is up, of a long table one.
+    drawn_anyway: int = 6  # Of each kind, this many formulas are drawn even if the time is up, of a long table one.
     leaders: int = 8  # Of all formulas that are there in the end, this many get relatives with simpler numbers.
     everything: Finishing = Finishing(
         asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6, reduced=16

@@ -19,7 +19,7 @@ class InteractionPolicy:
     degree_of_products: int = 4  # and products of two columns, up to this one.
     passes: int = 3  # Rows far off, near a pole say, count less: they are weighed anew this often,
     far: float = 3.0  # beyond this many times the middle of what is left.
-    significant: float = 4.0  # What each product of a pair explains, in units of what chance does.
+    significant: float = 5.0  # What each product of a pair explains, in units of what chance does.
     rows_a_function: float = 2.0  # With fewer rows than this for each function nothing can be told.
 
 

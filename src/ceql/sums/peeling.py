@@ -191,20 +191,21 @@ def next_rung(
     peeled = replace(peeled, steps=peeled.steps + 1)
     found = proved(view, known)
     decades, best = most_promising(table, known, view.left) if in_haste and found is None else (0.0, NOTHING)
-    if decades >= policy.hope_at_once:
+    if decades >= policy.hope_at_once and not is_done:
         found, peeled = best, replace(peeled, sure=peeled.sure or Hope(0.0, peeled.left, peeled.base))
     if found is not None:
         found = trimmed(view, found, threads)
         if is_done and not is_last:
             return _column_done(peeled, found, policy.hopes), [joined(peeled.base, found)]
-        peeled = _part_known(peeled, found)
-    roots = tuple(leaders(table, known.sums)) if found is None else (NOTHING,)
+    roots = tuple(leaders(table, known.sums)) if found is None else (found,)
+    if found is not None and not peeled.is_second:
+        peeled, roots = _part_known(peeled, found), (NOTHING,)
     # With all of its terms in view a column that promised nothing before is in vain, at least beside these others.
     in_vain = in_haste and found is None and decades < policy.hope and degrees[peeled.rung + 1 :] == (0,)
     if not is_done and not in_vain:
         return replace(peeled, rung=peeled.rung + 1, roots=roots), [] if found is None else [peeled.base]
     if found is None and decades >= policy.hope:
-        hopes = (*peeled.hopes, Hope(decades, others, joined(peeled.base, trimmed(view, best, threads))))
+        hopes = (*peeled.hopes, Hope(decades, peeled.left, joined(peeled.base, trimmed(view, best, threads))))
         peeled = replace(peeled, hopes=tuple(sorted(hopes, key=lambda hope: -hope.decades)))
     tries = [joined(peeled.base, root) for root in roots] if is_done else []
     waiting = peeled.waiting[1:]
@@ -241,7 +242,7 @@ def _turned_back(peeled: Peeled, most_hopes: int) -> Peeled:
             followed=peeled.followed + 1,
             sure=sure,
         )
-    waiting = () if peeled.is_second or len(sure.left) < 2 else sure.left
+    waiting = () if peeled.is_second else sure.left
     return replace(
         peeled, left=sure.left, waiting=waiting, base=sure.base, rung=0, roots=(NOTHING,), hopes=(), is_second=True
     )
