@@ -6,7 +6,9 @@
 
 The target is made of a Bessel function, which the library does not have, over 128 rows and 2 columns. So nothing ends
 the search but the clock. Starts are divided by the seconds of the whole: rounds, what needs no search, and the choice.
-Every stage is timed by the wall clock and by the processor, less what other stages take inside it.
+Every stage is timed by the wall clock and by the processor, less what other stages take inside it. With several threads
+the next round runs beside what follows the last one: the shares then add up to more than all, and processor time counts
+for both.
 
 On a busy machine, --processor-clock lets one thread believe that it is alone: the search then reads the processor's
 time off its clock.
@@ -18,6 +20,7 @@ import argparse
 import importlib
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -63,7 +66,11 @@ class Meters:
     """All stages; what runs inside a stage is taken off it."""
 
     stages: dict[str, Meter] = field(default_factory=lambda: {name: Meter() for name in STAGES})
-    inside: list[list[float]] = field(default_factory=list)  # of the stages under way: what others took within
+    here: threading.local = field(default_factory=threading.local)  # stages under way: what others took within
+
+    @property
+    def inside(self) -> list[list[float]]:
+        return self.here.__dict__.setdefault("inside", [])
 
     def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)

@@ -129,10 +129,19 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def fit(self, works: Sequence[Work], deadline: Deadline = NEVER) -> list[Chunk]:
-        """The fitted chunks, in the order given; those of one piece of work may come as one."""
+    @property
+    def has_spare(self) -> bool:
+        """Whether something else can run beside a fit: there are several threads here, and it can be stopped."""
+        return self._pool is None and self.device == "cpu" and self.force.threads > 1
+
+    def fit(self, works: Sequence[Work], deadline: Deadline = NEVER, stop: fit.StopFlag | None = None) -> list[Chunk]:
+        """The fitted chunks, in the order given; those of one piece of work may come as one.
+
+        Threads of this process give up the fits once `stop` is set.
+        """
         if self._pool is None:
-            return fit_chunks(works, gpu.Batch if self.device == "gpu" else on_processor(self.force.threads), deadline)
+            on_threads = on_processor(self.force.threads, stop)
+            return fit_chunks(works, gpu.Batch if self.device == "gpu" else on_threads, deadline)
         chunks = [chunk for work in works for chunk in work.chunks()]
         if self.device == "gpu":
             task, groups = fit_on_gpu, shared_out(chunks, self.force.workers)

@@ -95,14 +95,20 @@ class Processor:
     separates = True
 
     def __init__(
-        self, tape: Tape, samples: fit.Samples, params: np.ndarray, masks: np.ndarray, threads: int = 1
+        self,
+        tape: Tape,
+        samples: fit.Samples,
+        params: np.ndarray,
+        masks: np.ndarray,
+        threads: int = 1,
+        stop: fit.StopFlag | None = None,
     ) -> None:
-        self._tape, self._samples, self._masks, self._threads = tape, samples, masks, threads
-        self._params = params
+        self._tape, self._samples, self._masks = tape, samples, masks
+        self._params, self._threads, self._stop = params, threads, stop
 
     def select(self, rows: np.ndarray, masks: np.ndarray | None = None) -> Processor:
         masks = self._masks[rows] if masks is None else masks
-        return Processor(self._tape, self._samples, self._params[rows], masks, self._threads)
+        return Processor(self._tape, self._samples, self._params[rows], masks, self._threads, self._stop)
 
     def run(self, stages: Sequence[fit.Stage], *, time_limit: float) -> fit.Fits:
         deadline = NEVER if time_limit == 0.0 else Deadline.after(time_limit)
@@ -110,15 +116,15 @@ class Processor:
         for stage in stages:
             method: Any = partial(fit.adam, resumable=False) if isinstance(stage.options, fit.Adam) else fit.levenberg
             given = self._tape, self._samples, self._params, self._masks, stage.options, stage.penalties
-            fits = method(*given, threads=self._threads, time_limit=deadline.of_a_fit)
+            fits = method(*given, threads=self._threads, stop=self._stop, time_limit=deadline.of_a_fit)
             self._params = fits.params
         if fits is None:
             raise ValueError("there is no stage to run")
         return fits
 
 
-def on_processor(threads: int = 1) -> Device:
-    return partial(Processor, threads=threads)
+def on_processor(threads: int = 1, stop: fit.StopFlag | None = None) -> Device:
+    return partial(Processor, threads=threads, stop=stop)
 
 
 def fit_chunks(works: Sequence[Work], device: Device, deadline: Deadline = NEVER) -> list[Chunk]:

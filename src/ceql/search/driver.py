@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from ceql.engine.ahead import Ahead
 from ceql.errors import WorkersLostError
 from ceql.formula import Formula
+from ceql.search.archive import Archive
 from ceql.search.ending import ended
 from ceql.search.finishing import sketches_within
 from ceql.search.outcome import Found, Outcome, Progress
@@ -24,6 +26,7 @@ from ceql.search.target_search import (
     TargetState,
     best_loss,
     closed_form,
+    fitted_round,
     glance,
     has_settled,
     next_round,
@@ -43,10 +46,13 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
     search.keep(state)
     exact: list[Formula] = []
     outcome = Outcome.OUT_OF_TIME if state.starts and search.deadline_of_rounds.over else None
+    ahead: Ahead[Archive] = Ahead()
     try:
         while outcome is None:
             before = state.starts
-            state, exact = _next_round(search, stage, state)
+            state, exact = _next_round(search, stage, state, ahead)
+            if not exact:
+                _foresee(search, stage, state, ahead)
             if not exact and not state.started_before:
                 state, exact = _without_search(search, stage, state)
             if not exact:
@@ -61,20 +67,35 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
         if not state.starts:
             raise
         outcome = Outcome.WORKERS_LOST
+    finally:
+        ahead.close()
     return ended(search, stage, state, exact, outcome)
 
 
 # ---- the steps between two rounds ---------------------------------------------------------------------------------
 
 
-def _next_round(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
+def _next_round(
+    search: Search, stage: Stage, state: SearchState, ahead: Ahead[Archive]
+) -> tuple[SearchState, list[Formula]]:
     anyhow = not state.starts
     state, turn = next_turn(stage.targets, state, search.deadline_of_rounds.left)
     problem = stage.problems(state)[turn]
     count = round_of(stage.targets, state, turn, search.settings.max_starts)
     known, deadline = state.targets[turn], search.deadline_of_rounds
-    changed, exact = next_round(problem, known, count, search.workers, deadline, anyhow)
+    changed, exact = next_round(problem, known, count, search.workers, deadline, anyhow, ahead)
     return state.with_target(turn, changed), exact
+
+
+def _foresee(search: Search, stage: Stage, state: SearchState, ahead: Ahead[Archive]) -> None:
+    """Begins the next round beside what follows the last one, as it will be if that changes nothing for it."""
+    targets, most, deadline = stage.targets, search.settings.max_starts, search.deadline_of_rounds
+    is_last = deadline.over or (most is not None and state.starts >= most)
+    if is_last or not search.workers.has_spare or (targets.has_others and not targets.has_made_others(state)):
+        return
+    state, turn = next_turn(targets, state)
+    key = stage.problems(state)[turn], state.targets[turn].archive, round_of(targets, state, turn, most)
+    ahead.begin(key, partial(fitted_round, *key, search.workers, deadline))
 
 
 def _continued(

@@ -20,6 +20,7 @@ from ceql.closed_form import fraction, images, noisy_forms, product, shape, spar
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
+from ceql.engine.ahead import Ahead
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.dispatch import Work, Workers
 from ceql.engine.stages import Chunk
@@ -150,9 +151,15 @@ def reweighed(problem: TargetProblem, state: TargetState) -> TargetState:
 
 
 def next_round(
-    problem: TargetProblem, state: TargetState, count: int, workers: Workers, deadline: Deadline, anyhow: bool = False
+    problem: TargetProblem,
+    state: TargetState,
+    count: int,
+    workers: Workers,
+    deadline: Deadline,
+    anyhow: bool = False,
+    ahead: Ahead[Archive] | None = None,
 ) -> Step:
-    """Fits another round of that many starts. What needs no search comes first.
+    """Fits another round of that many starts, unless this was begun ahead. What needs no search comes first.
 
     A round that the deadline has cut short counts as if it had not begun, except `anyhow`, where nothing else is there.
     """
@@ -160,7 +167,9 @@ def next_round(
         state, closed = closed_form(problem, state, deadline)
         if closed:
             return state, closed
-    archive = _fitted_round(problem, state.archive, count, workers, deadline)
+    archive = None if ahead is None else ahead.result((problem, state.archive, count))
+    if archive is None:
+        archive = fitted_round(problem, state.archive, count, workers, deadline)
     if deadline.over and not anyhow:
         return state, []
     state, exact = _exact_formulas(problem, replace(state, archive=archive), workers.threads_here)
@@ -171,9 +180,15 @@ def next_round(
     return state, exact
 
 
-def _fitted_round(
-    problem: TargetProblem, archive: Archive, count: int, workers: Workers, deadline: Deadline
+def fitted_round(
+    problem: TargetProblem,
+    archive: Archive,
+    count: int,
+    workers: Workers,
+    deadline: Deadline,
+    stop: fit.StopFlag | None = None,
 ) -> Archive:
+    """The archive after a round of that many starts."""
     policy, structure = problem.policy, problem.structure
     proposals = Proposals(structure, policy, archive, problem.seed, count, problem.rhythms)
     at_a_time = max(1, policy.bytes_at_a_time // (8 * structure.n_params * policy.chunk_size)) * policy.chunk_size
@@ -181,7 +196,7 @@ def _fitted_round(
     for first in range(0, count, at_a_time):
         starts = proposals.starts(first, min(first + at_a_time, count), workers.threads_here)
         work = Work(structure, problem.samples, policy.schedule, *starts, policy.chunk_size)
-        chunks += workers.fit([work], deadline)
+        chunks += workers.fit([work], deadline, stop)
     return merge(archive, Chunk.concatenate(chunks), count, len(problem.samples.y), policy)
 
 
