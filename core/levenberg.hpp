@@ -122,8 +122,17 @@ bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *colum
     return finite;
 }
 
+// row[from ..] -= factor * pivot_row[from ..], in whole lanes.
+inline void subtract(double *row, double factor, const double *pivot_row, int from, int to) {
+    constexpr int w = lane_count<double>;
+    const Lane<double> f = splat<double>(factor);
+    for (int j = from / w * w; j < to; j += w)
+        store<double>(row + j, load<double>(row + j) - f * load<double>(pivot_row + j));
+}
+
 // Solves (J'J + damping * diagonal) step = -J'r for the free parameters by elimination on a copy. Elements
-// left of the diagonal are never read, so whole lanes may be updated.
+// left of the diagonal count for nothing, so whole lanes may be updated. Two pivots at a time: a row is then
+// loaded and stored half as often. The step has room for whole lanes.
 inline bool solve(const Normal &normal, double damping, const double *diagonal, const uint8_t *held,
                   double *copy, double *step) {
     constexpr int w = lane_count<double>;
@@ -140,28 +149,33 @@ inline bool solve(const Normal &normal, double damping, const double *diagonal, 
             row[j] = 0.0;
         row[k] = 1.0;
     }
-    for (int k = 0; k < n; ++k) {
-        const double *pivot_row = copy + size_t(k) * pitch;
-        const double pivot = pivot_row[k];
-        if (is_singular(pivot, normal.row(k)[k]))
+    for (int k = 0; k < n; k += 2) {
+        double *one = copy + size_t(k) * pitch, *other = one + pitch;
+        if (is_singular(one[k], normal.row(k)[k]))
             return false;
-        const double inverse = 1.0 / pivot;
-        for (int i = k + 1; i < n; ++i) {
-            const double f = pivot_row[i] * inverse;
-            if (f == 0.0)
-                continue;
-            const Lane<double> factor = splat<double>(f);
+        const double inverse = 1.0 / one[k];
+        if (k + 1 == n)
+            break;
+        subtract(other, one[k + 1] * inverse, one, k + 1, n + 1);
+        if (is_singular(other[k + 1], normal.row(k + 1)[k + 1]))
+            return false;
+        const double inverse_of_other = 1.0 / other[k + 1];
+        for (int i = k + 2; i < n; ++i) {
+            const Lane<double> f = splat<double>(one[i] * inverse),
+                               g = splat<double>(other[i] * inverse_of_other);
             double *row = copy + size_t(i) * pitch;
             for (int j = i / w * w; j <= n; j += w)
-                store<double>(row + j, load<double>(row + j) - factor * load<double>(pivot_row + j));
+                store<double>(row + j, load<double>(row + j) - f * load<double>(one + j) -
+                                           g * load<double>(other + j));
         }
     }
+    fill_zero(step, size_t(pitch));
     for (int k = n - 1; k >= 0; --k) {
         const double *row = copy + size_t(k) * pitch;
-        double s = -row[n];
-        for (int j = k + 1; j < n; ++j)
-            s -= row[j] * step[j];
-        step[k] = s / row[k];
+        Lane<double> s = {}; // the step is zero where it is not known yet
+        for (int j = k / w * w; j < n; j += w)
+            s += load<double>(row + j) * load<double>(step + j);
+        step[k] = -(row[n] + sum<double>(s)) / row[k];
     }
     return true;
 }
@@ -246,7 +260,7 @@ template <class T> Plain<T> take_plain(Fit<T> &fit, Arena &arena) {
                       {n, n + 1, int(pitch), take<double>(arena, n * pitch)},
                       take<double>(arena, n * pitch),
                       take<double>(arena, n),
-                      take<double>(arena, n),
+                      take<double>(arena, pitch),
                       take<double>(arena, n),
                       take<uint8_t>(arena, n),
                       take<T>(arena, n_columns * block_size<T>),

@@ -32,7 +32,7 @@ def random_fits(count: int, seed: int = 0) -> Chunk:
     edges = clean_up(NETWORK, rng.random((count, NETWORK.n_edges)) < 0.8)
     edges = edges[edges.any(axis=1)]
     params = rng.normal(0, 0.7, (len(edges), NETWORK.n_params))
-    work = Work(NETWORK, SAMPLES, Schedule(survivors=1.0), edges, params)
+    work = Work(NETWORK, SAMPLES, Schedule(survivors=1.0, finalists=1.0), edges, params)
     return fit_chunks([work], on_processor())[0]
 
 

@@ -61,9 +61,9 @@ def busy_cores() -> Iterator[None]:
         process.wait()
 
 
-def front(problem: Problem, **how: int) -> list[tuple]:
+def front(problem: Problem, max_starts: int = 128, **how: int) -> list[tuple]:
     """Everything that a formula consists of, with all digits."""
-    limits = Settings(max_starts=128, max_complexity=16, time_limit=3600.0)
+    limits = Settings(max_starts=max_starts, max_complexity=16, time_limit=3600.0)
     settings = replace(limits, operators=problem.operators, search=FEW_STARTS)
     found = discover(problem.data, replace(settings, **how))
     formulas = [(sympy.srepr(formula.expression), formula.loss, formula.constants) for formula in found.front]
@@ -88,3 +88,8 @@ def test_on_busy_cores_and_with_two_threads(problem, undisturbed):
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_with_two_processes(problem, undisturbed):
     assert front(problem, n_jobs=2, threads=1) == undisturbed[problem.name]
+
+
+def test_with_rounds_that_are_fitted_ahead():
+    problem = next(problem for problem in PROBLEMS if problem.name == "wave in a wave")
+    assert front(problem, 320, threads=2) == front(problem, 320, threads=1)

@@ -210,7 +210,8 @@ def test_other_targets_are_not_made_without_the_time_for_it():
     rng = np.random.default_rng(0)
     x = rng.uniform(0.5, 3, (100, 3))
     targets = targets_for(x, x[:, 0] * np.sin(x[:, 1] * x[:, 2]))
-    state = replace(begun(targets), rounds=1)
+    (known,) = begun(targets).targets
+    state = replace(begun(targets), rounds=1).with_target(0, replace(known, archive=replace(known.archive, starts=64)))
     assert targets.may_make_others(state, np.inf)
     assert not targets.may_make_others(state, 0.0)
     assert len(next_turn(targets, state, 0.0)[0].targets) == 1

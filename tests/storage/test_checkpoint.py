@@ -25,7 +25,7 @@ from ceql.engine.stages import Chunk
 from ceql.formula import Formula, LawConstant, NamedLaw, make_symbols
 from ceql.pipeline import discover
 from ceql.search.archive import Archive
-from ceql.search.policy import SearchPolicy
+from ceql.search.policy import SearchPolicy, ShortcutPolicy
 from ceql.search.reduction import Contenders, Reduced
 from ceql.search.state import Ending, RowWeights, SearchState, Signed
 from ceql.search.summing import Summing
@@ -118,7 +118,8 @@ def _many_targets() -> tuple[Dataset, Settings]:
     """More targets than are looked at for a closed form after one round."""
     x = np.random.default_rng(8).uniform(0.5, 3, (40, 1))
     y = np.exp(np.sin(3.7 * x[:, 0])) + 0.3 * x[:, 0] ** 3
-    return Dataset.of(x, y), Settings(operators=("mul", "sqrt", "exp", "log", "sin"), search=SMALL_ROUNDS)
+    few_a_round = replace(SMALL_ROUNDS, shortcuts=ShortcutPolicy(a_round=3))
+    return Dataset.of(x, y), Settings(operators=("mul", "sqrt", "exp", "log", "sin"), search=few_a_round)
 
 
 def _wide() -> tuple[Dataset, Settings]:

@@ -28,7 +28,7 @@ def test_pairs_are_read_off_the_rows(name: str) -> None:
     function, expected = CASES[name]
     found = acting_together(function)
     assert found >= expected
-    assert len(found) <= len(expected) + 1  # by chance
+    assert len(found) <= len(expected) + 2  # by chance, or where a product is no polynomial
 
 
 def test_what_is_known_is_left_out_of_account() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -63,6 +64,7 @@ class Stage:
 
     options: Adam | Levenberg
     penalties: Penalties = Penalties()
+    in_single: bool = False  # precision, on a device that has it
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,11 @@ class Samples:
         arrays = [in_layout(a, np.float64) for a in (self.x, self.y, self.weight)]
         core = _core.Data(x=arrays[0], y=arrays[1], weight=arrays[2], single_precision=self.single_precision)
         object.__setattr__(self, "core", core)
+
+    @cached_property
+    def in_single(self) -> Samples:
+        """The same in single precision."""
+        return self if self.single_precision else replace(self, single_precision=True)
 
     def __reduce__(self) -> tuple:
         """Travels as arrays; the core's copy is made anew where it arrives."""

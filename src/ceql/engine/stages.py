@@ -1,5 +1,5 @@
 """How starts are fitted, as data and one loop for processor and GPU: a few Adam steps in the complex domain, then least
-squares onto the real axis, with a halving after the first look."""
+squares onto the real axis, with most starts given up after the first look and more after the second."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ class Schedule:
     adam_rate: float = 5e-2
     adam_imaginary: float = 1e-6  # penalty on imaginary parts
     adam_argument: float = 1e-3  # penalty on arguments below zero
-    first_look: int = 15  # Levenberg-Marquardt iterations before the halving
+    adam_in_single: bool = True  # precision, where the device has it: least squares find the digits
+    first_look: int = 15  # Levenberg-Marquardt iterations before most starts are given up
     survivors: float = 0.12  # share of the starts of a chunk that go on after it
+    finalists: float = 0.4  # share of these that go on after the first penalty on imaginary parts
     imaginary: tuple[float, ...] = (1e-6, 1e-4, 1e-2)  # the penalty grows and the poles slide onto the real axis
     descent: int = 30  # iterations at each of these
     finish: int = 120  # iterations on the real axis
@@ -115,7 +117,8 @@ class Processor:
         fits = None
         for stage in stages:
             method: Any = partial(fit.adam, resumable=False) if isinstance(stage.options, fit.Adam) else fit.levenberg
-            given = self._tape, self._samples, self._params, self._masks, stage.options, stage.penalties
+            samples = self._samples.in_single if stage.in_single else self._samples
+            given = self._tape, samples, self._params, self._masks, stage.options, stage.penalties
             fits = method(*given, threads=self._threads, stop=self._stop, time_limit=deadline.of_a_fit)
             self._params = fits.params
         if fits is None:
@@ -144,23 +147,23 @@ def fit_chunks(works: Sequence[Work], device: Device, deadline: Deadline = NEVER
     batch = device(structure.tape(), samples, params, masks)
     stages = Stages(schedule, structure.is_imaginary.astype(float), schedule.separable and batch.separates)
     objective = on_host(batch.run(stages.first_look, time_limit=deadline.of_a_fit).objective)
-    best = [
-        first + survivors(edges[first:last], objective[first:last], len(samples.y), schedule.survivors)
-        for first, last in zip([0, *ends[:-1]], ends, strict=True)
-    ]
-    edges = edges[np.concatenate(best)]
-    batch = batch.select(np.concatenate(best))
+    best, ends = _going_on(edges, objective, ends, len(samples.y), schedule.survivors)
+    edges, batch = edges[best], batch.select(best)
     if with_imaginary:
-        batch.run(stages.descent, time_limit=deadline.of_a_fit)
+        first, *rest = stages.descent
+        objective = on_host(batch.run([first], time_limit=deadline.of_a_fit).objective)
+        best, ends = _going_on(edges, objective, ends, len(samples.y), schedule.finalists)
+        edges, batch = edges[best], batch.select(best)
+        if rest:
+            batch.run(rest, time_limit=deadline.of_a_fit)
     masks = structure.parameter_mask(edges, imaginary=False)
     fits = batch.select(np.arange(len(edges)), masks).run(stages.finish, time_limit=deadline.of_a_fit)
     fitted, reached, misfit = (on_host(part) for part in (fits.params, fits.objective, fits.misfit))
     # Fits on the real axis whose penalties are zero respect every domain.
     misfit, in_domain = np.where(np.isfinite(misfit), misfit, np.inf), reached <= misfit
     whole = Chunk(edges, np.where(masks, fitted, 0.0), misfit, in_domain)
-    left = iter(len(part) for part in best)
-    cuts = [0, *np.cumsum([sum(next(left) for _ in of_work) for of_work in sizes])]
-    return [whole.rows(np.arange(first, last)) for first, last in pairwise(cuts)]
+    chunks = np.cumsum([len(of_work) for of_work in sizes])
+    return [whole.rows(np.arange(first, last)) for first, last in pairwise([0, *ends[chunks - 1]])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +178,7 @@ class Stages:
     def first_look(self) -> list[fit.Stage]:
         schedule = self.schedule
         penalties = fit.Penalties(ridge=schedule.adam_imaginary * self.on_imaginary, aux=schedule.adam_argument)
-        adam = fit.Stage(fit.Adam(schedule.adam_steps, schedule.adam_rate), penalties)
+        adam = fit.Stage(fit.Adam(schedule.adam_steps, schedule.adam_rate), penalties, schedule.adam_in_single)
         return [adam, self._least_squares(schedule.first_look, schedule.imaginary[0])]
 
     @property
@@ -191,8 +194,19 @@ class Stages:
         return fit.Stage(fit.Levenberg(iterations, target=self.schedule.target, separable=separable), penalties)
 
 
+def _going_on(
+    edges: np.ndarray, objective: np.ndarray, ends: np.ndarray, rows: int, share: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The starts that go on, chunk by chunk, and where the chunks end among them."""
+    best = [
+        first + survivors(edges[first:last], objective[first:last], rows, share)
+        for first, last in pairwise([0, *ends.tolist()])
+    ]
+    return np.concatenate(best), np.cumsum([len(part) for part in best])
+
+
 def survivors(edges: np.ndarray, objective: np.ndarray, rows: int, share: float) -> np.ndarray:
-    """The starts of a chunk that go on after the first look, the best first."""
+    """The starts of a chunk that go on after a look at them, the best first."""
     # With noise the largest fit best, whatever their structure: an edge must earn its price here too.
     handicap = np.exp(edges.sum(axis=1) * edge_price(rows))
     best = np.argsort(np.where(np.isfinite(objective), objective * handicap, np.inf), kind="stable")

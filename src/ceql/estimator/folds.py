@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, check_cv
 
 from ceql.choice.validation import VALIDATION, Folds, own_folds
 from ceql.errors import InputError
@@ -49,12 +48,16 @@ def _counted(count: int | None, groups: np.ndarray | None, rows: int) -> Folds:
         raise InputError(f"cv asks for {count} folds, but there are only {there} {what}: take at most {there}.")
     if groups is None:
         return own_folds(rows, count)
+    from sklearn.model_selection import GroupKFold  # when it is asked for: it brings all metrics with it
+
     splitter = GroupKFold(int(count or min(VALIDATION.folds, there)))
     return list(splitter.split(np.zeros((rows, 1)), groups=groups))
 
 
 def _split(cv: Any, groups: np.ndarray | None, rows: int) -> Folds:
     """What a splitter or a list of pairs says, with every complaint of scikit-learn in a sentence."""
+    from sklearn.model_selection import check_cv
+
     try:
         splitter: Any = check_cv(cv)
         # Splitters look at nothing but the number of rows and, some of them, at the groups.

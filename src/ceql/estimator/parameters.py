@@ -15,7 +15,7 @@ from ceql.search.policy import SearchPolicy
 
 # Of the numbers in a policy, those that are shares and those that may not be zero.
 _SHARES = {"mutant_share", "inherit_share", "founders_share", "oscillating", "in_rhythm"}
-_SHARES |= {"low_fan_in", "full_fan_in", "bare_readout", "survivors"}
+_SHARES |= {"low_fan_in", "full_fan_in", "bare_readout", "survivors", "finalists"}
 _POSITIVE = {"start_scale", "fastest", "adam_rate", "depths", "inputs_used", "early", "late"}
 
 

@@ -11,4 +11,5 @@ def of_its_terms(expression: Expr) -> Expr:
     """The formula with all terms of its sums made positive."""
     if expression.is_Add or expression.is_Mul:
         return expression.func(*map(of_its_terms, expression.args))
-    return Abs(expression)
+    # As it stands: SymPy writes the size of an exponential as that of a complex number, with an angle in it.
+    return Abs(expression) if expression.is_Number else Abs(expression, evaluate=False)

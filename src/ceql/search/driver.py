@@ -91,9 +91,10 @@ def _foresee(search: Search, stage: Stage, state: SearchState, ahead: Ahead[Arch
     """Begins the next round beside what follows the last one, as it will be if that changes nothing for it."""
     targets, most, deadline = stage.targets, search.settings.max_starts, search.deadline_of_rounds
     is_last = deadline.over or (most is not None and state.starts >= most)
-    if is_last or not search.workers.has_spare or (targets.has_others and not targets.has_made_others(state)):
+    is_first = state.rounds <= len(targets.mains)  # the other targets, which come next, are made after it
+    if is_last or not search.workers.has_spare or (targets.has_others and is_first):
         return
-    state, turn = next_turn(targets, state)
+    state, turn = next_turn(targets, state, deadline.left)
     key = stage.problems(state)[turn], state.targets[turn].archive, round_of(targets, state, turn, most)
     ahead.begin(key, partial(fitted_round, *key, search.workers, deadline))
 

@@ -181,7 +181,7 @@ class DenseStarts(Adapter):
         starts = 0
         while True:
             params = rng.normal(0.0, self.start_scale, (self.chunk, network.n_params))
-            work = Work(network, weighted, Schedule(survivors=1.0), dense, params)
+            work = Work(network, weighted, Schedule(survivors=1.0, finalists=1.0), dense, params)
             (fits,) = fit_chunks([work], on_processor(), deadline)
             starts += self.chunk
             k = int(np.argmin(np.where(fits.in_domain, fits.misfit, np.inf)))
