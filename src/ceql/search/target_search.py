@@ -23,8 +23,9 @@ from ceql.engine import fit
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.dispatch import Work, Workers
 from ceql.engine.stages import Chunk
+from ceql.expression import THOROUGH, Effort
 from ceql.expression.text.write import short_text
-from ceql.formula import Formula, make_symbols, mean_square, polish, values_of
+from ceql.formula import Formula, held, make_symbols, mean_square, polish, shortened, sketch, values_of
 from ceql.network import Structure
 from ceql.search.archive import Archive, empty_archive, judged_anew, merge, with_fits
 from ceql.search.periodogram import peaks
@@ -101,6 +102,16 @@ class TargetProblem:
         params = self.structure.upright(fitted.edges, fitted.params, self.samples.x)
         raw = self.structure.in_units(fitted.edges, params, self.target.symbols, self.scaling)
         return self.target.back(raw)
+
+    def finished(self, fitted: Reduced, effort: Effort = THOROUGH) -> Formula | None:
+        """The formula of a fit: with the full effort, or sketched; of a template only its free parts are rewritten."""
+        params = self.structure.upright(fitted.edges, fitted.params, self.samples.x)
+        named = self.structure.named(fitted.edges, params, partial(shortened, data=self.data, effort=effort))
+        given = self.data, self.symbols, self.constraints, self.policy.polish
+        if named is not None:
+            return held(named, *given)
+        raw = self.expression(fitted)
+        return self.polished(raw) if effort is THOROUGH else sketch(raw, *given)
 
     def polished(self, raw: Any) -> Formula | None:
         """The finished formula of an expression in the user's units, with the full effort."""
@@ -346,7 +357,7 @@ def _untried(state: TargetState, rows: np.ndarray, most: int) -> list[int]:
 def _polished(problem: TargetProblem, state: TargetState, step: Reduced) -> tuple[TargetState, Formula | None]:
     if step.size >= state.edges_too_many:
         return state, None
-    formula = problem.polished(problem.expression(step))
+    formula = problem.finished(step)
     if formula is None or not is_hit(formula, problem.data, problem.policy.exact):
         return state, None
     if formula.complexity > problem.most_nodes:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from operator import is_
+from typing import ClassVar
 
 import numpy as np
 from sympy import Dummy, Float, Integer, Pow, Rational, Symbol
@@ -20,6 +21,8 @@ class Parametrised:
     written: Expr
     symbols: tuple[Dummy, ...]
     values: np.ndarray
+    low: ClassVar[float] = -np.inf  # such constants have no bounds
+    high: ClassVar[float] = np.inf
 
     @cached_property
     def expr(self) -> Expr:
