@@ -29,7 +29,7 @@ from ceql.expression import (
     value_and_jacobian,
 )
 from ceql.expression.constants.held import held_numbers, smallest_holding
-from ceql.expression.constants.named import NamedForm, fitted_values
+from ceql.expression.constants.named import FIRST_STEPS, NamedForm, fitted_values
 from ceql.expression.constants.parametrise import Parametrised, with_named_constants
 from ceql.expression.constants.refit import covariance_of, refit_reweighted, refit_within
 from ceql.expression.constants.rewrites import with_factors_absorbed, with_simple_exponents, with_small_phases
@@ -463,7 +463,7 @@ def constants_of(form: Form, symbols: tuple[sympy.Symbol, ...], data: Dataset) -
 def lowest_form(forms: Sequence[NamedForm], data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> NamedForm | None:
     """The one of these, its constants fitted, that fits best; None where all are undefined on some row."""
     given = data.x, data.y, data.weight
-    fits = [(form, fitted_values(form, symbols, *given)) for form in forms]
+    fits = [(form, fitted_values(form, symbols, *given, steps=FIRST_STEPS)) for form in forms]
     found = [replace(form, values=values) for form, values in fits if values is not None]
     return min(found, key=lambda form: make_problem(form, symbols, *given).misfit(form.values), default=None)
 

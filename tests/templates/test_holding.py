@@ -22,13 +22,14 @@ def fit(template: Template, x: Any, y: Any, **options: Any) -> CEQLRegressor:
 
 def test_a_constant_that_occurs_twice_is_one_number():
     x = np.linspace(0.5, 5, 60)
-    model = fit(Template("A*x + A**2/x", {"A": Parameter()}), x, 2.3 * x + 4 / x)
+    template = Template("A*x + A**2/x", {"A": Parameter()})
+    model = fit(template, x, 2.3 * x + 4 / x)
     A, X = sympy.symbols("A x", real=True)
     assert model.sympy(form="named") == A * X + A**2 / X
     (value,) = model.constants_["value"]
     least = min(np.mean((a * x + a**2 / x - 2.3 * x - 4 / x) ** 2) for a in value + np.linspace(-1e-3, 1e-3, 101))
     assert model.equations_["loss"].iloc[0] == pytest.approx(least, rel=1e-6)
-    assert fit(model.template, x, 2.3 * x + 2.3**2 / x).constants_["value"].to_dict() == {"A": 2.3}
+    assert fit(template, x, 2.3 * x + 2.3**2 / x).constants_["value"].to_dict() == {"A": 2.3}
 
 
 def test_a_sign_is_kept_where_the_data_want_another():

@@ -31,7 +31,7 @@ def in_parts(X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, np.ndarr
         raise InputError(f"A complex y is one column with a value for each row of X, not of shape {values.shape}.")
     frame = pd.DataFrame(rows_of_parts(numeric_matrix(X, names)), columns=pd.Index([*names, PART]))
     weight = sample_weight if sample_weight is None or np.ndim(sample_weight) == 0 else np.tile(sample_weight, 2)
-    return frame, np.concatenate([values.real, values.imag]), weight
+    return frame, np.concatenate([np.real(values), np.imag(values)]), weight
 
 
 def rows_of_parts(x: np.ndarray) -> np.ndarray:

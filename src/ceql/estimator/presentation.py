@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ceql.data.targets import Targets
     from ceql.discovery import Discovery
     from ceql.estimator.results import Finding
     from ceql.output.report.subject import Subject
@@ -23,6 +24,7 @@ class Presented:
 
     if TYPE_CHECKING:
         discoveries_: list[Discovery]
+        _targets: Targets
         target_names_: list[str]
 
         def _finding(self, row: int | None = None, target: str | None = None) -> Finding: ...

@@ -16,7 +16,8 @@ from ceql.expression.evaluate.residual_problem import Array, Problem, make_probl
 from ceql.expression.symbolic import Expr
 from ceql.expression.text.write import with_decimals, write_formula
 
-STEPS = 200  # of a fit; most end after a few
+FIRST_STEPS = 50  # of fits of which the best goes on
+STEPS = 1000  # of a fit; most end after a few
 TINY = 1e-10  # improvement of the misfit at which it ends: a valley may be long
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from operator import is_
-from typing import ClassVar
 
 import numpy as np
 from sympy import Dummy, Float, Integer, Pow, Rational, Symbol
@@ -21,8 +20,8 @@ class Parametrised:
     written: Expr
     symbols: tuple[Dummy, ...]
     values: np.ndarray
-    low: ClassVar[float] = -np.inf  # such constants have no bounds
-    high: ClassVar[float] = np.inf
+    low: float = -np.inf  # such constants have no bounds
+    high: float = np.inf
 
     @cached_property
     def expr(self) -> Expr:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 from sympy.printing.str import StrPrinter
 
@@ -31,7 +33,7 @@ def write_formula(expression: sympy.Expr) -> str:
     return _Exact({"full_prec": True}).doprint(expression)
 
 
-def with_decimals(expression: sympy.Expr) -> sympy.Expr:
+def with_decimals(expression: sympy.Expr) -> Any:
     """Known constants are kept as fractions so that nothing moves them; 9.81 is still read as 9.81, not as 981/100."""
     long = [r for r in expression.atoms(sympy.Rational) if min(abs(r.p), r.q) > ROUNDING.largest_denominator]
     return expression.xreplace({number: sympy.Float(float(number)) for number in long}) if long else expression
