@@ -56,7 +56,6 @@ class PolishPolicy:
 
 
 POLISH = PolishPolicy()
-_AS_GIVEN = "as given"  # where a law has its field, and its constants their meaning
 TEMPLATE = "template"  # the name of what the user gave, where a law has its name
 
 
@@ -488,8 +487,8 @@ def held(
     if values is None or not constraints.allows(expression := form.substitute(values)):
         return None
     given = zip(form.symbols, values, form.low, form.high, strict=True)
-    named = tuple(LawConstant(s.name, _AS_GIVEN, float(v), np.nan, float(a), float(b)) for s, v, a, b in given)
-    law = NamedLaw(TEMPLATE, _AS_GIVEN, form.text, named)
+    named = tuple(LawConstant(s.name, "parameter", float(v), np.nan, float(a), float(b)) for s, v, a, b in given)
+    law = NamedLaw(TEMPLATE, "the user", form.text, named)
     formula = Formula(expression, symbols, np.inf, (), constraints.costs, law)
     fitted = formula(data.x)
     if not (_is_real(expression) and np.isfinite(fitted).all()):

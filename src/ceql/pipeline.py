@@ -310,6 +310,11 @@ def not_searched(data: Dataset) -> Discovery:
 
 
 def _is_allowed(formula: Formula, settings: Settings) -> bool:
+    if settings.template is not None:
+        if formula.law is None or not formula.law.is_template:
+            return False
+        if settings.template.is_fixed:
+            return True
     return settings.max_complexity is None or formula.complexity <= settings.max_complexity
 
 

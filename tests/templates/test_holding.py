@@ -104,3 +104,13 @@ def test_only_the_free_part_is_shortened():
 def test_a_template_without_a_value_is_refused():
     with pytest.raises(InputError, match="no finite value"):
         fit(Template("a*log(-1 - x**2)", {"a": Parameter()}), np.linspace(0, 1, 20), np.linspace(0, 1, 20))
+
+
+def test_nothing_else_takes_its_place():
+    x = np.linspace(0.5, 5, 40)
+    template, y = Template("A*x + A**2/x", {"A": Parameter()}), np.sin(x)
+    model = fit(template, x, y, max_complexity=2, warm_start=True)
+    model.fit(pd.DataFrame({"x": x}), y)
+    assert [str(name) for name in model.equations_["law"]] == ["template"]
+    with pytest.raises(InputError, match="leave guesses out"):
+        fit(template, x, y, guesses=["a*x"])

@@ -409,6 +409,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             raise InputError(f"more must be a whole number of at least 0, not {self.more!r}.")
         if self.template is not None and not isinstance(self.template, Template):
             raise InputError(f"template must be a ceql.templates.Template, not {type(self.template).__name__}.")
+        if self.template is not None and self.guesses:
+            raise InputError("A template says what the formula is: leave guesses out, or write them as the template.")
         if self.template is not None and self.recipe not in SEARCHES:
             raise InputError("A template needs recipe='search': the other recipes train one dense network.")
         if not isinstance(self.constraints, Constraints | None):
