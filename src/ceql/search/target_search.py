@@ -373,9 +373,11 @@ def sees_noise(chunk: Chunk, policy: ReductionPolicy) -> bool:
     if not len(chunk.misfit):
         return False
     sizes = chunk.edges.sum(axis=1)
-    best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
-    reached = np.flatnonzero(best <= policy.as_good * best.min())
-    return len(best) - 1 - reached[0] >= policy.sizes_for_nothing
+    there = np.unique(sizes)
+    best = np.array([chunk.misfit[sizes == size].min() for size in there])
+    reached = int(np.flatnonzero(best <= policy.as_good * best.min())[0])
+    larger = chunk.edges.shape[1] - int(there[reached])  # a template may have few edges, and no more to try
+    return len(best) - 1 - reached >= min(policy.sizes_for_nothing, larger)
 
 
 def has_settled(problem: TargetProblem, state: TargetState) -> bool:
