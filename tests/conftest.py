@@ -15,7 +15,7 @@ from ceql.__main__ import exit_code
 from ceql.choice.sifting import Struck
 from ceql.data.targets import Targets
 from ceql.discovery import Outcome, poles_of
-from ceql.expression import parse_formula
+from ceql.expression import parametrise, parse_formula
 from ceql.formula import Formula, LawConstant, NamedLaw, constant_formula, constants_of, make_symbols, mean_square
 
 # A failure must be the change's, so laws are tried on the same examples every time; CEQL_EXPLORE=1 draws new ones.
@@ -61,7 +61,7 @@ def _law_model(targets: int = 1) -> CEQLRegressor:
     def formula(text: str, law: NamedLaw | None = None) -> Formula:
         expression, symbols = parse_formula(text, names), make_symbols(names)
         loss = mean_square(Formula(expression, symbols, np.inf)(dose) - y, data.weight)
-        return Formula(expression, symbols, loss, constants_of(expression, symbols, data), law=law)
+        return Formula(expression, symbols, loss, constants_of(parametrise(expression), symbols, data), law=law)
 
     front = (constant_formula(data), formula("2.0*dose/(dose + 1.5)", LAW))
     beside = (formula("0.5 + 0.08*dose", LINE), *(formula(f"0.5 + 0.{k}*sqrt(dose)") for k in range(2, 9)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,15 @@ from ceql.expression import (
     refit,
     round_to_errors,
     snap,
+    value_and_jacobian,
 )
 from ceql.expression.constants.held import held_numbers, smallest_holding
+from ceql.expression.constants.named import FIRST_STEPS, NamedForm, fitted_values
+from ceql.expression.constants.parametrise import Parametrised, with_named_constants
 from ceql.expression.constants.refit import covariance_of, refit_reweighted, refit_within
 from ceql.expression.constants.rewrites import with_factors_absorbed, with_simple_exponents, with_small_phases
-from ceql.expression.constants.rounding_policy import ROUNDING
-from ceql.expression.evaluate.residual_problem import make_problem
+from ceql.expression.evaluate.residual_problem import Form, make_problem
+from ceql.expression.text.write import with_decimals
 
 
 @dataclass(frozen=True)
@@ -53,16 +56,20 @@ class PolishPolicy:
 
 
 POLISH = PolishPolicy()
+TEMPLATE = "template"  # the name of what the user gave, where a law has its name
 
 
 @dataclass(frozen=True)
 class LawConstant:
-    """A constant as the law calls it; its standard error is infinite where the rows do not determine it."""
+    """A constant as the law calls it; its standard error is infinite where the rows do not determine it, and zero where
+    it is known or stands on a bound."""
 
     name: str
     meaning: str
     value: float
     error: float
+    low: float = -np.inf
+    high: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,21 @@ class NamedLaw:
     known: int = 0  # how widely, for its price: 1, 2 or 3; 0 where its structure has to be paid for
     others: tuple[str, ...] = ()  # further names of it
 
+    @property
+    def is_template(self) -> bool:
+        """Whether it is what the user gave: then its text can be read, and its constants are those of the formula."""
+        return self.name == TEMPLATE
+
+    def form(self, columns: Sequence[str]) -> NamedForm:
+        """What the text of a template says, over these columns."""
+        names, values = zip(*((c.name, (c.value, c.low, c.high)) for c in self.constants), strict=True)
+        return NamedForm.of(self.text, columns, names, *np.array(values, float).T)
+
+    def at(self, values: np.ndarray, errors: np.ndarray) -> NamedLaw:
+        """The same with other numbers."""
+        given = zip(self.constants, map(float, values), map(float, errors), strict=True)
+        return replace(self, constants=tuple(replace(c, value=value, error=error) for c, value, error in given))
+
 
 @dataclass(frozen=True, eq=False)
 class Formula:
@@ -84,7 +106,7 @@ class Formula:
     expression: sympy.Expr
     symbols: tuple[sympy.Symbol, ...]
     loss: float  # weighted mean squared error on the training data, or the mean of another loss
-    constants: tuple[tuple[float, float], ...] = ()  # value and standard error of each, in the order of `parametrise`
+    constants: tuple[tuple[float, float], ...] = ()  # value and standard error of each, in the order of `form`
 
     costs: Mapping[str, int] = field(default_factory=dict)  # operators that count for more than one node
     law: NamedLaw | None = None  # where it was fitted as one: a constant that occurs twice is one constant
@@ -97,7 +119,24 @@ class Formula:
         return node_count(self.expression, self.costs)
 
     @cached_property
-    def _compiled(self):
+    def form(self) -> Parametrised | NamedForm:
+        """The formula over its constants: of a template by their names, each the same wherever it occurs."""
+        if self.law is not None and self.law.is_template:
+            return self.law.form([symbol.name for symbol in self.symbols])
+        return parametrise(self.expression)
+
+    def at(self, values: np.ndarray) -> Formula:
+        """The formula with these numbers for its constants."""
+        changed = self.with_expression(self.form.substitute(values))
+        if self.law is None or not self.law.is_template:
+            return changed
+        return replace(changed, law=self.law.at(values, np.full(len(values), np.nan)))
+
+    @cached_property
+    def _compiled(self) -> Callable[[np.ndarray], np.ndarray]:
+        form = self.form
+        if isinstance(form, NamedForm):  # SymPy makes exp(2000.0 - x) to infinity times exp(-x)
+            return partial(value_and_jacobian(form.expr, self.symbols, form.symbols).value, constants=form.values)
         return compile_numpy(self.expression, self.symbols)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -109,9 +148,19 @@ class Formula:
         """The constants with their standard errors where noise blurs them; none where the fit is exact."""
         return tuple((value, error) for value, error in self.constants if error > POLISH.certain * abs(value))
 
+    @property
+    def shown(self) -> sympy.Expr:
+        """The formula as people write it: of a complex target with the imaginary unit, not by the column of parts."""
+        return self.form.shown if isinstance(self.form, NamedForm) else self.expression
+
+    @property
+    def named(self) -> sympy.Expr:
+        """The formula with names in place of its constants: those of a template, or c1, c2, ..."""
+        return self.form.named if isinstance(self.form, NamedForm) else with_named_constants(self.expression)[0]
+
     def latex(self) -> str:
         """The formula in LaTeX."""
-        return sympy.latex(self.expression)
+        return sympy.latex(self.shown)
 
     def with_expression(self, expression: sympy.Expr) -> Formula:
         """The same formula written differently, or with other numbers: no longer what was fitted as a law."""
@@ -122,13 +171,7 @@ class Formula:
         return self if symbols == self.symbols else replace(self, symbols=symbols)
 
     def __str__(self) -> str:
-        return sympy.sstr(_with_decimals(self.expression), full_prec=False)
-
-
-def _with_decimals(expression: sympy.Expr) -> Any:
-    """Known constants are kept as fractions so that nothing moves them; 9.81 is still read as 9.81, not as 981/100."""
-    long = [r for r in expression.atoms(sympy.Rational) if min(abs(r.p), r.q) > ROUNDING.largest_denominator]
-    return expression.xreplace({number: sympy.Float(float(number)) for number in long}) if long else expression
+        return sympy.sstr(with_decimals(self.shown), full_prec=False)
 
 
 def make_symbols(names: tuple[str, ...]) -> tuple[sympy.Symbol, ...]:
@@ -273,6 +316,13 @@ def _other_forms(
             yield refit_within(form, symbols, *table, *constraints.constants_within)
 
 
+@one_thread
+def shortened(raw: sympy.Expr, data: Dataset, effort: Effort, policy: PolishPolicy = POLISH) -> Any:
+    """The free part of a template in the shortest form found with that effort; as it is where it has no value."""
+    short = _shortened(raw, data, make_symbols(data.names), effort, policy)
+    return raw if short is None else short
+
+
 def _shortened(
     raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], effort: Effort, policy: PolishPolicy
 ) -> Any:
@@ -319,7 +369,7 @@ def _judged(
     if not np.isfinite(value).all():
         return None
     loss = mean_square(value - data.y, data.weight)
-    constants = constants_of(expression, symbols, fitted_to or data)
+    constants = constants_of(parametrise(expression), symbols, fitted_to or data)
     return Formula(expression, symbols, loss, constants, constraints.costs)
 
 
@@ -333,7 +383,7 @@ def constant_formula(data: Dataset, constraints: Constraints = NONE) -> Formula:
         return plain_constant(value, data)
     expression = round_to_errors(sympy.Float(value), symbols, data.x, data.y, data.weight)
     loss = mean_square(data.y - float(expression), data.weight)
-    return Formula(expression, symbols, loss, constants_of(expression, symbols, data))
+    return Formula(expression, symbols, loss, constants_of(parametrise(expression), symbols, data))
 
 
 def plain_constant(value: float, data: Dataset) -> Formula:
@@ -346,7 +396,10 @@ def plain_constant(value: float, data: Dataset) -> Formula:
 def in_readable_form(
     formula: Formula, data: Dataset, constraints: Constraints = NONE, policy: PolishPolicy = POLISH
 ) -> Formula:
-    """The form with the shortest constants; the formula as it is where no allowed form has shorter ones."""
+    """The form with the shortest constants; the formula as it is where no allowed form has shorter ones, or where it
+    was given."""
+    if formula.law is not None and formula.law.is_template:
+        return formula
     few = data.thinned(policy.checked_rows)
     other = readable(formula.expression, formula.symbols, few.x, few.y)
     if not constraints.allows(other):
@@ -364,28 +417,80 @@ def reweighted(
     formula: Formula, data: Dataset, weigh: Callable[[np.ndarray], np.ndarray], rounds: int, steps: int = 10
 ) -> Formula:
     """The formula with its constants fitted by weights that depend on its values; as it was where that fails."""
-    expression = refit_reweighted(formula.expression, formula.symbols, data.x, data.y, weigh, rounds, steps)
-    return formula.with_expression(expression) if _is_usable(expression, formula.symbols, data) else formula
+    fitted = formula.at(refit_reweighted(formula.form, formula.symbols, data.x, data.y, weigh, rounds, steps))
+    return fitted if _is_real(fitted.expression) and np.isfinite(fitted(data.x)).all() else formula
 
 
 def rounded_by(formula: Formula, data: Dataset) -> Formula:
-    """The formula with its constants rounded to their errors, by the weights of these data."""
+    """The formula with its constants rounded to their errors, by the weights of these data; a template has all digits,
+    as it is what its constants are asked of."""
+    if formula.law is not None and formula.law.is_template:
+        return formula
     expression = round_to_errors(formula.expression, formula.symbols, data.x, data.y, data.weight)
     return formula.with_expression(expression)
 
 
 def with_errors(formula: Formula, data: Dataset) -> Formula:
     """The formula with the standard errors that its constants have by the weights of these data."""
-    return replace(formula, constants=constants_of(formula.expression, formula.symbols, data))
+    constants = constants_of(formula.form, formula.symbols, data)
+    law = formula.law
+    if law is not None and law.is_template:
+        law = law.at(*np.array(constants).reshape(-1, 2).T)
+    return replace(formula, constants=constants, law=law)
 
 
-def constants_of(expression, symbols, data: Dataset) -> tuple[tuple[float, float], ...]:
-    """Each decimal constant with its standard error, in the order of `parametrise`."""
-    form = parametrise(expression)
+def covariance(formula: Formula, data: Dataset) -> np.ndarray:
+    """Of the constants of the formula, in the order of its form, by the weights of these data."""
+    return _covariance(formula.form, formula.symbols, data)
+
+
+@np.errstate(all="ignore")
+def _covariance(form: Form, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> np.ndarray:
+    problem = make_problem(form, symbols, data.x, data.y, data.weight)
+    return covariance_of(problem, form.values, problem.misfit(form.values))
+
+
+def constants_of(form: Form, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> tuple[tuple[float, float], ...]:
+    """Each constant with its standard error, in the order of the form."""
     if not form.symbols:
         return ()
-    with np.errstate(all="ignore"):
-        problem = make_problem(form, symbols, data.x, data.y, data.weight)
-        covariance = covariance_of(problem, form.values, problem.misfit(form.values))
-    errors = np.sqrt(np.abs(np.diag(covariance)))
+    errors = np.sqrt(np.abs(np.diag(_covariance(form, symbols, data))))
     return tuple(zip(map(float, form.values), map(float, errors), strict=True))
+
+
+@one_thread
+def lowest_form(forms: Sequence[NamedForm], data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> NamedForm | None:
+    """The one of these, its constants fitted, that fits best; None where all are undefined on some row."""
+    given = data.x, data.y, data.weight
+    fits = [(form, fitted_values(form, symbols, *given, steps=FIRST_STEPS)) for form in forms]
+    found = [replace(form, values=values) for form, values in fits if values is not None]
+    return min(found, key=lambda form: make_problem(form, symbols, *given).misfit(form.values), default=None)
+
+
+@one_thread
+def held(
+    form: NamedForm,
+    data: Dataset,
+    symbols: tuple[sympy.Symbol, ...],
+    constraints: Constraints = NONE,
+    policy: PolishPolicy = POLISH,
+) -> Formula | None:
+    """The formula of a template as it stands, its constants fitted within their bounds and with all their digits; None
+    where it is undefined on a row or not allowed."""
+    if constraints.constants_within is not None:
+        low, high = constraints.constants_within
+        form = replace(form, low=np.maximum(form.low, low), high=np.minimum(form.high, high))
+        if np.any(form.low > form.high):
+            return None
+    few = data.thinned(policy.most_rows)
+    values = fitted_values(form, symbols, few.x, few.y, few.weight)
+    if values is None or not constraints.allows(expression := form.substitute(values)):
+        return None
+    given = zip(form.symbols, values, form.low, form.high, strict=True)
+    named = tuple(LawConstant(s.name, "parameter", float(v), np.nan, float(a), float(b)) for s, v, a, b in given)
+    law = NamedLaw(TEMPLATE, "the user", form.text, named)
+    formula = Formula(expression, symbols, np.inf, (), constraints.costs, law)
+    fitted = formula(data.x)
+    if not (_is_real(expression) and np.isfinite(fitted).all()):
+        return None
+    return with_errors(replace(formula, loss=mean_square(fitted - data.y, data.weight)), few)

@@ -27,6 +27,7 @@ from ceql.network.extract import extract, upright
 from ceql.network.libraries import search_network
 from ceql.search.driver import run
 from ceql.search.finishing import sketches_within
+from ceql.search.fixed_template import fitted_template
 from ceql.search.guesses import starting_formulas
 from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
 from ceql.search.losses import SQUARED, Loss, read_loss, robust_scale
@@ -99,7 +100,11 @@ def _discovered(
     else:
         constant = constant_for(data, loss, constraints, policy.judgement)
     leftover = None
-    if data.is_constant:
+    template = settings.template
+    if template is not None and template.is_fixed:
+        with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
+            found = fitted_template(template, rows, settings, workers)
+    elif data.is_constant:
         found = Found([], Outcome.CONSTANT)
     elif any(_fits_exactly(formula, data, loss) for formula in guessed):
         found = Found([], Outcome.EXACT, starts=0)
@@ -216,7 +221,7 @@ def _concluded(
     if loss is not None:
         warn_of_rows_without_loss(best, data, loss)
     outcome = found.outcome
-    if constraints and len(shown) == 1 and outcome is not Outcome.CONSTANT:
+    if constraints and len(shown) == 1 and best is constant and outcome is not Outcome.CONSTANT:
         outcome = Outcome.NOT_ALLOWED
     if outcome is Outcome.EXACT and not _fits_exactly(best, data, loss):
         outcome = Outcome.TOO_COMPLEX
@@ -247,7 +252,9 @@ def _sifted(
 ) -> Sifted:
     policy = settings.search
     if not _is_contest(outcome, settings):
-        return Sifted(tuple(pareto_front([*formulas, constant], len(data.y), policy.prices)), (), ())
+        # A constant is not in a template.
+        shown = formulas if settings.template is not None and formulas else [*formulas, constant]
+        return Sifted(tuple(pareto_front(shown, len(data.y), policy.prices)), (), ())
     allows = settings.constraints.allows
     return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows, until)
 
@@ -303,6 +310,11 @@ def not_searched(data: Dataset) -> Discovery:
 
 
 def _is_allowed(formula: Formula, settings: Settings) -> bool:
+    if settings.template is not None:
+        if formula.law is None or not formula.law.is_template:
+            return False
+        if settings.template.is_fixed:
+            return True
     return settings.max_complexity is None or formula.complexity <= settings.max_complexity
 
 
@@ -314,7 +326,7 @@ def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
 
 def _first_allowed(shown: Sequence[Formula], settings: Settings) -> int:
     """The constant that opens the front lacks the columns that are required, if any are."""
-    return 1 if settings.constraints.required and len(shown) > 1 else 0
+    return 1 if settings.constraints.required and settings.template is None and len(shown) > 1 else 0
 
 
 def _chosen(shown: Sequence[Formula], settings: Settings, data: Dataset, held: HeldOut | None = None) -> int:

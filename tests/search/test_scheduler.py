@@ -11,6 +11,7 @@ from ceql.data.dataset import Dataset
 from ceql.discovery import Outcome, Settings
 from ceql.engine.deadline import NEVER
 from ceql.engine.dispatch import Workers
+from ceql.engine.stages import Chunk
 from ceql.formula import make_symbols
 from ceql.network.libraries import DEFAULT_OPERATORS, search_network
 from ceql.pipeline import discover
@@ -218,3 +219,13 @@ def test_other_targets_are_not_made_without_the_time_for_it():
     made, _ = next_turn(targets, state)
     assert len(made.targets) > 1
     assert targets.may_make_others(made, 0.0)  # they are there
+
+
+def test_a_model_of_few_edges_shows_noise_where_there_is_nothing_larger():
+    misfit = np.array([1.0, 1e-3, 0.9e-3, 0.9e-3])
+    edges = np.tril(np.ones((4, 4), bool))
+    few = Chunk(edges, np.zeros((4, 4)), misfit, np.ones(4, bool))
+    assert sees_noise(few, QUICK.reduction)
+    assert not sees_noise(few.rows(np.arange(3)), QUICK.reduction)  # the largest was not tried
+    many = replace(few, edges=np.column_stack([edges, np.zeros((4, 20), bool)]))
+    assert not sees_noise(many, QUICK.reduction)

@@ -137,14 +137,17 @@ def test_a_sign_holds_for_every_value_of_the_fit():
     assert numbers
 
 
-def test_a_number_on_its_bound_is_no_constant_to_refine():
-    template = Template("b*u", parameters={"b": Parameter(low=-1, high=0.5)})
-    assembly = Assembly(template, ("u",), Scaling(np.ones(1), 1.0))
-    (number,) = assembly.numbers
-    params = np.zeros(assembly.n_params)
-    params[number.index] = 0.5
-    u = sympy.Symbol("u", real=True)
-    assert assembly.in_units(np.ones(1, bool), params, [u], SCALING) == sympy.Rational(1, 2) * u
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_named_formula_has_the_values_of_the_other(name):
+    assembly = assembled(name)
+    edges, params = some_starts(assembly, 5)
+    x = np.random.default_rng(1).uniform(0.5, 6.0, (20, 2))
+    symbols = [sympy.Symbol(column, real=True) for column in ("u", "v")]
+    for row in range(5):
+        named = assembly.named(edges[row], params[row], lambda part: part)
+        assert len(set(named.symbols)) == len(named.symbols)
+        plain = compile_numpy(assembly.in_units(edges[row], params[row], symbols, SCALING), symbols)(x)
+        np.testing.assert_allclose(compile_numpy(named.substitute(named.values), symbols)(x), plain, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

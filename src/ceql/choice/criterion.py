@@ -46,7 +46,9 @@ def per_row(misfit: np.ndarray, edges: np.ndarray, rows: int) -> np.ndarray:
 
 def constants_of(formula: Formula) -> int:
     """How many constants the rows have to determine: those of the law, which may occur twice, or the decimals."""
-    return len(parametrise(formula.expression).symbols) if formula.law is None else len(formula.law.constants)
+    if formula.law is None:
+        return len(parametrise(formula.expression).symbols)
+    return sum(constant.low < constant.high for constant in formula.law.constants)  # others are known
 
 
 def interpolates(formula: Formula, rows: int) -> bool:

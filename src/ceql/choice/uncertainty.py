@@ -19,7 +19,7 @@ import numpy as np
 from ceql.choice.evidence import EVIDENCE, EvidencePolicy
 from ceql.data.dataset import Dataset
 from ceql.engine.one_thread import one_thread
-from ceql.expression import parametrise, value_and_jacobian
+from ceql.expression import value_and_jacobian
 from ceql.formula import Formula
 
 
@@ -85,7 +85,7 @@ class _Fit:
     """A formula with what the rows say about its constants."""
 
     def __init__(self, formula: Formula, data: Dataset, rows: int, policy: UncertaintyPolicy) -> None:
-        form = parametrise(formula.expression)
+        form = formula.form
         self._program = value_and_jacobian(form.expr, formula.symbols, form.symbols)
         self._constants = form.values
         self._data, self._policy, self._root = data, policy, np.sqrt(data.weight)

@@ -193,6 +193,10 @@ def _array(values: Any, what: str) -> np.ndarray:
         raise InputError(f"{what} is ragged: its rows differ in length.") from None
 
 
+def is_complex(values: Any) -> bool:
+    return values is not None and np.iscomplexobj(_array(values, "y"))
+
+
 def _numbers(values: Any, what: str) -> np.ndarray:
     """As float64. Texts that read as numbers pass, as everywhere in scikit-learn; what is missing becomes NaN."""
     array = _array(values, what)
@@ -200,8 +204,8 @@ def _numbers(values: Any, what: str) -> np.ndarray:
         raise InputError(f"{what} holds dates or durations: turn them into numbers, such as seconds since the start.")
     if np.iscomplexobj(array):
         raise InputError(
-            f"Complex data not supported: {what} is complex. Give its real and imaginary part as columns; for a "
-            "complex target with a formula of known form see ceql.templates.complex_template."
+            f"Complex data not supported: {what} is complex. Give its real and imaginary part as columns; a complex "
+            "target needs a template with the imaginary unit I."
         )
     if array.dtype.kind == "O":
         array = np.where(pd.isna(array), np.nan, array)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ceql.data.targets import Targets
     from ceql.discovery import Discovery
     from ceql.estimator.results import Finding
     from ceql.output.report.subject import Subject
@@ -23,11 +24,23 @@ class Presented:
 
     if TYPE_CHECKING:
         discoveries_: list[Discovery]
+        _targets: Targets
         target_names_: list[str]
 
         def _finding(self, row: int | None = None, target: str | None = None) -> Finding: ...
 
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    @property
+    def covariance_(self) -> Any:
+        """The covariances of the constants of the chosen formula, the squares of their errors on the diagonal.
+
+        With several targets it is a list of them.
+        """
+        from ceql.estimator.results import covariance_table, one_or_all
+
+        found = zip(self.discoveries_, self._targets.datasets, strict=True)
+        return one_or_all([covariance_table(discovery.best, data) for discovery, data in found])
 
     def plot_fit(
         self, ax: Any = None, *, row: int | None = None, against: str | None = None, target: str | None = None

@@ -18,6 +18,7 @@ from ceql.data.dataset import column_names, columns_named, is_table, numeric_mat
 from ceql.data.targets import Targets
 from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import CeqlWarning, InputError
+from ceql.estimator.complex_targets import folds_of_parts, in_parts, joined, rows_of_parts, wants_parts
 from ceql.estimator.folds import folds_of
 from ceql.estimator.forecasts import checked_level, forecasts, in_columns
 from ceql.estimator.parameters import checked_policy, is_number, named_operators, policy_from_dict, seed_of
@@ -32,6 +33,7 @@ from ceql.estimator.results import (
     struck_table,
 )
 from ceql.estimator.several_targets import discover_each
+from ceql.expression.complex_parts import PART
 from ceql.expression.prices import Prices
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, in_readable_form
@@ -139,8 +141,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         is, if it is one, and ``price`` what the formula costs in the choice but for its constants. Formulas beside the
         front come last, with False in the column ``front``.
     constants_ : DataFrame
-        The decimal constants of the chosen formula with their standard errors, or those of the law that it is under
-        the names that they have there.
+        The decimal constants of the chosen formula with their standard errors, or those of the law or of the template
+        that it is under the names that they have there. A constant on a bound has no error.
+    covariance_ : DataFrame
+        Their covariances; of a law of the catalogue those of the decimals of its formula.
     struck_ : DataFrame
         Formulas that were found but may not be chosen: ``equation`` and ``why``, such as a pole between two rows that
         no row shows. Empty where nothing was struck, and for models saved by 0.1.0.
@@ -209,20 +213,26 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
 
         `groups` are labels of the rows: those with the same one are held out together (see `cv`).
         """
-        targets = Targets.of(X, y, sample_weight)
         settings = self._settings()
         folds = folds_of(self.cv, groups, shape_of(X, "X")[0], sample_weight)
+        from_frame = is_table(X)
+        if wants_parts(self.template, y):
+            X, y, sample_weight = in_parts(X, y, sample_weight)
+            folds = folds_of_parts(folds)
+        targets = Targets.of(X, y, sample_weight)
         with live_display(self.verbose) as display:
             earlier = self._earlier_formulas(targets)
             discoveries = discover_each(targets, settings, earlier, display, self._checkpoint(), folds)
-        self._take(discoveries, targets, is_table(X))
+        self._take(discoveries, targets, from_frame)
         self._advise()
         return self
 
     def _take(self, discoveries: Sequence[Discovery], targets: Targets, from_frame: bool) -> None:
-        self.n_features_in_ = len(targets.inputs)
+        self._targets = targets
+        inputs = targets.inputs[:-1] if self._has_parts else targets.inputs
+        self.n_features_in_ = len(inputs)
         if from_frame:
-            self.feature_names_in_ = np.array(targets.inputs, dtype=object)
+            self.feature_names_in_ = np.array(inputs, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.discoveries_ = list(discoveries)
@@ -232,7 +242,11 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.constants_ = one_or_all([constants_table(discovery.best) for discovery in discoveries])
         self.poles_ = one_or_all([list(discovery.poles) for discovery in discoveries])
         self.struck_ = one_or_all([struck_table(discovery) for discovery in discoveries])
-        self._targets = targets
+
+    @property
+    def _has_parts(self) -> bool:
+        """Whether the target is complex: then its parts are told apart by the last column."""
+        return self.template is not None and self.template.has_unit and self._targets.inputs[-1] == PART
 
     @property
     def discovery_(self) -> Discovery:
@@ -278,14 +292,16 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         ``return_std=True`` returns the standard deviation of what would be measured there as well: from the noise of
         the residuals, the errors of the constants and the disagreement of the formulas that compete, by their weights.
         It grows outside the data, and is infinite where the data do not determine the constants that matter.
+
+        Of a complex target both are complex: the standard deviation has those of the real and of the imaginary part.
         """
         formulas = self._formulas(row)
         x = self._checked(X)
-        values = in_columns([formula(x) for formula in formulas])
+        values = self._joined([formula(x) for formula in formulas])
         if not return_std:
             return values
         known = forecasts(formulas, self.discoveries_, self._targets, x)
-        return values, in_columns([one.deviation for one in known])
+        return values, self._joined([one.deviation for one in known])
 
     def predict_interval(self, X: Any, level: float = 0.95, row: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The lower and upper bounds between which a new measurement lies with the probability `level`.
@@ -295,14 +311,17 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         level, formulas = checked_level(level), self._formulas(row)
         known = forecasts(formulas, self.discoveries_, self._targets, self._checked(X))
         lower, upper = zip(*(one.interval(level) for one in known), strict=True)
-        return in_columns(lower), in_columns(upper)
+        return self._joined(lower), self._joined(upper)
 
     def sympy(self, row: Any = None, form: str = "smallest") -> Any:
-        """The formula in SymPy: the form with the fewest nodes, or form="readable" for the shortest constants.
+        """The formula in SymPy: the form with the fewest nodes, form="readable" for the shortest constants, or
+        form="named" with names in place of them, which are those of ``constants_`` for a template.
 
         With several targets it is a list of them.
         """
-        return one_or_all([formula.expression for formula in self._in_form(row, form)])
+        if form == "named":
+            return one_or_all([formula.named for formula in self._formulas(row)])
+        return one_or_all([formula.shown for formula in self._in_form(row, form)])
 
     def latex(self, row: Any = None, form: str = "smallest") -> Any:
         """The formula in LaTeX; with several targets a list of them."""
@@ -325,7 +344,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     def _in_form(self, row: Any, form: str) -> list[Formula]:
         formulas = self._formulas(row)
         if form not in ("smallest", "readable"):
-            raise InputError(f"form must be 'smallest' or 'readable', not {form!r}.")
+            raise InputError(f"form must be 'smallest', 'readable' or, of sympy(), 'named', not {form!r}.")
         if form == "smallest":
             return formulas
         allowed = self.constraints or NONE
@@ -365,7 +384,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             raise InputError(
                 f"X has {x.shape[1]} features, but CEQLRegressor is expecting {self.n_features_in_} features as input."
             )
-        return x
+        return rows_of_parts(x) if self._has_parts else x
+
+    def _joined(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        return joined(values[0]) if self._has_parts else in_columns(values)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -387,6 +409,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             raise InputError(f"more must be a whole number of at least 0, not {self.more!r}.")
         if self.template is not None and not isinstance(self.template, Template):
             raise InputError(f"template must be a ceql.templates.Template, not {type(self.template).__name__}.")
+        if self.template is not None and self.guesses:
+            raise InputError("A template says what the formula is: leave guesses out, or write them as the template.")
         if self.template is not None and self.recipe not in SEARCHES:
             raise InputError("A template needs recipe='search': the other recipes train one dense network.")
         if not isinstance(self.constraints, Constraints | None):

@@ -16,7 +16,7 @@ from ceql.data.targets import Targets
 from ceql.discovery import Discovery
 from ceql.errors import InputError, unknown_name
 from ceql.expression.prices import PRICES, Prices
-from ceql.formula import Formula
+from ceql.formula import Formula, covariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,13 @@ def constants_table(formula: Formula) -> pd.DataFrame:
     pairs = [(constant.value, constant.error) for constant in law.constants]
     names = pd.Index([constant.name for constant in law.constants], name=law.name)
     return pd.DataFrame(pairs, columns=["value", "standard_error"], index=names, dtype=float)
+
+
+def covariance_table(formula: Formula, data: Dataset) -> pd.DataFrame:
+    """The covariances of the constants of a formula; of a template by their names."""
+    law = formula.law
+    names = pd.Index([c.name for c in law.constants]) if law is not None and law.is_template else None
+    return pd.DataFrame(covariance(formula, data), index=names, columns=names, dtype=float)
 
 
 # Made here, since pandas imports a library for the first texts that it meets, and a fit should import nothing.

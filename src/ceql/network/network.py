@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +57,9 @@ class Network(Wiring):
 
     def upright(self, edges: np.ndarray, params: np.ndarray, x: np.ndarray) -> np.ndarray:
         return extract.upright(self, edges, params, x)
+
+    def named(self, edges: np.ndarray, params: np.ndarray, shorten: Callable[[Any], Any]) -> None:
+        """All of a network is free."""
 
     def in_units(self, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling) -> Any:
         return extract.in_units(self, edges, params, symbols, scaling)

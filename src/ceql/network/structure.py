@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from ceql.data.dataset import Scaling
+    from ceql.expression.constants.named import NamedForm
     from ceql.network.sampling import Prior, Stream
     from ceql.operators.tape import Tape
 
@@ -98,6 +99,11 @@ class Structure(Protocol):
 
     def in_units(self, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling) -> Any:
         """The formula in the user's units, as a SymPy expression."""
+        ...
+
+    def named(self, edges: np.ndarray, params: np.ndarray, shorten: Callable[[Any], Any]) -> NamedForm | None:
+        """The formula over constants with names, where it is to stay as it is but for free parts, which `shorten`
+        shortens; None where all of it is free."""
         ...
 
     def embedded(self, formula: Any, symbols: Sequence[Any], scaling: Scaling) -> list[Start]:

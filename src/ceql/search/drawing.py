@@ -8,7 +8,8 @@ import numpy as np
 
 from ceql.choice.criterion import criterion, of_fits
 from ceql.engine import fit
-from ceql.formula import Formula, sketch
+from ceql.expression import BRIEF
+from ceql.formula import Formula
 from ceql.search.policy import Finishing
 from ceql.search.reduction import Reduced, WhileExact, eliminate, fitted
 from ceql.search.target_search import TargetProblem, TargetState, reduced
@@ -37,7 +38,7 @@ def front(
     for sketched, fit_ in drawn[: plan.finished]:
         if _rank(problem, sketched)[1] > rival + problem.policy.drawing.far_worse:
             break
-        formula = problem.polished(problem.expression(fit_))
+        formula = problem.finished(fit_)
         if formula is not None:
             formulas = [*formulas, formula]
             yield formulas
@@ -65,8 +66,7 @@ def outline(problem: TargetProblem, state: TargetState) -> list[Formula]:
 
 
 def _sketched(problem: TargetProblem, fit_: Reduced) -> Formula | None:
-    given = problem.data, problem.symbols, problem.constraints, problem.policy.polish
-    return sketch(problem.expression(fit_), *given)
+    return problem.finished(fit_, BRIEF)
 
 
 def _rank(problem: TargetProblem, formula: Formula) -> tuple[bool, float]:

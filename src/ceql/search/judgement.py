@@ -25,7 +25,6 @@ from ceql.data.dataset import Dataset, typical_size
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.one_thread import one_thread
 from ceql.errors import CeqlWarning
-from ceql.expression import parametrise
 from ceql.formula import Formula, constant_formula, plain_constant, reweighted, rounded_by, with_errors
 from ceql.search.finishing import sketches_within
 from ceql.search.losses import DEAREST, Loss, robust_scale
@@ -171,7 +170,7 @@ class _Judge:
         """A criterion on the rows that the formula is nearest to."""
         data = self.data
         square = np.sort((data.y - formula(data.x)) ** 2)[: max(1, int(self.policy.nearest * len(data.y)))]
-        constants = len(parametrise(formula.expression).symbols)
+        constants = len(formula.form.symbols)
         least = max((_ROUNDING * typical_size(data.y)) ** 2, 1e-300)
         misfit = max(float(square.mean()), least)
         return float(of_rows(misfit, constants, len(square), 2.0 * description(formula), len(data.y)))
@@ -179,7 +178,7 @@ class _Judge:
     def effort(self, formula: Formula) -> Effort:
         """Rounds and steps of a fit: fewer where the constants of a formula are many, and a step takes long."""
         policy, rows = self.policy, len(self.data.y)
-        constants = max(len(parametrise(formula.expression).symbols), 1)
+        constants = max(len(formula.form.symbols), 1)
         steps = max(int(policy.work / (rows * constants * min(rows, constants))), 1)
         return min(max(steps // policy.steps, 1), policy.reweightings), min(steps, policy.steps)
 

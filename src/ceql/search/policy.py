@@ -16,6 +16,7 @@ from ceql.expression.prices import Prices
 from ceql.formula import PolishPolicy
 from ceql.network.sampling import Prior
 from ceql.sums.policy import SumSearchPolicy
+from ceql.templates.sizes import SizePolicy
 from ceql.transforms.policy import TransformPolicy
 
 
@@ -275,6 +276,19 @@ class FinishingPolicy:
 
 
 @dataclass(frozen=True)
+class FixedPolicy:
+    """The fit of a template in which only numbers are to be found."""
+
+    starts: int = 512
+    rows: int = 400  # that the starts are fitted to; the best of them to all
+    look: int = 4  # iterations on the real axis that show which starts promise most there
+    direct: int = 100  # of these, besides those that went through the complex domain
+    iterations: int = 100  # of plain least squares from both
+    finished: int = 6  # bottoms that are fitted to all rows
+    sizes: SizePolicy = field(default_factory=SizePolicy)
+
+
+@dataclass(frozen=True)
 class SearchPolicy:
     """A round: starts that are drawn, and mutants of the best fits so far."""
 
@@ -301,6 +315,7 @@ class SearchPolicy:
     exact: Exactness = field(default_factory=Exactness)
     hits: HitPolicy = field(default_factory=HitPolicy)
     reduction: ReductionPolicy = field(default_factory=ReductionPolicy)
+    fixed: FixedPolicy = field(default_factory=FixedPolicy)
     drawing: DrawingPolicy = field(default_factory=DrawingPolicy)
     shortcuts: ShortcutPolicy = field(default_factory=ShortcutPolicy)
     noisy: NoisyPolicy = field(default_factory=NoisyPolicy)

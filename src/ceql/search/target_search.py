@@ -24,8 +24,9 @@ from ceql.engine.ahead import Ahead
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.dispatch import Work, Workers
 from ceql.engine.stages import Chunk
+from ceql.expression import THOROUGH, Effort
 from ceql.expression.text.write import short_text
-from ceql.formula import Formula, make_symbols, mean_square, polish, values_of
+from ceql.formula import Formula, held, make_symbols, mean_square, polish, shortened, sketch, values_of
 from ceql.network import Structure
 from ceql.search.archive import Archive, empty_archive, judged_anew, merge, with_fits
 from ceql.search.periodogram import peaks
@@ -102,6 +103,16 @@ class TargetProblem:
         params = self.structure.upright(fitted.edges, fitted.params, self.samples.x)
         raw = self.structure.in_units(fitted.edges, params, self.target.symbols, self.scaling)
         return self.target.back(raw)
+
+    def finished(self, fitted: Reduced, effort: Effort = THOROUGH) -> Formula | None:
+        """The formula of a fit: with the full effort, or sketched; of a template only its free parts are rewritten."""
+        params = self.structure.upright(fitted.edges, fitted.params, self.samples.x)
+        named = self.structure.named(fitted.edges, params, partial(shortened, data=self.data, effort=effort))
+        given = self.data, self.symbols, self.constraints, self.policy.polish
+        if named is not None:
+            return held(named, *given)
+        raw = self.expression(fitted)
+        return self.polished(raw) if effort is THOROUGH else sketch(raw, *given)
 
     def polished(self, raw: Any) -> Formula | None:
         """The finished formula of an expression in the user's units, with the full effort."""
@@ -361,7 +372,7 @@ def _untried(state: TargetState, rows: np.ndarray, most: int) -> list[int]:
 def _polished(problem: TargetProblem, state: TargetState, step: Reduced) -> tuple[TargetState, Formula | None]:
     if step.size >= state.edges_too_many:
         return state, None
-    formula = problem.polished(problem.expression(step))
+    formula = problem.finished(step)
     if formula is None or not is_hit(formula, problem.data, problem.policy.exact):
         return state, None
     if formula.complexity > problem.most_nodes:
@@ -377,9 +388,11 @@ def sees_noise(chunk: Chunk, policy: ReductionPolicy) -> bool:
     if not len(chunk.misfit):
         return False
     sizes = chunk.edges.sum(axis=1)
-    best = np.array([chunk.misfit[sizes == size].min() for size in np.unique(sizes)])
-    reached = np.flatnonzero(best <= policy.as_good * best.min())
-    return len(best) - 1 - reached[0] >= policy.sizes_for_nothing
+    there = np.unique(sizes)
+    best = np.array([chunk.misfit[sizes == size].min() for size in there])
+    reached = int(np.flatnonzero(best <= policy.as_good * best.min())[0])
+    larger = chunk.edges.shape[1] - int(there[reached])  # a template may have few edges, and no more to try
+    return len(best) - 1 - reached >= min(policy.sizes_for_nothing, larger)
 
 
 def has_settled(problem: TargetProblem, state: TargetState) -> bool:

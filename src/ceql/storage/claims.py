@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ceql.choice.exactness import EXACT, meets_most_rows
@@ -17,7 +19,10 @@ _SAME_SCALE = 10.0  # by which the scale of a robust loss, which no file holds, 
 
 
 def check_losses(front: tuple[Formula, ...], data: Dataset, loss: str) -> None:
-    """An error for a row of the front whose loss is not the one that its formula has on the data."""
+    """An error for a row of the front whose loss is not the one that its formula has on the data, or whose template
+    says something else."""
+    for k, formula in enumerate(front):
+        _check_template(formula, data, k)
     residuals = [_residual(formula, data, k) for k, formula in enumerate(front)]
     for k, (formula, (least, most)) in enumerate(zip(front, _bounds(residuals, data, loss), strict=True)):
         room = EXACT.hit * mean_square(data.y, data.weight)
@@ -25,6 +30,15 @@ def check_losses(front: tuple[Formula, ...], data: Dataset, loss: str) -> None:
             raise ContentError(
                 f"'loss' in row {k} of the front is {formula.loss:.6g}, but on the data the formula has {most:.6g}"
             )
+
+
+def _check_template(formula: Formula, data: Dataset, row: int) -> None:
+    if formula.law is None or not formula.law.is_template:
+        return
+    values, plain = formula(data.x), replace(formula, law=None)(data.x)
+    apart = np.abs(values - plain)[np.isfinite(plain)]  # SymPy makes exp(2000.0 - x) to infinity times exp(-x)
+    if not np.all(apart <= _AGREES * np.abs(values[np.isfinite(plain)]) + np.sqrt(EXACT.hit) * np.abs(data.y).max()):
+        raise ContentError(f"the template in row {row} of the front has other values than its formula")
 
 
 def check_outcome(outcome: Outcome, best: Formula, data: Dataset, loss: str) -> None:

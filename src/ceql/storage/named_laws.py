@@ -16,7 +16,9 @@ def written_law(law: NamedLaw | None) -> dict[str, Any] | None:
     """None for a formula that is no named law."""
     if law is None:
         return None
-    constants = [{"name": c.name, "meaning": c.meaning, "value": c.value, "error": c.error} for c in law.constants]
+    constants = [
+        {"name": c.name, "meaning": c.meaning, "value": c.value, "error": c.error, **_bounds(c)} for c in law.constants
+    ]
     return {
         "name": law.name,
         "field": law.field,
@@ -42,11 +44,20 @@ def read_law(row: Any) -> NamedLaw | None:
     )
 
 
+def _bounds(constant: LawConstant) -> dict[str, float]:
+    """Those that there are: JSON knows no infinity."""
+    bounds = {"low": constant.low, "high": constant.high}
+    return {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
+
+
 def _constant(row: Any) -> LawConstant:
     value = content.number(row, "value")
     error = content.field(row, "error")
     known = math.nan if error != error else content.number(row, "error", least=0.0, infinite=True)
-    return LawConstant(words(row, "name"), words(row, "meaning"), value, known)
+    low, high = (content.number(row, k) if k in row else bound for k, bound in (("low", -math.inf), ("high", math.inf)))
+    if not low <= value <= high:
+        raise ContentError(f"'value' is {value:g}, which is not within its bounds, {low:g} to {high:g}")
+    return LawConstant(words(row, "name"), words(row, "meaning"), value, known, low, high)
 
 
 def words(row: Any, name: str) -> str:

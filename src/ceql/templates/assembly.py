@@ -1,13 +1,13 @@
 """A template put together for the columns of a table: one model with edges, masks and a tape, ready to be searched.
 
-Its edges are, in this order: parameters that may be left out, the gates of terms, and the edges of every unknown
-function. After them come the parameters that are always there, then the imaginary parts. A term without its gate, or
-with a function of which nothing is left, is gone as a whole.
+Its edges are, in this order: the gates of terms and the edges of every unknown function. After them come the
+parameters, which are always there, then the imaginary parts. A term without its gate, or with a function of which
+nothing is left, is gone as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,9 @@ import numpy as np
 import sympy
 
 from ceql.data.dataset import Scaling
+from ceql.expression import parametrise
+from ceql.expression.complex_parts import real_form
+from ceql.expression.constants.named import NamedForm
 from ceql.network import Network, Start, extract
 from ceql.operators.tape import Tape
 from ceql.templates import drawing
@@ -24,7 +27,6 @@ from ceql.templates.recording import Recorder
 from ceql.templates.template import Parameter, Template, Terms, Unknown
 
 WHOLE = -1  # stands for the template itself where a term is asked for
-_AT_BOUND = 1e-12  # relative distance at which a parameter sits on its bound
 _TINY = 1e-6  # the root of the smallest value of a parameter with a sign, in units of its size
 
 # The template itself or a term of it: its number, what it declares, its sum, and the parameter that switches it.
@@ -58,6 +60,14 @@ class Number:
     def slope(self, raw: float) -> float:
         """How fast the number changes with what the fit holds, without its sign."""
         return self.parameter.size * (1.0 if self.parameter.sign is None else 2.0 * raw)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Between which the number itself is."""
+        if self.parameter.sign is None:
+            return self.parameter.low, self.parameter.high
+        least = _TINY**2 * self.parameter.size
+        return (least, np.inf) if self.parameter.sign == "+" else (-np.inf, -least)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -129,8 +139,9 @@ class Assembly:
             gate, first = gate_of(of_sum, forms[name]), len(owners) - 1
             owners += [(first + k, of_sum, name, gate) for k in range(of_sum.most)]
         declared = [Number(name, p, term) for term, part, *_ in owners for name, p in part.parameters.items()]
-        optional = [number for number in declared if number.parameter.may_vanish]
-        fixed = [number for number in declared if not number.parameter.may_vanish]
+        switches = {(gate, term) for term, _, _, gate in owners}
+        optional = [number for number in declared if (number.name, number.term) in switches]
+        fixed = [number for number in declared if (number.name, number.term) not in switches]
         n_edges, gates = len(optional), []
         for term, _, _, gate in owners[1:]:
             if gate is None:
@@ -260,39 +271,71 @@ class Assembly:
         return params
 
     def in_units(self, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling) -> Any:
-        """The formula. `symbols` stand for the columns; terms that are off and parameters that are out are left out."""
-        columns: dict[Any, Any] = {symbol(name): s for name, s in zip(self.names, symbols, strict=True)}
-        whole = columns | self._values(WHOLE, edges, params, symbols)
+        """The formula. `symbols` stand for the columns; terms that are off are left out."""
+        numbers = {n: sympy.Float(float(n.value(params[n.index]))) for n in self.numbers}
+        functions = {b: self._found(b, edges, params, symbols) for b in self.blocks}
+        return real_form(self._filled_in(edges, numbers, functions, symbols))
+
+    def named(self, edges: np.ndarray, params: np.ndarray, shorten: Callable[[Any], Any]) -> NamedForm:
+        """The formula by the names of its constants: those of terms and functions have a number after the name."""
+        names, symbols = _Names(self.names), [symbol(name) for name in self.names]
+        live = [k for k, term in enumerate(self.terms) if edges[term.gate]]
+        place = {k: sum(self.terms[other].sum == self.terms[k].sum for other in live if other < k) for k in live}
+        numbers = {n: names.new(n.name, *_place(place, n.term)) for n in self.numbers if n.term in (WHOLE, *place)}
+        constants = [(s, float(n.value(params[n.index])), *n.limits) for n, s in numbers.items()]
+        functions = {}
+        for block in self.blocks:
+            if block.term in (WHOLE, *place):
+                form = parametrise(shorten(self._found(block, edges, params, symbols)))
+                own = [names.new(block.name, *_place(place, block.term), k) for k in range(len(form.values))]
+                functions[block] = form.substitute(own)
+                constants += [(s, float(value), -np.inf, np.inf) for s, value in zip(own, form.values, strict=True)]
+        written = self._filled_in(edges, numbers, functions, symbols)
+        listed = [constant for constant in constants if constant[0] in written.free_symbols]
+        values, low, high = np.array([numbers for _, *numbers in listed], float).reshape(-1, 3).T
+        return NamedForm(written, tuple(s for s, *_ in listed), values, low, high)
+
+    def _filled_in(
+        self, edges: np.ndarray, numbers: Mapping[Number, Any], functions: Mapping[Block, Any], symbols: Sequence[Any]
+    ) -> Any:
+        """The frame and its live terms with these in place of numbers and functions."""
+
+        def of(term: int) -> dict[Any, Any]:
+            found = (*numbers.items(), *functions.items())
+            return {symbol(part.name): written for part, written in found if part.term == term}
+
+        whole = {symbol(name): s for name, s in zip(self.names, symbols, strict=True)} | of(WHOLE)
         parts: dict[str, list[Any]] = {name: [] for forms in self.term_forms.values() for name in forms}
         for number, term in enumerate(self.terms):
             if edges[term.gate]:
-                own = whole | self._values(number, edges, params, symbols)
                 for name, form in self.term_forms[term.sum].items():
-                    parts[name].append(form.xreplace(own))
-        sums = {symbol(name): sympy.Add(*terms) for name, terms in parts.items()}
-        return self.frame.xreplace(whole | sums)
+                    parts[name].append(form.xreplace(whole | of(number)))
+        return self.frame.xreplace(whole | {symbol(name): sympy.Add(*terms) for name, terms in parts.items()})
 
-    def _values(self, term: int, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any]) -> dict[Any, Any]:
-        """The numbers of a term, or of the whole, and its functions as they were found."""
-        found = {symbol(n.name): _written(n, edges, params) for n in self.numbers if n.term == term}
-        for block in self.blocks:
-            if block.term == term:
-                scaled = [symbols[k] / float(self.scaling.x[k]) for k in block.columns]
-                own, readout = block.params(params).copy(), block.network.sums[-1]
-                own[readout.first : readout.last] *= block.function.about
-                found[symbol(block.name)] = extract.extract(block.network, edges[block.edges], own, scaled)
-        return found
+    def _found(self, block: Block, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any]) -> Any:
+        """A function as it was found."""
+        scaled = [symbols[k] / float(self.scaling.x[k]) for k in block.columns]
+        own, readout = block.params(params).copy(), block.network.sums[-1]
+        own[readout.first : readout.last] *= block.function.about
+        return extract.extract(block.network, edges[block.edges], own, scaled)
 
 
-def _written(number: Number, edges: np.ndarray, params: np.ndarray) -> Any:
-    """A number on its bound is written as a fraction, which later refinements leave where it is."""
-    if number.index < len(edges) and not edges[number.index]:
-        return sympy.Integer(0)
-    value = float(number.value(params[number.index]))
-    for bound in (number.parameter.low, number.parameter.high):
-        if np.isfinite(bound) and abs(value - bound) <= _AT_BOUND * max(abs(bound), number.parameter.size):
-            return sympy.Rational(repr(float(bound)))
-    return sympy.Float(value)
+class _Names:
+    """Symbols for constants, none of which is taken."""
+
+    def __init__(self, taken: Sequence[str]) -> None:
+        self._taken = set(taken)
+
+    def new(self, name: str, *places: int) -> Any:
+        name = "_".join([name, *(str(place + 1) for place in places)])
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return symbol(name)
+
+
+def _place(places: Mapping[int, int], term: int) -> tuple[int, ...]:
+    return () if term == WHOLE else (places[term],)
 
 
 def _arrived(networks: list[Network], template: Template, names: tuple[str, ...], scaling: Scaling) -> Assembly:

@@ -13,8 +13,7 @@ from ceql.network.sampling import Prior, Stream
 if TYPE_CHECKING:
     from ceql.templates.assembly import Assembly, Block
 
-_IN_USE = 0.85  # chance of a parameter that may be left out
-_ALL_IN_USE = 0.5  # share of draws that leave none out
+_IN_USE = 0.85  # chance of a column, or of the constant, in a weighted sum
 _BARE = 0.35  # chance that a function is a weighted sum only
 _EDGES_IN_FUNCTION = 10  # functions of a template are small
 _FADING = 0.75  # each further term is this much rarer
@@ -27,10 +26,6 @@ def draw(assembly: Assembly, count: int, stream: Stream, prior: Prior) -> np.nda
 
 def _drawn(assembly: Assembly, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
     edges = np.zeros((count, assembly.n_edges), bool)
-    numbers = [number.index for number in assembly.numbers if number.index < assembly.n_edges]
-    for index in numbers:
-        edges[:, index] = rng.random(count) < _IN_USE
-    edges[:, numbers] |= rng.random((count, 1)) < _ALL_IN_USE
     for block in assembly.blocks:
         edges[:, block.edges] = _drawn_function(block, count, rng, prior)
     for name, terms in assembly.template.sums.items():
@@ -40,7 +35,7 @@ def _drawn(assembly: Assembly, count: int, rng: np.random.Generator, prior: Prio
         wanted = 1 + rng.choice(terms.most, count, p=chances / chances.sum())
         edges[:, gates] = np.arange(terms.most) < wanted[:, None]
     cleaned = assembly.cleaned(edges)
-    # A draw of which nothing is left takes all parameters and one term after all.
+    # A draw of which nothing is left takes everything after all.
     lost = ~cleaned.any(axis=1)
     cleaned[lost] = assembly.cleaned(np.ones((int(lost.sum()), assembly.n_edges), bool))
     return cleaned
@@ -103,27 +98,21 @@ def mutate(assembly: Assembly, parents: np.ndarray, stream: Stream, prior: Prior
 
 
 def _change(assembly: Assembly, child: np.ndarray, fresh: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
-    """One of: a parameter in or out, a term in or out, a function varied."""
+    """A term in or out, or a function varied."""
     gates = [term.gate for term in assembly.terms]
     here = {-1, *(number for number, gate in enumerate(gates) if child[gate])}
-    optional = [n for n in assembly.numbers if n.index < assembly.n_edges]
-    numbers = [n.index for n in optional if n.term in here and n.index not in gates]
     blocks = [b for b in assembly.blocks if b.term in here]
-    kinds = [name for name, there in (("number", numbers), ("term", assembly.terms), ("block", blocks)) if there]
+    kinds = [name for name, there in (("term", assembly.terms), ("block", blocks)) if there]
     if not kinds:
         return  # nothing in this template can be left out
     match rng.choice(kinds):
-        case "number":
-            index = rng.choice(numbers)
-            child[index] = not child[index]
         case "term":
             number = rng.integers(len(assembly.terms))
             term = assembly.terms[number]
             on = child[term.gate]
             child[term.edges] = False if on else fresh[term.edges]
             child[term.gate] = not on
-            if not on:  # a term that comes in brings a draw of its functions and all its parameters
-                child[[n.index for n in optional if n.term == number]] = True
+            if not on:  # a term that comes in brings a draw of its functions
                 for block in assembly.blocks:
                     if block.term == number:
                         child[block.edges] = _drawn_function(block, 1, rng, prior)[0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sympy
 
 from ceql.errors import InputError
 from ceql.expression import FormulaError, parse_formula
+from ceql.expression.complex_parts import PART, is_complex, parse_with_unit, real_form
 from ceql.templates.template import Template, Terms, Unknown
 
 
@@ -21,7 +22,10 @@ def read_frame(template: Template, columns: Sequence[str]) -> sympy.Expr:
     sums = [name for key, terms in template.sums.items() for name in (key, *terms.also)]
     declared = [*template.parameters, *template.functions, *sums]
     _check(declared, template.functions, columns)
-    return _read(template.formula, columns, declared, declared, "The template")
+    expression = _read(template.formula, columns, declared, declared, "The template", parse_with_unit)
+    if is_complex(expression) and PART not in columns:
+        raise InputError("The template has the imaginary unit I, but y is real: give complex values, or declare I.")
+    return expression
 
 
 def read_terms(template: Template, name: str, columns: Sequence[str]) -> dict[str, sympy.Expr]:
@@ -50,9 +54,17 @@ def gate_of(terms: Terms, expressions: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _read(text: str, columns: Sequence[str], declared: Sequence[str], needed: Sequence[str], what: str) -> Any:
+def _read(
+    text: str,
+    columns: Sequence[str],
+    declared: Sequence[str],
+    needed: Sequence[str],
+    what: str,
+    parse: Callable[[str, Sequence[str]], Any] = parse_formula,
+) -> Any:
     try:
-        expression: Any = parse_formula(text, [*columns, *declared])
+        expression = parse(text, [*columns, *declared])
+        real_form(expression)  # so that a complaint comes here
     except FormulaError as error:
         raise InputError(
             f"{what} cannot be read: {error}. Its names are columns ({', '.join(columns)}) or declared as parameters, "

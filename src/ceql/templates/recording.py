@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from ceql.errors import InputError
+from ceql.expression.complex_parts import real_form
 from ceql.network.recording import embed
 from ceql.operators import functions
 from ceql.operators.functions import ElementaryFunction
@@ -53,7 +54,7 @@ class Recorder:
         for name, edges in sums.items():
             whole.known[symbol(name)] = self.tape.linear(edges)
             self.unknown.add(symbol(name))
-        slot, parameter, coefficient = whole.edge(assembly.frame)
+        slot, parameter, coefficient = whole.edge(real_form(assembly.frame))
         output = self.tape.linear([(slot, parameter, coefficient / assembly.scaling.y)])
         return self.tape.finish(output), self.n_smoothing
 
@@ -88,7 +89,9 @@ class _Scope:
 
     def _split(self, expression: Any) -> tuple[float, Number | None, Any]:
         """A number, a parameter and the rest, of which the expression is the product."""
-        coefficient, rest = expression.as_coeff_Mul()
+        factors = sympy.Mul.make_args(expression)
+        coefficient = sympy.Mul(*(factor for factor in factors if factor.is_number))  # pi is one as well
+        rest = sympy.Mul(*(factor for factor in factors if not factor.is_number))
         for factor in sympy.Mul.make_args(rest):
             number = self._owner(factor).plain.get(factor)
             if number is not None:

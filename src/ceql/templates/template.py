@@ -22,6 +22,8 @@ import numpy as np
 
 from ceql import operators as library
 from ceql.errors import InputError
+from ceql.expression.complex_parts import UNIT
+from ceql.expression.text.tokens import tokenise
 
 _LIMIT = float("inf")
 DEFAULT_OPERATORS = ("square", "mul", "div", "sqrt")
@@ -150,6 +152,17 @@ class Template:
         found = [p for p in self.parameters.values() if p.value is None]
         if not (found or self.functions or self.sums):
             raise InputError("The template has nothing to be found: declare a parameter, a function or a sum.")
+
+    @property
+    def has_unit(self) -> bool:
+        """Whether the formula has a name I that is not declared: the imaginary unit."""
+        declared = (*self.parameters, *self.functions, *self.sums, *(k for s in self.sums.values() for k in s.also))
+        return UNIT.name not in declared and any(token.text == UNIT.name for token in tokenise(self.formula))
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing but numbers is to be found."""
+        return not (self.functions or self.sums)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain text and numbers, for a file; `from_dict` reads it back."""

@@ -13,7 +13,7 @@ import pytest
 from ceql import CEQLRegressor, Dataset, Discovery
 from ceql.data.targets import Targets
 from ceql.discovery import Outcome, poles_of
-from ceql.expression import parse_formula
+from ceql.expression import parametrise, parse_formula
 from ceql.formula import Formula, constant_formula, constants_of, make_symbols, mean_square
 
 
@@ -25,7 +25,7 @@ def fitted(text: str, x: np.ndarray, names=None, noise=0.0, also=(), **parameter
     def formula(words: str, data: Dataset) -> Formula:
         expression = parse_formula(words, names)
         loss = mean_square(Formula(expression, symbols, np.inf)(data.x) - data.y, data.weight)
-        return Formula(expression, symbols, loss, constants_of(expression, symbols, data))
+        return Formula(expression, symbols, loss, constants_of(parametrise(expression), symbols, data))
 
     y = Formula(parse_formula(text, names), symbols, 0.0)(x)
     y = y + noise * np.random.default_rng(1).standard_normal(len(y))

@@ -27,7 +27,7 @@ def constants_with_errors(formula: Formula, data: Dataset) -> Constants:
     carried = np.array([value for value, _ in formula.constants])
     if len(values) == len(carried) and np.allclose(values, carried, rtol=1e-9, atol=0.0):
         return formula.constants
-    return constants_of(formula.expression, formula.symbols, data)
+    return constants_of(formula.form, formula.symbols, data)
 
 
 def loose(constants: Constants, times: float = 1.0) -> list[int]:

@@ -20,6 +20,8 @@ class Parametrised:
     written: Expr
     symbols: tuple[Dummy, ...]
     values: np.ndarray
+    low: float = -np.inf  # such constants have no bounds
+    high: float = np.inf
 
     @cached_property
     def expr(self) -> Expr:

@@ -10,15 +10,19 @@ import numpy as np
 from sympy import Float, Symbol
 
 from ceql.expression.constants.parametrise import parametrise
-from ceql.expression.evaluate.residual_problem import Array, Problem, Program, make_problem
+from ceql.expression.evaluate.residual_problem import Array, Form, Problem, Program, make_problem
 from ceql.expression.symbolic import Expr
 from ceql.operators.program import value_and_jacobian
 
 RANK_TOLERANCE = 1e-13
 LARGEST_DAMPING = 1e12
 SMALLEST_DAMPING = 1e-14
+FIRST_DAMPING = 1e-3
+TINY = 1e-6  # relative improvement of the misfit
+IDLE = 1e-6  # of the residuals, that a constant as a whole changes the values by
 FIRST_STEPS, STARTS_AHEAD = 8, 5  # of many starts
 REFIT_STEPS = 8  # of constants that are near where they end
+WITHIN_STEPS = 50  # of constants that bounds keep from where they would go
 STANDS_STILL = 1e-9  # relative change of a constant
 LONG_TABLE_TRIES = 3  # dampings, where each costs a pass over many rows: near the bottom none helps
 
@@ -60,19 +64,27 @@ def damped_steps(jacobian: Array, residuals: Array) -> Callable[[float], Array]:
     return step
 
 
-def minimise(problem: Problem, start: Array, max_iterations: int) -> tuple[Array, float]:
-    """Levenberg-Marquardt; returns constants whose misfit is never above the starting one."""
-    values, best = np.array(start, dtype=np.float64), problem.misfit(start)
+def minimise(problem: Problem, start: Array, max_iterations: int, tiny: float = TINY) -> tuple[Array, float]:
+    """Levenberg-Marquardt; returns constants whose misfit is never above the starting one.
+
+    Steps end at the bounds of the problem, and a constant that its bound holds back is no part of them.
+    """
+    values = problem.within(np.array(start, dtype=np.float64))
+    best = problem.misfit(values)
     if values.size == 0 or not np.isfinite(best):
         return values, best
-    damping, stalls = 1e-3, 0
+    damping, stalls = FIRST_DAMPING, 0
     for _ in range(max_iterations):
         residuals, jacobian = problem.linearise(values)
         if best == 0.0 or not np.all(np.isfinite(jacobian)):
             break
+        jacobian = np.where(_held_back(problem, values, residuals @ jacobian), 0.0, jacobian)
         values, improved, damping = _improve(problem, values, best, residuals, jacobian, damping)
+        if improved >= best and _idle(values, residuals, jacobian).any():
+            busy = np.where(_idle(values, residuals, jacobian), 0.0, jacobian)
+            values, improved, damping = _improve(problem, values, best, residuals, busy, FIRST_DAMPING)
         # At rounding level improvements are luck: two tiny ones in a row mean the bottom is reached.
-        stalls = stalls + 1 if improved > best * (1.0 - 1e-6) else 0
+        stalls = stalls + 1 if improved > best * (1.0 - tiny) else 0
         exhausted = improved >= best
         best = improved
         if exhausted or stalls >= (1 if problem.is_long else 2):
@@ -80,12 +92,23 @@ def minimise(problem: Problem, start: Array, max_iterations: int) -> tuple[Array
     return values, best
 
 
+def _held_back(problem: Problem, values: Array, slope: Array) -> Array:
+    """Which constants are on a bound that they would leave, as the misfit falls beyond it."""
+    return ((values <= problem.low) & (slope >= 0.0)) | ((values >= problem.high) & (slope <= 0.0))
+
+
+def _idle(values: Array, residuals: Array, jacobian: Array) -> Array:
+    """Constants that hardly matter at their size, such as c near 0 in sqrt(x + c**2): their steps are so long that none
+    helps, and keep the others from moving."""
+    return np.linalg.norm(jacobian, axis=0) * np.abs(values) <= IDLE * np.linalg.norm(residuals)
+
+
 def _improve(
     problem: Problem, values: Array, best: float, residuals: Array, jacobian: Array, damping: float
 ) -> tuple[Array, float, float]:
     """One accepted step: the full Gauss-Newton step when it helps, else a damped one."""
     step = damped_steps(jacobian, residuals)
-    candidates = [values + step(trial) for trial in (0.0, damping)]
+    candidates = [problem.within(values + step(trial)) for trial in (0.0, damping)]
     scores = [problem.misfit(candidate) for candidate in candidates]
     winner = int(np.argmin(scores))
     if scores[winner] < best:
@@ -93,7 +116,7 @@ def _improve(
     tries = LONG_TABLE_TRIES if problem.is_long else math.inf
     while damping < LARGEST_DAMPING and tries > 0:
         damping, tries = damping * 10.0, tries - 1
-        candidate = values + step(damping)
+        candidate = problem.within(values + step(damping))
         score = problem.misfit(candidate)
         if score < best:
             return candidate, score, damping
@@ -101,11 +124,20 @@ def _improve(
 
 
 def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
-    """Covariance from the residual variance with N - p degrees of freedom; infinite if unsupported."""
-    count = len(values)
-    if count == 0:
-        return np.zeros((0, 0))
-    _, jacobian = problem.linearise(values)
+    """Covariance from the residual variance with N - p degrees of freedom; infinite if unsupported.
+
+    A constant on a bound is held there: it counts as known.
+    """
+    free = np.flatnonzero((values > problem.low) & (values < problem.high))
+    whole = np.zeros((len(values), len(values)))
+    if len(free):
+        whole[np.ix_(free, free)] = _covariance_of_free(problem, values, misfit, free)
+    return whole
+
+
+def _covariance_of_free(problem: Problem, values: Array, misfit: float, free: Array) -> Array:
+    count = len(free)
+    jacobian = problem.linearise(values)[1][:, free]
     freedom = problem.rows - count
     scale = np.linalg.norm(jacobian, axis=0)
     if freedom <= 0 or not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(scale)):
@@ -124,7 +156,8 @@ def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
 
 def held_at(problem: Problem, values: Array, free: list[int]) -> Problem:
     """The problem of the free constants alone, the others held at these values."""
-    return replace(problem, program=_Partial(problem.program, values, free))
+    low, high = (np.broadcast_to(bound, values.shape)[free] for bound in (problem.low, problem.high))
+    return replace(problem, program=_Partial(problem.program, values, free), low=low, high=high)
 
 
 def minimise_free(problem: Problem, values: Array, held: set[int]) -> tuple[Array, float]:
@@ -168,50 +201,38 @@ def refit_within(
     low: float,
     high: float,
 ) -> Expr | None:
-    """The formula with every decimal constant within the bounds; None where that leaves it without a value.
-
-    Constants that want to leave stay on their bound and the others are fitted again, until none wants to.
-    """
+    """The formula with every decimal constant within the bounds; None where that leaves it without a value."""
     form = parametrise(expr)
     if not form.symbols:
         return expr
-    values, held = np.clip(form.values, low, high), set[int]()
-    problem = make_problem(form, symbols, x, y, weights)
-    for _ in range(len(values) + 1):
-        fitted, misfit = minimise_free(problem, values, held)
-        if not np.isfinite(misfit):
-            return None
-        values = np.clip(fitted, low, high)
-        outside = {int(k) for k in np.flatnonzero(values != fitted)}
-        if not outside:
-            return form.substitute(values)
-        held |= outside
-    return None
+    problem = replace(make_problem(form, symbols, x, y, weights), low=low, high=high)
+    values, misfit = minimise(problem, form.values, WITHIN_STEPS)
+    return form.substitute(values) if np.isfinite(misfit) else None
 
 
 @np.errstate(all="ignore")
 def refit_reweighted(
-    expr: Expr,
+    form: Form,
     symbols: Sequence[Symbol],
     x: Array,
     y: Array,
     weigh: Callable[[Array], Array],
     rounds: int,
     steps: int = 10,
-) -> Expr:
-    """Refine every decimal constant with weights that ``weigh`` gives for the fitted values, until they stand still."""
-    form = parametrise(expr)
+) -> Array:
+    """The constants of a formula refined with weights that ``weigh`` gives for the fitted values, until they stand
+    still."""
     problem = make_problem(form, symbols, x, y, None)
     values = np.array(form.values)
     if not len(values) or len(problem.y) < len(y):
-        return expr
+        return values
     for _ in range(rounds):
         root_weights = np.sqrt(weigh(problem.program.value(problem.x, values)))
         before = values
         values, _ = minimise(replace(problem, root_weights=root_weights), values, steps)
         if np.all(np.abs(values - before) <= STANDS_STILL * np.abs(before)):
             break
-    return form.substitute(values)
+    return values
 
 
 @np.errstate(all="ignore")

@@ -53,7 +53,7 @@ def rounded_values(problem: Problem, fitted: Array, policy: RoundingPolicy = ROU
         return fitted
     limit = misfit + policy.harmless * len(fitted) * misfit / freedom
     for extra in range(policy.most_extra_digits + 1):
-        values = rounded_together(fitted, covariance, policy.error_digits + extra)
+        values = problem.within(rounded_together(fitted, covariance, policy.error_digits + extra))
         if problem.misfit(values) <= limit:
             return values
     return fitted

@@ -11,6 +11,7 @@ class RoundingPolicy:
 
     exact_data: float = 1e-18  # of the power of y: a misfit below it is rounding, not noise
     exact_deviation: float = 1e-7  # that a constant of an exact fit may have from what it stands for
+    exact_digits: int = 14  # of a constant with a name, of an exact fit
     rounding_floor: float = 1e-26  # of the power of y: a misfit that any exact formula may have
     error_bars: float = 1.5  # standard errors within which a round number is taken
     whole: float = 1.4  # deviations within which a whole number is taken, as such numbers are much likelier

@@ -9,10 +9,29 @@ from typing import Protocol
 import numpy as np
 from sympy import Symbol
 
-from ceql.expression.constants.parametrise import Parametrised
+from ceql.expression.symbolic import Expr
 from ceql.operators.program import BLOCK, value_and_jacobian
 
 Array = np.ndarray
+
+
+class Form(Protocol):
+    """A formula with symbols for its constants, their values, and the bounds that they keep to."""
+
+    @property
+    def expr(self) -> Expr: ...
+
+    @property
+    def symbols(self) -> Sequence[Symbol]: ...
+
+    @property
+    def values(self) -> Array: ...
+
+    @property
+    def low(self) -> Array | float: ...
+
+    @property
+    def high(self) -> Array | float: ...
 
 
 class Program(Protocol):
@@ -32,6 +51,8 @@ class Problem:
     y: Array
     root_weights: Array
     stands_for: int | None = None  # rows of the table that these few say the same as
+    low: Array | float = -np.inf  # of the constants, each for itself or all alike
+    high: Array | float = np.inf
 
     @property
     def rows(self) -> int:
@@ -40,6 +61,10 @@ class Problem:
     def residuals(self, values: Array) -> Array:
         with np.errstate(all="ignore"):
             return (self.program.value(self.x, values) - self.y) * self.root_weights
+
+    def within(self, values: Array) -> Array:
+        """The constants with those outside their bounds on the nearest one."""
+        return np.clip(values, self.low, self.high)
 
     def misfit(self, values: Array) -> float:
         return squared_norm(self.residuals(values))
@@ -107,13 +132,13 @@ def squared_norm(residuals: Array) -> float:
         return float(residuals @ residuals)
 
 
-def make_problem(form: Parametrised, symbols: Sequence[Symbol], x: Array, y: Array, weights: Array | None) -> Problem:
+def make_problem(form: Form, symbols: Sequence[Symbol], x: Array, y: Array, weights: Array | None) -> Problem:
     """Rows where the formula has no value at its starting constants take no part in the fit."""
     program = value_and_jacobian(form.expr, symbols, form.symbols)
     matrix = np.asarray(x, dtype=np.float64)
     target = np.asarray(y, dtype=np.float64)
     root_weights = np.ones(len(target)) if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
     usable = np.isfinite(program.value(matrix, form.values)) & np.isfinite(target) & (root_weights > 0)
-    if usable.all():
-        return Problem(program, matrix, target, root_weights)
-    return Problem(program, matrix[usable], target[usable], root_weights[usable])
+    if not usable.all():
+        matrix, target, root_weights = matrix[usable], target[usable], root_weights[usable]
+    return Problem(program, matrix, target, root_weights, low=form.low, high=form.high)

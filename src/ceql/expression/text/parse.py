@@ -7,7 +7,7 @@ it is computed, so that a hostile text cannot make SymPy work for hours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Generic, Protocol, TypeVar
 
@@ -49,13 +49,16 @@ class Algebra(Protocol[Part]):
 
 
 class _Symbolic:
-    """Parts become SymPy expressions."""
+    """Parts become SymPy expressions; columns are real symbols unless they are given as others."""
+
+    def __init__(self, given: Mapping[str, Symbol] = {}) -> None:
+        self._given = given
 
     def number(self, token: Token) -> Value:
         return read_number(token)
 
     def column(self, name: str) -> Value:
-        return Value(Symbol(name, real=True), None)
+        return Value(self._given.get(name) or Symbol(name, real=True), None)
 
     def named_constant(self, name: str) -> Value:
         return Value(*NAMED_CONSTANTS[name])
@@ -189,15 +192,15 @@ class _Parser(Generic[Part]):
         return f"an operator such as * is missing before {token.text!r}"
 
 
-def parse_formula(text: str, names: Sequence[str], as_written: bool = False) -> Expr:
+def parse_formula(text: str, names: Sequence[str], as_written: bool = False, given: Mapping[str, Symbol] = {}) -> Expr:
     """Read ``text`` with the given column names; backticks quote names such as `` `x y` ``.
 
     Column names always win over ``pi`` and ``e``; a name followed by a parenthesis is a function.
     Decimals become Float, whole numbers Integer. SymPy multiplies a number into a sum that follows it, which changes
-    the last digits; not so if the formula is to stay ``as_written``.
+    the last digits; not so if the formula is to stay ``as_written``. ``given`` are further names and their symbols.
     """
     with distribute(not as_written):
-        return read_with(_Symbolic(), text, names).expr
+        return read_with(_Symbolic(given), text, [*names, *given]).expr
 
 
 def read_with(algebra: Algebra[Part], text: str, names: Sequence[str]) -> Part:

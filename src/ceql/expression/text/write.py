@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 from sympy.printing.str import StrPrinter
 
+from ceql.expression.constants.rounding_policy import ROUNDING
 from ceql.expression.text.tokens import written_name
 
 
@@ -28,6 +31,12 @@ class _Exact(StrPrinter):
 def write_formula(expression: sympy.Expr) -> str:
     """All digits of every constant; names that are no plain words in backticks."""
     return _Exact({"full_prec": True}).doprint(expression)
+
+
+def with_decimals(expression: sympy.Expr) -> Any:
+    """Known constants are kept as fractions so that nothing moves them; 9.81 is still read as 9.81, not as 981/100."""
+    long = [r for r in expression.atoms(sympy.Rational) if min(abs(r.p), r.q) > ROUNDING.largest_denominator]
+    return expression.xreplace({number: sympy.Float(float(number)) for number in long}) if long else expression
 
 
 def short_text(expression: sympy.Expr, digits: int = 3) -> str:

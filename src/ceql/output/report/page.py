@@ -144,7 +144,7 @@ def constants(subject: Subject) -> str:
     if formula.law is not None:
         return section("Constants", *constants_of_law(formula.law), paragraph(_OF_ERRORS, "soft"))
     # Computed here, because the constants of a formula that was written and read again may stand in another order.
-    known = constants_of(formula.expression, formula.symbols, subject.data)
+    known = constants_of(formula.form, formula.symbols, subject.data)
     expression, names = with_named_constants(formula.expression)
     if not known:
         return section(

@@ -128,7 +128,7 @@ class ResonanceModel:
         assembly = self.assembly
         edges, params = np.zeros(assembly.n_edges, bool), np.zeros(assembly.n_params)
         for number, value in zip(self.background.values(), background, strict=False):
-            edges[number.index], params[number.index] = True, number.raw(value)
+            params[number.index] = number.raw(value)
         for mode, (numbers, law), term in zip(modes, self._places, assembly.terms, strict=False):
             edges[law[[0, *(1 + k for k in mode.law)]]] = True
             params[law] = mode.coefficients * self._units
@@ -140,7 +140,6 @@ class ResonanceModel:
                 values = {"R": mode.amplitude.real, "I": mode.amplitude.imag, "z": mode.width}
             for name, value in values.items():
                 params[numbers[name].index] = numbers[name].raw(value)
-            edges[[number.index for number in numbers.values() if number.index < assembly.n_edges]] = True
         return State(edges, params)
 
     def modes(self, state: State) -> list[Mode]:
@@ -160,7 +159,7 @@ class ResonanceModel:
 
     def background_of(self, state: State) -> tuple[float, float]:
         a, b = (
-            float(n.value(state.params[n.index])) if n is not None and state.edges[n.index] else 0.0
+            0.0 if n is None else float(n.value(state.params[n.index]))
             for n in (self.background.get("a"), self.background.get("b"))
         )
         return a, b
@@ -182,7 +181,7 @@ class ResonanceModel:
         """Numbers in the formula."""
         modes = self.modes(state)
         of_modes = sum((2 if self.form == "paper" else 3) + 1 + len(mode.law) for mode in modes)
-        return of_modes + int(sum(state.edges[n.index] for n in self.background.values()))
+        return of_modes + len(self.background)
 
     def errors_of(self, term: int, errors: np.ndarray) -> tuple[float, float, float]:
         """Standard errors of amplitude, width (g or damping ratio) and the constant of the centre."""
