@@ -32,6 +32,7 @@ from ceql.expression.constants.refit import covariance_of, refit_reweighted, ref
 from ceql.expression.constants.rewrites import with_factors_absorbed, with_simple_exponents, with_small_phases
 from ceql.expression.constants.rounding_policy import ROUNDING
 from ceql.expression.evaluate.residual_problem import make_problem
+from ceql.expression.text.write import in_words, readable_text
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ class Formula:
 
     def latex(self) -> str:
         """The formula in LaTeX."""
-        return sympy.latex(self.expression)
+        numbers = {s: rf"\text{{{worded}}}" for s in self.symbols if (worded := in_words(s.name)) != s.name}
+        return sympy.latex(self.expression, symbol_names=numbers)
 
     def with_expression(self, expression: sympy.Expr) -> Formula:
         """The same formula written differently, or with other numbers: no longer what was fitted as a law."""
@@ -122,7 +124,7 @@ class Formula:
         return self if symbols == self.symbols else replace(self, symbols=symbols)
 
     def __str__(self) -> str:
-        return sympy.sstr(_with_decimals(self.expression), full_prec=False)
+        return readable_text(_with_decimals(self.expression))
 
 
 def _with_decimals(expression: sympy.Expr) -> Any:

@@ -13,12 +13,11 @@ from click.core import ParameterSource
 
 from ceql.cli.did_you_mean import SuggestingChoice
 from ceql.cli.json_output import is_standard_output, write_findings
-from ceql.cli.table_options import table_options
+from ceql.cli.table_options import layout_of, listed, missing_option, table_options, tell
 from ceql.storage.destinations import check_writable, deliver
 from ceql.storage.files import beside
 
 if TYPE_CHECKING:
-    from ceql.data.tables import Table
     from ceql.estimator.regressor import CEQLRegressor
     from ceql.estimator.results import Finding
     from ceql.storage.checkpoint import Checkpoint
@@ -31,6 +30,7 @@ RULES = ("best", "accuracy", "score", "cv")
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--target", "targets", required=True, multiple=True, help="The column to explain; may be repeated.")
 @click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]")
+@click.option("--exclude", default="", help="Columns to leave out, separated by commas.")
 @click.option("--operators", default="", help="Operators, separated by commas (see `ceql operators`), or 'paper'.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
 @click.option("--max-complexity", type=click.IntRange(1))
@@ -54,13 +54,14 @@ RULES = ("best", "accuracy", "score", "cv")
 @click.option("--checkpoint-every", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True)
 @click.option("--no-checkpoint", is_flag=True, help="Do not keep the search in a file.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
+@missing_option
 @table_options
 @click.option("--save", "save_to", type=click.Path(path_type=Path), help="Save the model here, for show and predict.")
 @click.option(
     "--report", "report_to", type=click.Path(path_type=Path), help="Write an HTML page about the formula here."
 )
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
-@click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
+@click.option("--quiet", is_flag=True, help="Print the formula alone.")
 def fit(
     table: Path,
     targets: tuple[str, ...],
@@ -71,7 +72,7 @@ def fit(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Fit a formula to the columns of TABLE, a file with a header: .csv, .tsv, .parquet, .xlsx or .npz.
+    """Fit a formula to the columns of TABLE, a file with a header: .csv, .tsv, .txt, .dat, .parquet, .xlsx or .npz.
 
     \b
     Examples:
@@ -79,7 +80,7 @@ def fit(
       ceql fit data.csv --target y --save model.ceql --report page.html
       ceql fit data.csv --target lift --target drag --features speed,angle
       ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
-      ceql fit daten.csv --target kraft --separator ';' --decimal ','
+      ceql fit messung.dat --target kraft --missing drop --exclude bemerkung
       ceql fit data.csv --target y --cluster dask://head-node:8786
       ceql fit data.csv --target y --time-limit 3600 --resume
       ceql fit data.csv --target y --choice cv --groups sample
@@ -94,21 +95,23 @@ def fit(
     if options["no_checkpoint"] and (options["named"] or options["resume"]):
         raise click.UsageError("--no-checkpoint goes neither with --checkpoint nor with --resume.")
     from ceql.cli.resuming import checkpoint_for, how_to_go_on, how_to_write_again
-    from ceql.data.formats.file_layout import Layout
-    from ceql.data.tables import read_cells, split_targets
+    from ceql.data.chosen_columns import Wanted, chosen_columns
+    from ceql.data.tables import read_cells
     from ceql.engine.cluster import cluster
 
     pages = {name: report_to if len(targets) == 1 else beside(report_to, name) for name in targets} if report_to else {}
     check_writable(save_to, *pages.values(), json_out)
-    layout = Layout(*(options[name] for name in ("separator", "decimal", "encoding", "sheet")))
-    cells = read_cells(table, layout)
-    groups = None if options["groups"] is None else cells.labels(options["groups"])
-    x, y = split_targets(cells, targets, _features(cells, targets, _names(features), options["groups"]))
+    groups = options["groups"]
+    labels = [] if groups is None else [groups]
+    drop = options["missing"] == "drop"
+    wanted = Wanted(targets, listed(features), listed(options["exclude"]), labels=labels, drop_gaps=drop)
+    chosen = chosen_columns(read_cells(table, layout_of(options)), wanted)
+    tell(chosen.notes)
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
     kept_in = checkpoint_for(table, targets, {"features": features, **options}, say)
     model = _regressor(options, kept_in, quiet)
     with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
-        model.fit(x, y, groups=groups)
+        model.fit(chosen.x, chosen.y, groups=chosen.beside[groups] if groups else None)
     show = partial(_show, quiet=quiet, more=_asked_for("more"), struck=options["struck"])
     deliver(_outputs(model, save_to, pages, json_out, table.name, show), partial(how_to_write_again, kept_in, targets))
     for found in model.discoveries_:
@@ -124,7 +127,7 @@ def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool)
 
     operators = options["operators"]
     return CEQLRegressor(
-        operators=operators if operators in LIBRARIES else _names(operators) or None,
+        operators=operators if operators in LIBRARIES else listed(operators) or None,
         time_limit=options["time_limit"],
         max_complexity=options["max_complexity"],
         model_selection=options["choice"],
@@ -137,13 +140,6 @@ def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool)
         checkpoint=kept_in,
         verbose=False if quiet else None,
     )
-
-
-def _features(cells: Table, targets: Sequence[str], named: list[str], groups: str | None) -> list[str]:
-    """The columns to use: those that were named, or all but the labels of the groups."""
-    if named or groups is None:
-        return named
-    return [name for name in cells.names if name not in (*targets, groups)]
 
 
 def _outputs(
@@ -179,7 +175,3 @@ def _show(findings: Sequence[Finding], quiet: bool, more: int | None, struck: bo
         click.echo("\n".join(str(f.formula) for f in findings))
     else:
         click.echo("\n\n".join(in_words(found, more, struck) for found in findings))
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
