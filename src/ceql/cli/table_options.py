@@ -54,8 +54,9 @@ def layout_of(options: Mapping[str, Any]) -> Layout:
     from ceql.data.formats.file_layout import Layout
 
     given = {name: options[name] for name in TABLE_OPTIONS}
-    marks = tuple(given.pop("missing_marks"))
-    return Layout(**{**given, "names": tuple(listed(given["names"])), "missing_marks": marks})
+    names = given["names"]
+    names = listed(names) if isinstance(names, str) else names
+    return Layout(**{**given, "names": tuple(names), "missing_marks": tuple(given["missing_marks"])})
 
 
 def listed(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import CeqlWarning, InputError
 from ceql.estimator.folds import folds_of
 from ceql.estimator.forecasts import checked_level, forecasts, in_columns
-from ceql.estimator.parameters import checked_policy, is_number, named_operators, policy_from_dict, seed_of
+from ceql.estimator.parameters import checked_policy, is_number, named_operators, seed_of
+from ceql.estimator.plain_settings import with_objects
 from ceql.estimator.presentation import Presented
 from ceql.estimator.results import (
     Finding,
@@ -449,16 +450,8 @@ def load(path: str | Path) -> CEQLRegressor:
     """A model as it was saved. Nothing in the file is run as code, so it may come from anybody."""
     parameters, discoveries, targets, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
-    readers: dict[str, Callable[[Any], Any]] = {
-        "template": Template.from_dict,
-        "constraints": Constraints.from_dict,
-        "policy": policy_from_dict,
-        "prices": lambda content: policy_from_dict({"prices": content}).prices,
-    }
     try:
-        restored: dict[str, Any] = {
-            n: readers[n](v) if n in readers and v is not None else v for n, v in parameters.items()
-        }
+        restored = with_objects(parameters)
     except InputError as error:
         raise ModelFileError(f"{path} is damaged: {error}") from error
     model = CEQLRegressor(**{name: value for name, value in restored.items() if name in known})
