@@ -388,6 +388,6 @@ def constants_of(expression, symbols, data: Dataset) -> tuple[tuple[float, float
         return ()
     with np.errstate(all="ignore"):
         problem = make_problem(form, symbols, data.x, data.y, data.weight)
-        covariance = covariance_of(problem, form.values, problem.misfit(form.values))
+        covariance = covariance_of(problem, form.values, problem.misfit(form.values), data.noise)
     errors = np.sqrt(np.abs(np.diag(covariance)))
     return tuple(zip(map(float, form.values), map(float, errors), strict=True))

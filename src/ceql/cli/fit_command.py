@@ -57,7 +57,7 @@ def fit(ctx: click.Context, **_: Any) -> None:
     from ceql.cli.resuming import checkpoint_for, how_to_go_on, how_to_write_again
     from ceql.engine.cluster import cluster
 
-    targets, quiet = options["targets"], options["quiet"]
+    targets, quiet, in_x = options["targets"], options["quiet"], options["sigma_x"]
     pages = _pages(options["report_to"], targets)
     check_writable(options["save_to"], *pages.values(), options["json_out"], options["write_config"])
     chosen = _chosen(options)
@@ -65,8 +65,17 @@ def fit(ctx: click.Context, **_: Any) -> None:
     kept_in = checkpoint_for(options["table"], targets, _course(options), say)
     model = _regressor(options, list(chosen.x.columns), kept_in)
     with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
-        given = {name: chosen.beside[options[name]] for name in ("weights", "groups") if options[name]}
-        model.fit(chosen.x, chosen.y, sample_weight=given.get("weights"), groups=given.get("groups"))
+        given = {name: chosen.beside[options[name]] for name in ("weights", "sigma", "groups") if options[name]}
+        errors = {name: chosen.beside[error] if isinstance(error, str) else error for name, error in in_x.items()}
+        model.fit(
+            chosen.x,
+            chosen.y,
+            sample_weight=given.get("weights"),
+            groups=given.get("groups"),
+            sigma=given.get("sigma"),
+            sigma_x=errors or None,
+            absolute_sigma=not options["sigma_relative"],
+        )
     steps = _outputs(model, options, pages, ctx)
     deliver(steps, partial(how_to_write_again, kept_in, targets))
     for found in model.discoveries_:
@@ -79,13 +88,14 @@ def fit(ctx: click.Context, **_: Any) -> None:
 def _all_options(ctx: click.Context) -> dict[str, Any]:
     """What was said: on the command line, else in the project file, else the defaults. `more` is None at its default
     where it is only printed."""
-    from ceql.cli.project_file import RECORD, changed_since, read_project, toml_lines
+    from ceql.cli.project_file import RECORD, changed_since, errors_of_inputs, read_project, toml_lines
 
     params = dict(ctx.params)
     here = {name for name in params if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     for name in ("features", "exclude", "names"):
         params[name] = listed(params[name])
     params |= {name: list(params[name]) for name in ("targets", "guesses", "missing_marks")}
+    params["sigma_x"] = errors_of_inputs(params["sigma_x"])
     constraints = toml_lines(params.pop("constraints"), "--constraint")
     parameters = toml_lines(params.pop("parameters"), "--parameter")
     project = {} if params["config"] is None else read_project(params["config"], ctx)
@@ -129,7 +139,9 @@ def _chosen(options: dict[str, Any]) -> Chosen:
     from ceql.data.chosen_columns import Wanted, chosen_columns
     from ceql.data.tables import read_cells
 
-    numbers, labels = ([options[name]] if options[name] else [] for name in ("weights", "groups"))
+    numbers = [options[name] for name in ("weights", "sigma") if options[name]]
+    numbers += [error for error in options["sigma_x"].values() if isinstance(error, str)]
+    labels = [options["groups"]] if options["groups"] else []
     drop = options["missing"] == "drop"
     wanted = Wanted(options["targets"], options["features"], options["exclude"], numbers, labels, drop)
     chosen = chosen_columns(read_cells(options["table"], layout_of(options)), wanted)

@@ -16,7 +16,7 @@ RULES = ("best", "accuracy", "score", "cv")
 _FILE = click.Path(path_type=Path)
 
 SECTIONS = {
-    "Columns": ("targets", "features", "exclude", "weights", "groups", "missing"),
+    "Columns": ("targets", "features", "exclude", "weights", "sigma", "sigma_x", "sigma_relative", "groups", "missing"),
     "What a formula may be": (
         "operators",
         "max_complexity",
@@ -40,6 +40,14 @@ _OPTIONS = (
     click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]"),
     click.option("--exclude", default="", help="Columns to leave out, separated by commas."),
     click.option("--weights", metavar="COLUMN", help="A column that says how much each row counts."),
+    click.option("--sigma", metavar="COLUMN", help="The errors of the target, as standard deviations."),
+    click.option(
+        "--sigma-x",
+        multiple=True,
+        metavar="NAME=ERROR",
+        help="Errors of an input, a column or a number, such as t=0.1; may be repeated.",
+    ),
+    click.option("--sigma-relative", is_flag=True, help="The errors are known up to a factor, which the rows tell."),
     click.option("--groups", metavar="COLUMN", help="Labels: rows with the same one are held out together."),
     missing_option,
     click.option("--operators", default="", help="Separated by commas (see `ceql operators`), or 'paper'."),

@@ -71,6 +71,10 @@ def _table(path: Path, key: str, value: Any) -> dict[str, Any]:
 
 
 def _checked(path: Path, key: str, value: Any, param: click.Parameter, ctx: click.Context) -> Any:
+    if key == "sigma_x":
+        if not isinstance(value, dict) or any(isinstance(part, bool | dict | list) for part in value.values()):
+            raise ProjectFileError(f"{path}: 'sigma_x' is {_shown(value)}; it must be a table such as {{t = 0.1}}.")
+        return value
     if key in _LISTS or (key == "operators" and not isinstance(value, str)):
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
@@ -97,6 +101,20 @@ def _kind(param: click.Parameter) -> tuple[type | tuple[type, ...], str]:
     return str, "a text"
 
 
+def errors_of_inputs(given: Sequence[str]) -> dict[str, str | float]:
+    """NAME=ERROR, where the error is a column or a number."""
+    found: dict[str, str | float] = {}
+    for text in given:
+        name, _, error = (part.strip() for part in text.rpartition("="))
+        if not name or not error:
+            raise click.UsageError(f"--sigma-x takes NAME=ERROR, such as t=0.1 or t=error_of_t, not {text!r}.")
+        try:
+            found[name] = float(error)
+        except ValueError:
+            found[name] = error
+    return found
+
+
 def toml_lines(lines: Sequence[str], option: str) -> dict[str, Any]:
     """What an option says in TOML, NAME = VALUE, each time that it is given."""
     found: dict[str, Any] = {}
@@ -121,6 +139,7 @@ def as_project(options: Mapping[str, Any], ctx: click.Context, place: Path) -> s
         default: Any = param.get_default(ctx)
         if key in ("features", "exclude", "names"):
             default = listed(default)
+        default = {} if key == "sigma_x" else default
         if key in ("seed", "time_limit") or (value != default and value not in (None, (), [])):
             settings[key] = _relative(value, place) if key in _PATHS else value
     tables = {key: options[key] for key in _TABLES if options.get(key)}

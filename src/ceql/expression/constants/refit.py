@@ -100,8 +100,9 @@ def _improve(
     return values, best, damping
 
 
-def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
-    """Covariance from the residual variance with N - p degrees of freedom; infinite if unsupported."""
+def covariance_of(problem: Problem, values: Array, misfit: float, noise: float | None = None) -> Array:
+    """Covariance from the residual variance with N - p degrees of freedom, or the variance of the noise where that is
+    known; infinite if unsupported."""
     count = len(values)
     if count == 0:
         return np.zeros((0, 0))
@@ -115,7 +116,7 @@ def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
     supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
     inverse = np.where(supported, 1.0 / np.where(supported, sigma, 1.0), 0.0)
     weighted = vt.T / sigma**2 if np.all(supported) else vt.T * inverse**2
-    covariance = weighted @ vt / np.outer(scale, scale) * (misfit / freedom)
+    covariance = weighted @ vt / np.outer(scale, scale) * (misfit / freedom if noise is None else noise)
     # A direction without support leaves its constants undetermined; say so for those alone.
     loose = np.any(np.abs(vt[~supported]) > 1e-6, axis=0)
     covariance[loose, loose] = np.inf
