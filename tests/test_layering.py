@@ -59,7 +59,7 @@ LAYERS = {
     "pipeline": "errors data expression network engine formula training choice catalogue search discovery storage",
     "output": "errors data operators expression formula templates choice discovery storage",
     "estimator": "errors data expression constraints formula templates choice search discovery storage pipeline output",
-    "cli": "data expression network engine formula choice discovery catalogue storage estimator",
+    "cli": "errors data expression network engine formula choice discovery catalogue storage estimator",
     "bench": "errors data operators expression network engine formula training choice catalogue search discovery "
     "storage pipeline output estimator",
     "frf": "errors data templates storage output cli",

@@ -11,6 +11,7 @@ import click
 
 from ceql import __version__
 from ceql.bench.cli import bench, bench_report, figures
+from ceql.cli.compare_command import compare
 from ceql.cli.did_you_mean import SuggestingGroup
 from ceql.cli.fit_command import fit
 from ceql.cli.laws_command import laws
@@ -30,12 +31,13 @@ def cli() -> None:
       ceql fit data.csv --target y --save model.ceql
       ceql laws data.csv --target y
       ceql predict model.ceql new.csv
+      ceql compare a.ceql b.ceql --on new.csv
       ceql export model.ceql --to c
       ceql bench paper --methods ceql --seeds 0-4
     """
 
 
-for command in (fit, laws, show, predict, export, report, bench, bench_report, figures, frf):
+for command in (fit, laws, show, predict, compare, export, report, bench, bench_report, figures, frf):
     cli.add_command(command)
 
 

@@ -115,6 +115,10 @@ class Constraints:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Constraints:
+        kinds = [field.name for field in fields(cls)]
+        for name in content if isinstance(content, Mapping) else ():
+            if name not in kinds:
+                raise InputError(str(unknown_name("constraint", name, kinds)))
         try:
             return cls(**content)
         except (TypeError, AttributeError) as error:

@@ -34,7 +34,7 @@ from ceql.expression.constants.parametrise import Parametrised, with_named_const
 from ceql.expression.constants.refit import covariance_of, refit_reweighted, refit_within
 from ceql.expression.constants.rewrites import with_factors_absorbed, with_simple_exponents, with_small_phases
 from ceql.expression.evaluate.residual_problem import Form, make_problem
-from ceql.expression.text.write import with_decimals
+from ceql.expression.text.write import in_words, readable_text, with_decimals
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,8 @@ class Formula:
 
     def latex(self) -> str:
         """The formula in LaTeX."""
-        return sympy.latex(self.shown)
+        numbers = {s: rf"\text{{{worded}}}" for s in self.symbols if (worded := in_words(s.name)) != s.name}
+        return sympy.latex(self.shown, symbol_names=numbers)
 
     def with_expression(self, expression: sympy.Expr) -> Formula:
         """The same formula written differently, or with other numbers: no longer what was fitted as a law."""
@@ -171,7 +172,7 @@ class Formula:
         return self if symbols == self.symbols else replace(self, symbols=symbols)
 
     def __str__(self) -> str:
-        return sympy.sstr(with_decimals(self.shown), full_prec=False)
+        return readable_text(with_decimals(self.shown))
 
 
 def make_symbols(names: tuple[str, ...]) -> tuple[sympy.Symbol, ...]:
@@ -447,7 +448,7 @@ def covariance(formula: Formula, data: Dataset) -> np.ndarray:
 @np.errstate(all="ignore")
 def _covariance(form: Form, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> np.ndarray:
     problem = make_problem(form, symbols, data.x, data.y, data.weight)
-    return covariance_of(problem, form.values, problem.misfit(form.values))
+    return covariance_of(problem, form.values, problem.misfit(form.values), data.noise)
 
 
 def constants_of(form: Form, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> tuple[tuple[float, float], ...]:

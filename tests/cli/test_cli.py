@@ -94,7 +94,7 @@ def test_mistakes_get_one_sentence_and_an_exit_code(arguments, words, code, tabl
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("", "is empty"), ("a;b\n1;2\n", "one column only"), ("a,b\n1,x\n2,y\n", "is not a number")],
+    [("", "is empty"), ("a;b\n1\n", "one column only"), ("a,b\n1,x\n2,y\n", "is not a number")],
 )
 def test_broken_files(tmp_path, content, words):
     path = tmp_path / "t.csv"

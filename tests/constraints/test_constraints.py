@@ -201,7 +201,7 @@ def test_constraints_travel_as_plain_data():
     assert EVERYTHING
     assert not NONE
     assert Constraints() == NONE
-    with pytest.raises(InputError, match="no constraints"):
+    with pytest.raises(InputError, match="no constraint 'forbiden_nesting'"):
         Constraints.from_dict({"forbiden_nesting": {}})
 
 

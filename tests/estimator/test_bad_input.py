@@ -28,16 +28,16 @@ def table(tmp_path) -> Path:
         ("", "is empty: it needs a header line"),
         ("\n\n", "is empty: it needs a header line"),
         ("a,b,y\n", "has names of columns and no rows below them"),
-        ("a;b;y\n1;2;3\n", "one column only, 'a;b;y': its columns seem to be separated by ';', so say --separator ';'"),
-        ("a;b;y\n1,5;2,5;3\n", "and --decimal ',' if its numbers have decimal commas"),
-        ("a\tb\ty\n1\t2\t3\n", "say --separator tab"),
+        ("a;b;y\n1;2\n", "one column only, 'a;b;y': its columns seem to be separated by ';', so say --separator ';'"),
+        ("a;b;y\n1,5;2,5\n", "and --decimal ',' if its numbers have decimal commas"),
+        ("a\tb\ty\n1\t2\n", "say --separator tab"),
         ("y\n1\n2\n", "has the column 'y' alone"),
         ("a,b,Y\n1,2,3\n2,3,4\n", "There is no column 'y'. Did you mean 'Y'?"),
         ("a,b,y\n1,2,3\n2,red,4\n", "line 3, column 'b': 'red' is not a number. Correct it, or choose other columns"),
         ("a,b,y\n\n1,2,3\n\n2,red,4\n", "line 5, column 'b': 'red' is not a number"),
         ('a,b,y\n"1\n",2,3\n2,red,4\n', "line 4, column 'b': 'red' is not a number"),
         ("a,b,y\n1,2,3\n2,3,oops\n", "line 3, column 'y': 'oops' is not a number"),
-        ("a,b,y\n1,,3\n2,,4\n", "column 'b' is empty, every cell of it is missing. Leave it out."),
+        ("a,b,y\n1,2,\n2,3,\n", "column 'y' is empty, every cell of it is missing. Leave it out."),
         ("a,b,y\n1,2,3\n2,,4\n3,NaN,5\n", "line 3, column 'b': the cell is empty or NaN; 2 of 3 cells"),
         ("a,b,y\n1,2,3\n2,inf,4\n", "line 3, column 'b': the value is infinite. Delete this row."),
         ("a,a,y\n1,2,3\n2,3,4\n", "has several columns named 'a': rename them"),
@@ -48,7 +48,7 @@ def table(tmp_path) -> Path:
         ("1,2,3\n2,3,4\n", "begins with numbers: its first line must name the columns"),
         (",a,y\n0,2,3\n1,3,4\n", "column 1 has no name. Name or delete it"),
         ('a,b,y\n"1,5",2,3\n"2,5",3,4\n', "'1,5' is not a number. If its comma is a decimal comma, say --decimal ','."),
-        ("a,b,y\n2020-01-01,2,3\n2020-01-02,3,4\n", "'2020-01-01' is not a number"),
+        ("a,b,y\n1,2,2020-01-01\n2,3,2020-01-02\n", "'2020-01-01' is not a number"),
     ],
 )
 def test_a_broken_table(ceql, tmp_path, content, words):
@@ -66,7 +66,10 @@ def test_files_that_cannot_be_read(ceql, tmp_path, table):
     (tmp_path / "folder.csv").mkdir()
     assert "is a folder, not a file" in ceql("fit", tmp_path / "folder.csv", "--target", "y")[2]
     (tmp_path / "t.docx").write_text(GOOD)
-    assert "known are .csv, .tsv, .parquet, .xlsx, .npz" in ceql("fit", tmp_path / "t.docx", "--target", "y")[2]
+    assert (
+        "known are .csv, .tsv, .txt, .dat, .parquet, .xlsx, .npz"
+        in ceql("fit", tmp_path / "t.docx", "--target", "y")[2]
+    )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -225,7 +228,27 @@ def test_dates_in_parquet(ceql, tmp_path):
     pytest.importorskip("pyarrow")
     table = frame().assign(b=pd.date_range("2020-01-01", periods=12))
     table.to_parquet(tmp_path / "t.parquet")
-    assert "column 'b' holds dates or durations" in ceql("fit", tmp_path / "t.parquet", "--target", "y")[2]
+    _, out, err = ceql("fit", tmp_path / "t.parquet", "--target", "y", *QUICK)
+    assert out == "2*a + 1\n"
+    assert "column 'b' holds dates or durations: left out." in err
+    assert "turn them into numbers" in ceql("fit", tmp_path / "t.parquet", "--target", "y", "--features", "a,b")[2]
+
+
+def test_rows_with_gaps_are_dropped_on_request(ceql, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(GOOD.replace("3,2,7", "3,,7").replace("5,4,11", "5,4,NA"))
+    code, out, err = ceql("fit", path, "--target", "y", *QUICK, "--missing", "drop")
+    assert (code, out) == (0, "2*a + 1\n")
+    assert err == f"Note: {path}: 2 of 12 rows have gaps: left out.\n"
+
+
+def test_numbers_as_names_are_told_from_numbers(ceql, tmp_path):
+    pytest.importorskip("pyarrow")
+    table = pd.DataFrame({0: [1.0, 2.0, 3.0, 5.0, 6.0], 1: [2.0, 5.0, 1.0, 4.0, 4.5]})
+    table.assign(y=2 * table[0] + 1).rename(columns=str).to_csv(tmp_path / "t.csv", index=False)
+    assert ceql("fit", tmp_path / "t.csv", "--target", "y", *QUICK)[1] == "2*`0` + 1\n"
+    table.to_parquet(tmp_path / "t.parquet")  # with whole numbers as names
+    assert ceql("laws", tmp_path / "t.parquet", "--target", "1", "--features", "0")[0] == 0
 
 
 @pytest.mark.parametrize(("package", "ending"), [("pyarrow", "parquet"), ("openpyxl", "xlsx")])
@@ -241,7 +264,7 @@ def test_a_missing_package_is_named(ceql, tmp_path, monkeypatch, package, ending
 def test_the_layout_of_text_is_refused_elsewhere(ceql, tmp_path):
     arrays(tmp_path / "t.npz", y=np.ones(3))
     err = ceql("fit", tmp_path / "t.npz", "--target", "y", "--decimal", ",")[2]
-    assert "are for .csv and .tsv files, not for .npz" in err
+    assert "are for text (.csv, .tsv, .txt, .dat), not for .npz" in err
 
 
 # ---- places to write to -------------------------------------------------------------------------------------------

@@ -212,7 +212,7 @@ def problem_of(law: Law, places: Sequence[int], data: Dataset) -> Problem:
 def with_errors(law: Law, places: Sequence[int], values: Array, data: Dataset) -> tuple[LawConstant, ...]:
     """The constants with the standard errors that the rows leave them."""
     problem = problem_of(law, places, data)
-    return _with_errors(law, values, covariance_of(problem, values, problem.misfit(values)))
+    return _with_errors(law, values, covariance_of(problem, values, problem.misfit(values), data.noise))
 
 
 def _with_errors(law: Law, values: Array, covariance: Array) -> tuple[LawConstant, ...]:
@@ -248,7 +248,7 @@ def judged(law: Law, places: Sequence[int], fitted: Array, data: Dataset) -> Law
     if not np.isfinite(loss):
         return None
     problem = problem_of(law, places, data)
-    covariance = covariance_of(problem, values, problem.misfit(values))
+    covariance = covariance_of(problem, values, problem.misfit(values), data.noise)
     constants = _with_errors(law, values, covariance)
     decimals = _decimals_with_errors(law, columns, values, expression, covariance)
     name = NamedLaw(law.name, law.field, law.text(columns), constants, law.known, tuple(o.name for o in law.others))

@@ -20,6 +20,7 @@ from ceql.expression.complexity import HIDDEN_IN_A_POWER
 from ceql.expression.symbolic import Expr
 from ceql.expression.text.compiled import compiled
 from ceql.expression.text.tokens import tokenise
+from ceql.expression.text.write import readable_name
 from ceql.formula import make_symbols
 from ceql.operators import functions
 
@@ -151,7 +152,7 @@ class Law:
 
     def text(self, columns: Sequence[str]) -> str:
         """Its formula over these columns of a table, its constants by their names: to be read, not parsed."""
-        places = dict(zip((column.name for column in self.columns), columns, strict=True))
+        places = dict(zip((column.name for column in self.columns), map(readable_name, columns), strict=True))
         return _WORD.sub(lambda word: places.get(word.group(), word.group()), self.formula)
 
     def with_numbers(self, values: Sequence[float] | np.ndarray, columns: Sequence[str]) -> Expr:

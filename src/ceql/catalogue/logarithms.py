@@ -32,7 +32,7 @@ def of_logarithms(data: Dataset, laws: Sequence[Law], policy: CataloguePolicy = 
     found: list[LawFit | None] = []
     for sign in (1, -1) if well_known else ():
         weight = near.weight * np.exp(-2.0 * sign * near.y)  # by which an error of y is one of its exponential
-        meant = replace(near, y=np.exp(sign * near.y), weight=weight / weight.mean())
+        meant = replace(near, y=np.exp(sign * near.y), weight=weight / weight.mean(), noise=None)
         best = [fit for fit in fit_all(meant, policy.for_logarithms, well_known) if not fit.law.is_plain]
         found += [_logarithm_of(fit, sign, data, policy) for fit in best]
     return tuple(fit for fit in found if fit is not None and fit.is_determined)

@@ -34,6 +34,7 @@ class UncertaintyPolicy:
 
 
 UNCERTAINTY = UncertaintyPolicy()
+_MANY = 10**9  # degrees of freedom, with which Student's distribution is the normal one
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,8 @@ class _Fit:
         misfit = float(np.sum((self._root * (value - data.y)) ** 2)) * rows / len(data.y)
         self.freedom = rows - len(form.values)
         self.noise = misfit / self.freedom if self.freedom > 0 else np.inf
+        if data.noise is not None:  # known as well as that of infinitely many rows
+            self.noise, self.freedom = data.noise, _MANY
         self._jacobian = jacobian * self._root[:, None]
         self._known = len(data.y) / rows  # all rows know more than those that are looked at
 

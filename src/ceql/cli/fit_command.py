@@ -11,106 +11,73 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from ceql.cli.did_you_mean import SuggestingChoice
+from ceql.cli.fit_options import RULES, SECTIONS, fit_options
 from ceql.cli.json_output import is_standard_output, write_findings
-from ceql.cli.table_options import table_options
-from ceql.storage.destinations import check_writable, deliver
+from ceql.cli.sections import SectionedCommand
+from ceql.cli.table_options import layout_of, listed, tell
+from ceql.storage.destinations import check_writable, deliver, write_text
 from ceql.storage.files import beside
 
 if TYPE_CHECKING:
-    from ceql.data.tables import Table
+    from ceql.data.chosen_columns import Chosen
     from ceql.estimator.regressor import CEQLRegressor
     from ceql.estimator.results import Finding
     from ceql.storage.checkpoint import Checkpoint
 
-# As in ceql.choice.selection, which takes too long to import for `ceql --help`. A test holds the two together.
-RULES = ("best", "accuracy", "score", "cv")
+__all__ = ["RULES", "fit"]
+
+_OBJECTS = ("template", "constraints", "policy", "prices")
 
 
-@click.command()
-@click.argument("table", type=click.Path(path_type=Path))
-@click.option("--target", "targets", required=True, multiple=True, help="The column to explain; may be repeated.")
-@click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]")
-@click.option("--operators", default="", help="Operators, separated by commas (see `ceql operators`), or 'paper'.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
-@click.option("--max-complexity", type=click.IntRange(1))
-@click.option("--choice", type=SuggestingChoice(RULES), default="best", show_default=True, help="Which row is chosen.")
-@click.option("--cv", type=click.IntRange(2), help="Folds of the cross-validation. [default: 5]")
-@click.option("--groups", help="A column with labels: rows with the same one are held out together.")
-@click.option("--catalogue/--no-catalogue", default=True, help="Whether named laws compete with what is found.")
-@click.option(
-    "--more",
-    type=click.IntRange(0),
-    default=16,
-    show_default=True,
-    help="Formulas beside the front. Without it those with a chance are printed, at most 5.",
-)
-@click.option("--struck", is_flag=True, help="Print the formulas that may not be chosen, and why.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]")
-@click.option("--device", type=SuggestingChoice(["auto", "cpu", "gpu"]), default="cpu", show_default=True)
-@click.option("--cluster", "address", help="Run on a cluster: dask://host:port or ray://host:port.")
-@click.option("--checkpoint", "named", type=click.Path(path_type=Path), help="Keep the search in this file.")
-@click.option("--checkpoint-every", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True)
-@click.option("--no-checkpoint", is_flag=True, help="Do not keep the search in a file.")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
-@table_options
-@click.option("--save", "save_to", type=click.Path(path_type=Path), help="Save the model here, for show and predict.")
-@click.option(
-    "--report", "report_to", type=click.Path(path_type=Path), help="Write an HTML page about the formula here."
-)
-@click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the front here ('-' = stdout).")
-@click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
-def fit(
-    table: Path,
-    targets: tuple[str, ...],
-    features: str,
-    save_to: Path | None,
-    report_to: Path | None,
-    json_out: Path | None,
-    quiet: bool,
-    **options: Any,
-) -> None:
-    """Fit a formula to the columns of TABLE, a file with a header: .csv, .tsv, .parquet, .xlsx or .npz.
+@click.command(cls=SectionedCommand, sections=SECTIONS)
+@click.argument("table", type=click.Path(path_type=Path), required=False)
+@fit_options
+@click.pass_context
+def fit(ctx: click.Context, **_: Any) -> None:
+    """Fit a formula to the columns of TABLE, a file with a header: .csv, .tsv, .txt, .dat, .parquet, .xlsx or .npz.
 
     \b
     Examples:
       ceql fit data.csv --target y
       ceql fit data.csv --target y --save model.ceql --report page.html
       ceql fit data.csv --target lift --target drag --features speed,angle
-      ceql fit data.tsv --target drag --features speed,area --time-limit 10 --json -
-      ceql fit daten.csv --target kraft --separator ';' --decimal ','
-      ceql fit data.csv --target y --cluster dask://head-node:8786
-      ceql fit data.csv --target y --time-limit 3600 --resume
-      ceql fit data.csv --target y --choice cv --groups sample
+      ceql fit messung.dat --target kraft --missing drop --exclude bemerkung
+      ceql fit data.csv --target y --loss huber --guess 'a*exp(-b*t)'
+      ceql fit data.csv --target y --template 'A*exp(-k*t)' --parameter 'k={low=0}'
+      ceql fit data.csv --target y --constraint 'without=["sin", "cos"]'
+      ceql fit data.csv --target y --select cv --groups sample
+      ceql fit data.csv --target y --write-config fit.toml
+      ceql fit --config fit.toml --seed 1
 
     A search that was killed, interrupted or out of time goes on with --resume, as if nothing had happened: after a few
     seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder, which goes when it is done.
     """
-    if options["jobs"] and options["address"]:
-        raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
-    if any(path is not None and is_standard_output(path) for path in (save_to, report_to)):
-        raise click.UsageError("Models and reports are written to files; '-' is for --json.")
-    if options["no_checkpoint"] and (options["named"] or options["resume"]):
-        raise click.UsageError("--no-checkpoint goes neither with --checkpoint nor with --resume.")
+    options = _all_options(ctx)
+    _check_together(options)
     from ceql.cli.resuming import checkpoint_for, how_to_go_on, how_to_write_again
-    from ceql.data.formats.file_layout import Layout
-    from ceql.data.tables import read_cells, split_targets
     from ceql.engine.cluster import cluster
 
-    pages = {name: report_to if len(targets) == 1 else beside(report_to, name) for name in targets} if report_to else {}
-    check_writable(save_to, *pages.values(), json_out)
-    layout = Layout(*(options[name] for name in ("separator", "decimal", "encoding", "sheet")))
-    cells = read_cells(table, layout)
-    groups = None if options["groups"] is None else cells.labels(options["groups"])
-    x, y = split_targets(cells, targets, _features(cells, targets, _names(features), options["groups"]))
+    targets, quiet, in_x = options["targets"], options["quiet"], options["sigma_x"]
+    pages = _pages(options["report_to"], targets)
+    check_writable(options["save_to"], *pages.values(), options["json_out"], options["write_config"])
+    chosen = _chosen(options)
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
-    kept_in = checkpoint_for(table, targets, {"features": features, **options}, say)
-    model = _regressor(options, kept_in, quiet)
+    kept_in = checkpoint_for(options["table"], targets, _course(options), say)
+    model = _regressor(options, list(chosen.x.columns), kept_in)
     with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
-        model.fit(x, y, groups=groups)
-    show = partial(_show, quiet=quiet, more=_asked_for("more"), struck=options["struck"])
-    deliver(_outputs(model, save_to, pages, json_out, table.name, show), partial(how_to_write_again, kept_in, targets))
+        given = {name: chosen.beside[options[name]] for name in ("weights", "sigma", "groups") if options[name]}
+        errors = {name: chosen.beside[error] if isinstance(error, str) else error for name, error in in_x.items()}
+        model.fit(
+            chosen.x,
+            chosen.y,
+            sample_weight=given.get("weights"),
+            groups=given.get("groups"),
+            sigma=given.get("sigma"),
+            sigma_x=errors or None,
+            absolute_sigma=not options["sigma_relative"],
+        )
+    steps = _outputs(model, options, pages, ctx)
+    deliver(steps, partial(how_to_write_again, kept_in, targets))
     for found in model.discoveries_:
         if found.leftover is not None:
             found.leftover.unlink(missing_ok=True)
@@ -118,13 +85,89 @@ def fit(
         say(hint)
 
 
-def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool) -> CEQLRegressor:
+def _all_options(ctx: click.Context) -> dict[str, Any]:
+    """What was said: on the command line, else in the project file, else the defaults. `more` is None at its default
+    where it is only printed."""
+    from ceql.cli.project_file import RECORD, changed_since, errors_of_inputs, read_project, toml_lines
+
+    params = dict(ctx.params)
+    here = {name for name in params if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    for name in ("features", "exclude", "names"):
+        params[name] = listed(params[name])
+    params |= {name: list(params[name]) for name in ("targets", "guesses", "missing_marks")}
+    params["sigma_x"] = errors_of_inputs(params["sigma_x"])
+    constraints = toml_lines(params.pop("constraints"), "--constraint")
+    parameters = toml_lines(params.pop("parameters"), "--parameter")
+    project = {} if params["config"] is None else read_project(params["config"], ctx)
+    options = dict.fromkeys(_OBJECTS) | params | project | {name: params[name] for name in here & {*params}}
+    options["constraints"] = {**project.get("constraints", {}), **constraints} or None
+    formula = params["template"] if "template" in here else None
+    template = project.get("template") if formula is None else {"formula": formula}
+    if parameters and template is None:
+        raise click.UsageError("--parameter says more about a template: give --template, too.")
+    if parameters and template is not None:
+        template = {**template, "parameters": {**template.get("parameters", {}), **parameters}}
+    options["template"] = template
+    options["more_shown"] = options["more"] if "more" in here or "more" in project else None
+    if not options["table"]:
+        raise click.UsageError("Missing argument 'TABLE': name the file, or say `table` in the project file.")
+    if not options["targets"]:
+        raise click.UsageError("Missing option '--target': name the column to explain.")
+    record = options.pop(RECORD, None) or {}
+    for sentence in changed_since(record, options["table"]) if options["table"].is_file() else ():
+        click.echo(f"Note: {params['config']}: {sentence}", err=True)
+    return options
+
+
+def _check_together(options: dict[str, Any]) -> None:
+    if options["jobs"] and options["address"]:
+        raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
+    files = (options["save_to"], options["report_to"], options["write_config"])
+    if any(path is not None and is_standard_output(path) for path in files):
+        raise click.UsageError("Models, reports and project files are written to files; '-' is for --json.")
+    if options["no_checkpoint"] and (options["named"] or options["resume"]):
+        raise click.UsageError("--no-checkpoint goes neither with --checkpoint nor with --resume.")
+
+
+def _pages(report_to: Path | None, targets: Sequence[str]) -> dict[str, Path]:
+    if report_to is None:
+        return {}
+    return {name: report_to if len(targets) == 1 else beside(report_to, name) for name in targets}
+
+
+def _chosen(options: dict[str, Any]) -> Chosen:
+    from ceql.data.chosen_columns import Wanted, chosen_columns
+    from ceql.data.tables import read_cells
+
+    numbers = [options[name] for name in ("weights", "sigma") if options[name]]
+    numbers += [error for error in options["sigma_x"].values() if isinstance(error, str)]
+    labels = [options["groups"]] if options["groups"] else []
+    drop = options["missing"] == "drop"
+    wanted = Wanted(options["targets"], options["features"], options["exclude"], numbers, labels, drop)
+    chosen = chosen_columns(read_cells(options["table"], layout_of(options)), wanted)
+    tell(chosen.notes)
+    return chosen
+
+
+def _course(options: dict[str, Any]) -> dict[str, Any]:
+    """What a checkpoint goes by."""
+    places = {"table", "targets", "save_to", "report_to", "json_out", "quiet", "config", "write_config", "more_shown"}
+    return {name: value for name, value in options.items() if name not in places}
+
+
+def _regressor(options: dict[str, Any], columns: list[str], kept_in: Checkpoint | None) -> CEQLRegressor:
+    from ceql.estimator.plain_settings import whole_template, with_objects
     from ceql.estimator.regressor import CEQLRegressor
     from ceql.network.libraries import LIBRARIES
 
-    operators = options["operators"]
+    operators, template = options["operators"], options["template"]
+    if isinstance(operators, str):
+        operators = operators if operators in LIBRARIES else listed(operators) or None
+    objects = {name: options[name] for name in _OBJECTS}
+    objects["template"] = None if template is None else whole_template(template, columns)
     return CEQLRegressor(
-        operators=operators if operators in LIBRARIES else _names(operators) or None,
+        recipe=options["recipe"],
+        operators=operators,
         time_limit=options["time_limit"],
         max_complexity=options["max_complexity"],
         model_selection=options["choice"],
@@ -133,43 +176,34 @@ def _regressor(options: dict[str, Any], kept_in: Checkpoint | None, quiet: bool)
         more=options["more"],
         random_state=options["seed"],
         n_jobs=options["jobs"],
+        threads=options["threads"],
         device=options["device"],
+        loss=options["loss"],
+        guesses=options["guesses"] or None,
         checkpoint=kept_in,
-        verbose=False if quiet else None,
+        verbose=False if options["quiet"] else None,
+        **with_objects(objects),
     )
 
 
-def _features(cells: Table, targets: Sequence[str], named: list[str], groups: str | None) -> list[str]:
-    """The columns to use: those that were named, or all but the labels of the groups."""
-    if named or groups is None:
-        return named
-    return [name for name in cells.names if name not in (*targets, groups)]
-
-
 def _outputs(
-    model: CEQLRegressor,
-    save_to: Path | None,
-    pages: dict[str, Path],
-    json_out: Path | None,
-    table: str,
-    show: Callable[..., None],
+    model: CEQLRegressor, options: dict[str, Any], pages: dict[str, Path], ctx: click.Context
 ) -> Iterator[Callable[[], None]]:
     """What is printed comes first: the disk may turn out to be full, and the formula must not be lost with it."""
+    from ceql.cli.project_file import as_project
+
     findings = [model._finding(target=name) for name in model.target_names_]
+    json_out, save_to, project = options["json_out"], options["save_to"], options["write_config"]
     if json_out is None or not is_standard_output(json_out):
-        yield partial(show, findings)
+        yield partial(_show, findings, options["quiet"], options["more_shown"], options["struck"])
     if json_out is not None:
         yield partial(write_findings, json_out, findings)
     if save_to is not None:
         yield partial(model.save, save_to)
     for name, path in pages.items():
-        yield partial(model.report, path, target=name, table=table)
-
-
-def _asked_for(name: str) -> Any:
-    """The value of an option that was given; None for one at its default."""
-    context = click.get_current_context()
-    return None if context.get_parameter_source(name) is ParameterSource.DEFAULT else context.params[name]
+        yield partial(model.report, path, target=name, table=options["table"].name)
+    if project is not None:
+        yield lambda: write_text(project, as_project(options, ctx, project))
 
 
 def _show(findings: Sequence[Finding], quiet: bool, more: int | None, struck: bool) -> None:
@@ -179,7 +213,3 @@ def _show(findings: Sequence[Finding], quiet: bool, more: int | None, struck: bo
         click.echo("\n".join(str(f.formula) for f in findings))
     else:
         click.echo("\n\n".join(in_words(found, more, struck) for found in findings))
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ceql.cli.json_output import is_standard_output, write_json
-from ceql.cli.table_options import table_options
+from ceql.cli.table_options import layout_of, listed, missing_option, table_options, tell
 from ceql.storage.destinations import check_writable
 
 if TYPE_CHECKING:
@@ -21,10 +21,21 @@ if TYPE_CHECKING:
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--target", required=True, help="The column to explain.")
 @click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]")
+@click.option("--exclude", default="", help="Columns to leave out, separated by commas.")
 @click.option("--most", type=click.IntRange(1), default=5, show_default=True, help="Laws that are shown.")
+@missing_option
 @table_options
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the laws here ('-' = stdout).")
-def laws(table: Path, target: str, features: str, most: int, json_out: Path | None, **options: Any) -> None:
+def laws(
+    table: Path,
+    target: str,
+    features: str,
+    exclude: str,
+    most: int,
+    missing: str,
+    json_out: Path | None,
+    **options: Any,
+) -> None:
     """Fit the laws of the catalogue to TABLE and show those that describe it best, within seconds.
 
     \b
@@ -36,15 +47,15 @@ def laws(table: Path, target: str, features: str, most: int, json_out: Path | No
     straight line. The weight of a law says how likely it is among all that were fitted, as far as these rows can tell.
     """
     from ceql.catalogue.fitting import fit_all
+    from ceql.data.chosen_columns import Wanted, chosen_columns
     from ceql.data.dataset import Dataset
-    from ceql.data.formats.file_layout import Layout
-    from ceql.data.tables import read_cells, split_targets
+    from ceql.data.tables import read_cells
 
     check_writable(json_out)
-    layout = Layout(*(options[name] for name in ("separator", "decimal", "encoding", "sheet")))
-    names = [name.strip() for name in features.split(",") if name.strip()]
-    x, y = split_targets(read_cells(table, layout), [target], names)
-    data = Dataset.of(x, y, target=target)
+    wanted = Wanted([target], listed(features), listed(exclude), drop_gaps=missing == "drop")
+    chosen = chosen_columns(read_cells(table, layout_of(options)), wanted)
+    tell(chosen.notes)
+    data = Dataset.of(chosen.x, chosen.y, target=target)
     fits = fit_all(data)
     rows = [_as_json(fit, weight, data) for fit, weight in zip(fits, _weights(fits, data), strict=True)][:most]
     if json_out is None or not is_standard_output(json_out):

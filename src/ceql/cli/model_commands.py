@@ -9,7 +9,7 @@ import click
 
 from ceql.cli.did_you_mean import SuggestingChoice
 from ceql.cli.json_output import write_findings
-from ceql.cli.table_options import table_options
+from ceql.cli.table_options import layout_of, table_options, tell
 from ceql.storage.destinations import check_writable, write_text
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def predict(
       ceql predict model.ceql new.csv --interval 0.95
     """
     from ceql.cli.predictions import predicted
-    from ceql.data.formats.file_layout import Layout
     from ceql.data.tables import read_cells
     from ceql.storage.csv_output import as_csv
 
     check_writable(out)
-    cells = read_cells(table, Layout(**layout))
+    cells = read_cells(table, layout_of(layout))
+    tell(cells.notes)
     predictions, sentences = predicted(_loaded(model), cells, row, with_inputs, interval)
     write_text(out, as_csv(predictions, missing="nan"))
     for sentence in sentences:

@@ -15,7 +15,7 @@ from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 SUFFIX = ".ceql-checkpoint"
 # Options that do not change the course of a search; any other option makes it another search, in another file.
 _FREE = {"time_limit", "jobs", "address", "named", "checkpoint_every", "no_checkpoint", "resume"}
-_FREE |= {"choice", "cv", "more", "struck"}
+_FREE |= {"choice", "cv", "more", "struck", "threads"}
 
 
 def checkpoint_for(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
+from ceql.choice.chi_square import chi_square
 from ceql.choice.criterion import description
 from ceql.choice.evidence import EVIDENCE, sentence
 from ceql.discovery import Discovery, poles_of
@@ -109,6 +111,8 @@ def _evidence(found: Finding) -> list[str]:
     if not math.isnan(r2):
         held = "" if math.isnan(validated) else f", {validated:.6g} on rows held out (cross-validation)"
         lines.append(f"R2 {r2:.6g} on the rows it is fitted to{held}.")
+    chi = chi_square(found.formula, found.data)
+    lines += [] if chi is None else [str(chi)]
     doubt = sentence(discovery.formulas, discovery.weights, found.data)
     return [*lines, *([doubt] if doubt else [])]
 
@@ -153,6 +157,7 @@ def as_json(found: Finding) -> dict[str, Any]:
         "complexity": formula.complexity,
         **_named(formula, found),
         **_numbers(discovery, found.row),
+        **_chi_square(found),
         "outcome": discovery.outcome.name.lower(),
         "seconds": discovery.seconds,
         "starts": discovery.starts,
@@ -163,6 +168,12 @@ def as_json(found: Finding) -> dict[str, Any]:
         "chosen": discovery.chosen,
         "struck": [{"expression": str(one.formula), "why": one.why} for one in discovery.struck],
     }
+
+
+def _chi_square(found: Finding) -> dict[str, Any]:
+    """Where errors of measurement are known."""
+    chi = chi_square(found.formula, found.data)
+    return {} if chi is None else {"chi_square": {name: _finite(value) for name, value in asdict(chi).items()}}
 
 
 def _named(formula: Formula, found: Finding) -> dict[str, Any]:

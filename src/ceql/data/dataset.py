@@ -24,6 +24,7 @@ class Dataset:
     y: np.ndarray
     weight: np.ndarray  # mean one
     names: tuple[str, ...]
+    noise: float | None = None  # variance of a row of weight one, where errors of measurement are known
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, target: str = "y") -> Dataset:
@@ -73,7 +74,8 @@ class Dataset:
         weight = self.weight[rows]
         if weight.sum() == 0:
             return self
-        return Dataset(self.x[rows], self.y[rows], weight / weight.mean(), self.names)
+        noise = None if self.noise is None else self.noise / float(weight.mean())
+        return Dataset(self.x[rows], self.y[rows], weight / weight.mean(), self.names, noise)
 
 
 def column_names(X: Any) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +13,19 @@ import numpy as np
 import pandas as pd
 
 from ceql.data.formats import binary, delimited
-from ceql.data.formats.file_layout import DEFAULT, Layout
+from ceql.data.formats.file_layout import DEFAULT, OF_TEXT, Layout
 from ceql.errors import InputError, unknown_name
 
-_READERS: Mapping[str, Callable[[Path, Layout], pd.DataFrame]] = {
-    ".csv": delimited.read,
-    ".tsv": delimited.read,
+_BINARY: Mapping[str, Callable[[Path, Layout], pd.DataFrame]] = {
     ".parquet": binary.read_parquet,
     ".xlsx": binary.read_workbook,
     ".npz": binary.read_npz,
 }
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _DECIMAL_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
+_LIKE_A_DATE = re.compile(r"\s*(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}|\d{1,2}[- ]?[A-Za-z]{3}[- ]?\d{2,4})")
+_LIKE_A_NUMBER = re.compile(r"\s*[-+\u2212<>~$\u20ac\u00a3]?\s*[.,]?\d")
+_FORTRAN = r"(?<=[\d.])[dD](?=[+-]?\d)"  # 1.5D+03
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,40 +35,70 @@ class Table:
     cells: pd.DataFrame
     path: Path
     layout: Layout
+    decimal: str = "."
+    notes: tuple[str, ...] = ()  # what was recognised rather than said
 
     @property
     def names(self) -> list[str]:
         return [str(name) for name in self.cells.columns]
 
-    def numbers(self, names: Sequence[str]) -> pd.DataFrame:
-        """These columns as finite numbers; an error names the first cell that is not one."""
-        for name in names:
-            if name not in self.cells.columns:
-                raise unknown_name("column", name, self.names)
-        return pd.DataFrame({name: self._column(name) for name in names})
+    def numbers(self, names: Sequence[str], gaps: bool = False) -> pd.DataFrame:
+        """These columns as finite numbers, or NaN in cells without one where gaps are allowed.
 
-    def labels(self, name: str) -> np.ndarray:
-        """A column as it stands; an error names the first cell that is empty."""
+        An error names the first cell that is not one.
+        """
+        for name in names:
+            if name not in self.names:
+                raise unknown_name("column", name, self.names)
+        return pd.DataFrame({name: self._column(name, gaps) for name in names})
+
+    def why_no_input(self, name: str) -> str:
+        """Why a column that nobody asked for can be no input: dates, words or nothing; empty where it can.
+
+        Cells that begin as numbers do may be meant as such: these are complained of.
+        """
+        column: Any = self.cells[name]
+        if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+            return "holds dates or durations"
+        there = column[column.notna()]
+        if not len(there):
+            return "is empty"
+        if pd.api.types.is_numeric_dtype(column):
+            return ""
+        words = there.astype(str)
+        if words.str.match(_LIKE_A_DATE).all():
+            return f"holds dates or times, such as {words.iloc[0]!r}"
+        if words.str.match(_LIKE_A_NUMBER).any() or np.isfinite(_as_floats(there, self.decimal)).any():
+            return ""
+        return f"holds text, such as {words.iloc[0][:30]!r}"
+
+    def labels(self, name: str, gaps: bool = False) -> np.ndarray:
+        """A column as it stands; an error names the first cell that is empty, unless gaps are allowed: None is one."""
         if name not in self.names:
             raise unknown_name("column", name, self.names)
         column: Any = self.cells[name]
-        empty = np.flatnonzero(column.isna().to_numpy())
-        if len(empty):
+        is_empty = column.isna().to_numpy()
+        if is_empty.any() and not gaps:
             raise InputError(
-                f"{self.path}, {self._place(int(empty[0]))}, column {name!r}: the cell is empty. "
+                f"{self.path}, {self._place(int(np.argmax(is_empty)))}, column {name!r}: the cell is empty. "
                 "Give every row a label."
             )
-        return column.astype(str).to_numpy()
+        labels = np.array(column.astype(str), dtype=object)
+        labels[is_empty] = None
+        return labels
 
-    def _column(self, name: str) -> np.ndarray:
+    def _column(self, name: str, gaps: bool) -> np.ndarray:
         column: Any = self.cells[name]
         if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
             raise InputError(
                 f"{self.path}: column {name!r} holds dates or durations: turn them into numbers, such as seconds "
                 "since the start."
             )
-        values = _as_floats(column, self.layout.decimal)
-        bad = np.flatnonzero(~np.isfinite(values))
+        values = _as_floats(column, self.decimal)
+        is_bad = ~np.isfinite(values)
+        if gaps and not (missing := column.isna().to_numpy()).all():
+            is_bad &= ~missing
+        bad = np.flatnonzero(is_bad)
         if len(bad):
             raise self._complaint(name, column, bad)
         return values
@@ -81,7 +113,7 @@ class Table:
         if not strange:
             return InputError(
                 f"{place}: the cell is empty or NaN; {len(bad)} of {len(column)} cells of this column are. "
-                "Fill these cells or delete their rows."
+                "Fill these cells, or leave out their rows with --missing drop."
             )
         value = column.iloc[first]
         if isinstance(value, float):
@@ -89,14 +121,17 @@ class Table:
         return InputError(f"{place}: {str(value)!r} is not a number.{self._remedy(str(value))}")
 
     def _remedy(self, value: str) -> str:
-        if self.layout.decimal == "." and _DECIMAL_COMMA.fullmatch(value):
+        if self.decimal == "." and self.layout.decimal != "." and _DECIMAL_COMMA.fullmatch(value):
             return " If its comma is a decimal comma, say --decimal ','."
-        if self.layout.decimal == "," and _DECIMAL_POINT.fullmatch(value):
+        if self.decimal == "," and self.layout.decimal and _DECIMAL_POINT.fullmatch(value):
             return " Its numbers have decimal points: leave out --decimal."
-        return " Correct it, or choose other columns with --features."
+        remedy = " Correct it, or choose other columns with --features, or leave this one out with --exclude."
+        if _LIKE_A_NUMBER.match(value):
+            return remedy
+        return f"{remedy} If it means that nothing is there, say --missing-mark {shlex.quote(value)} --missing drop."
 
     def _place(self, row: int) -> str:
-        if self.path.suffix.lower() in delimited.SEPARATORS:
+        if self.path.suffix.lower() in OF_TEXT:
             return f"line {delimited.line_of(self.path, self.layout, row)}"
         if self.path.suffix.lower() == ".xlsx":
             return f"row {self.cells.index[row] + 1}"
@@ -106,7 +141,7 @@ class Table:
 def _as_floats(column: Any, decimal: str) -> np.ndarray:
     """NaN for whatever is not a number. Where decimals have a comma, a point may mark thousands: that is no number."""
     if not pd.api.types.is_numeric_dtype(column):
-        text = column.astype("string").str.strip()
+        text = column.astype("string").str.strip().str.replace("\u2212", "-").str.replace(_FORTRAN, "e", regex=True)
         if decimal != ".":
             text = text.str.replace(".", "?", regex=False).str.replace(decimal, ".", regex=False)
         column = pd.to_numeric(text, errors="coerce")
@@ -116,51 +151,40 @@ def _as_floats(column: Any, decimal: str) -> np.ndarray:
 def read_cells(path: Path, layout: Layout = DEFAULT) -> Table:
     """A table of any of the known kinds, which the file's ending tells apart."""
     ending = path.suffix.lower()
-    if ending not in _READERS:
-        raise InputError(f"{path} has the ending {path.suffix!r}; known are {', '.join(_READERS)}.")
+    if ending not in (*OF_TEXT, *_BINARY):
+        raise InputError(f"{path} has the ending {path.suffix!r}; known are {', '.join((*OF_TEXT, *_BINARY))}.")
     if path.is_dir():
         raise InputError(f"{path} is a folder, not a file.")
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     layout.check(ending)
+    decimal, notes = ".", ()
     try:
-        cells = _READERS[ending](path, layout)
+        if ending in OF_TEXT:
+            cells, dialect = delimited.read(path, layout)
+            decimal, notes = dialect.decimal, dialect.notes
+        else:
+            cells = _BINARY[ending](path, layout)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    twice = sorted({str(name) for name in cells.columns[cells.columns.duplicated()] if str(name)})
+    cells.columns = pd.Index([str(name) for name in cells.columns], dtype=object)  # a Parquet file may have 0, 1, ...
+    twice = sorted({name for name in cells.columns[cells.columns.duplicated()] if name})
     if twice:
         raise InputError(f"{path} has several columns named {', '.join(map(repr, twice))}: rename them.")
     if not len(cells):
         raise InputError(f"{path} has names of columns and no rows below them.")
-    return Table(cells, path, layout)
+    return Table(_without_marks(cells, layout.missing_marks), path, layout, decimal, notes)
+
+
+def _without_marks(cells: pd.DataFrame, marks: Sequence[str]) -> pd.DataFrame:
+    """With nothing in the cells that stand for nothing: those with this text, or this number."""
+    if not marks:
+        return cells
+    numbers = [float(mark) for mark in marks if delimited.is_number(mark)]
+    marked = cells.apply(lambda column: column.astype(str).str.strip().isin(marks) | column.isin(numbers))
+    return cells.mask(marked)
 
 
 def read_table(path: Path) -> pd.DataFrame:
     """The cells alone, numbers or not."""
     return read_cells(path).cells
-
-
-def split_targets(
-    table: Table, targets: Sequence[str], features: Sequence[str] = ()
-) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
-    """The chosen columns and the target column, or a table of several, all of them numbers."""
-    for name in (*targets, *features):
-        if name not in table.names:
-            raise unknown_name("column", name, table.names)
-    for name in targets:
-        if name in features:
-            raise InputError(f"{name!r} is the target and cannot be a feature as well.")
-        if list(targets).count(name) > 1:
-            raise InputError(f"{name!r} is named twice as a target.")
-    chosen = list(features) or [name for name in table.names if name not in targets]
-    if not chosen:
-        which = f"the column {targets[0]!r} alone" if len(targets) == 1 else "no column beside the targets"
-        raise InputError(f"{table.path} has {which}: a formula needs at least one other column.")
-    if "" in chosen:
-        where = table.names.index("") + 1
-        raise InputError(
-            f"{table.path}: column {where} has no name. Name or delete it, or choose columns with --features. "
-            "(pandas writes such a column unless it is told index=False.)"
-        )
-    numbers = table.numbers([*chosen, *targets])
-    return numbers.loc[:, chosen], numbers.loc[:, targets[0] if len(targets) == 1 else list(targets)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ceql.choice.chi_square import chi_square
 from ceql.choice.selection import check_rule
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix, shape_of
@@ -21,7 +22,9 @@ from ceql.errors import CeqlWarning, InputError
 from ceql.estimator.complex_targets import folds_of_parts, in_parts, joined, rows_of_parts, wants_parts
 from ceql.estimator.folds import folds_of
 from ceql.estimator.forecasts import checked_level, forecasts, in_columns
-from ceql.estimator.parameters import checked_policy, is_number, named_operators, policy_from_dict, seed_of
+from ceql.estimator.measured import measured
+from ceql.estimator.parameters import checked_policy, is_number, named_operators, seed_of
+from ceql.estimator.plain_settings import with_objects
 from ceql.estimator.presentation import Presented
 from ceql.estimator.results import (
     Finding,
@@ -145,6 +148,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         that it is under the names that they have there. A constant on a bound has no error.
     covariance_ : DataFrame
         Their covariances; of a law of the catalogue those of the decimals of its formula.
+    chi_square_ : ChiSquare or None
+        Where `sigma` is known: the sum of squares in units of sigma, the degrees of freedom and the probability of a
+        larger sum.
     struck_ : DataFrame
         Formulas that were found but may not be chosen: ``equation`` and ``why``, such as a pole between two rows that
         no row shows. Empty where nothing was struck, and for models saved by 0.1.0.
@@ -208,22 +214,42 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.checkpoint = checkpoint
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> CEQLRegressor:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        sigma: Any = None,
+        sigma_x: Any = None,
+        absolute_sigma: bool = True,
+    ) -> CEQLRegressor:
         """Searches for a formula for y, or for each column of y. Ctrl-C stops the search and keeps the best so far.
 
         `groups` are labels of the rows: those with the same one are held out together (see `cv`).
+
+        `sigma` are the standard deviations of the errors of y, an array or the name of a column of X, which is no input
+        then: rows count as 1/sigma**2, and the errors of constants follow from sigma. `sigma_x` gives columns errors,
+        ``{"x1": 0.1}``, as a number, an array or the name of a column: the finished formulas are fitted with what the
+        chosen one passes on of them. With ``absolute_sigma=False`` all are known up to a factor, which the rows tell.
         """
-        settings = self._settings()
-        folds = folds_of(self.cv, groups, shape_of(X, "X")[0], sample_weight)
-        from_frame = is_table(X)
-        if wants_parts(self.template, y):
+        settings, from_frame, rows = self._settings(), is_table(X), shape_of(X, "X")[0]
+        has_parts = wants_parts(self.template, y)
+        if has_parts:
+            if sigma is not None or sigma_x is not None:
+                raise InputError(
+                    "sigma and sigma_x are for a real y: weigh the rows of a complex one by sample_weight."
+                )
+            folds = folds_of_parts(folds_of(self.cv, groups, rows, sample_weight))
             X, y, sample_weight = in_parts(X, y, sample_weight)
-            folds = folds_of_parts(folds)
-        targets = Targets.of(X, y, sample_weight)
+        given = measured(X, y, sample_weight, sigma, sigma_x, absolute_sigma)
+        if not has_parts:
+            folds = folds_of(self.cv, groups, rows, given.weight)
         with live_display(self.verbose) as display:
-            earlier = self._earlier_formulas(targets)
-            discoveries = discover_each(targets, settings, earlier, display, self._checkpoint(), folds)
-        self._take(discoveries, targets, from_frame)
+            earlier = self._earlier_formulas(given.targets)
+            discoveries = discover_each(given.targets, settings, earlier, display, self._checkpoint(), folds)
+        found, targets = given.with_errors_in_x(discoveries, settings.constraints, folds)
+        self._take(found, targets, from_frame)
         self._advise()
         return self
 
@@ -240,6 +266,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         prices = (self._policy() or SearchPolicy()).prices
         self.equations_ = one_or_all([equations_table(discovery, prices) for discovery in discoveries])
         self.constants_ = one_or_all([constants_table(discovery.best) for discovery in discoveries])
+        pairs = zip(discoveries, targets.datasets, strict=True)
+        self.chi_square_ = one_or_all([chi_square(discovery.best, data) for discovery, data in pairs])
         self.poles_ = one_or_all([list(discovery.poles) for discovery in discoveries])
         self.struck_ = one_or_all([struck_table(discovery) for discovery in discoveries])
 
@@ -473,16 +501,8 @@ def load(path: str | Path) -> CEQLRegressor:
     """A model as it was saved. Nothing in the file is run as code, so it may come from anybody."""
     parameters, discoveries, targets, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
-    readers: dict[str, Callable[[Any], Any]] = {
-        "template": Template.from_dict,
-        "constraints": Constraints.from_dict,
-        "policy": policy_from_dict,
-        "prices": lambda content: policy_from_dict({"prices": content}).prices,
-    }
     try:
-        restored: dict[str, Any] = {
-            n: readers[n](v) if n in readers and v is not None else v for n, v in parameters.items()
-        }
+        restored = with_objects(parameters)
     except InputError as error:
         raise ModelFileError(f"{path} is damaged: {error}") from error
     model = CEQLRegressor(**{name: value for name, value in restored.items() if name in known})

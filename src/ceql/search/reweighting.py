@@ -59,9 +59,9 @@ def followed(
 
 
 def with_weight(data: Dataset, weight: np.ndarray) -> Dataset:
-    """With these weights; with its own where none of them counts."""
+    """With these weights, which say nothing of the size of the noise; with its own where none of them counts."""
     mean = float(weight.mean())
-    return replace(data, weight=weight / mean) if 0.0 < mean < np.inf else data
+    return replace(data, weight=weight / mean, noise=None) if 0.0 < mean < np.inf else data
 
 
 def _weights(y: np.ndarray, prediction: np.ndarray, loss: Loss, policy: SearchPolicy) -> np.ndarray:

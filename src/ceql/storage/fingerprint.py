@@ -27,7 +27,15 @@ def fingerprint(data: Dataset, settings: Any) -> Fingerprint:
     own = {name: str(library.get(name)) for name in sorted(set(_texts(kept))) if _is_own(name)}
     of_data = {"X": data.x, "y": data.y, "weight": data.weight}
     digests = {name: hashlib.sha256(np.ascontiguousarray(a).tobytes()).hexdigest() for name, a in of_data.items()}
-    content = {"rows": len(data.y), "columns": list(data.names), **digests, **kept, "operator definitions": own}
+    known = {} if data.noise is None else {"noise": data.noise}
+    content = {
+        "rows": len(data.y),
+        "columns": list(data.names),
+        **digests,
+        **known,
+        **kept,
+        "operator definitions": own,
+    }
     return json.loads(json.dumps(content))  # as it will be when it comes back from a file
 
 

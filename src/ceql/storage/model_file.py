@@ -51,6 +51,7 @@ from ceql.storage.saved_parameters import saved_parameters
 
 FORMAT, VERSIONS = "ceql-model", (1, 2)
 LONGEST_FRONT = 200_000  # characters; to read more would take minutes
+_LEAST_NOISE = 1e-300  # a variance is above zero
 _ROUNDING = 1e-6  # by which the mean of the weights may miss one
 
 
@@ -75,6 +76,7 @@ def write_model(
         **(searches[0] if len(searches) == 1 else {"targets": searches}),
         "x": first.x.tolist(),
         "weight": first.weight.tolist(),
+        **({} if first.noise is None else {"noise": first.noise}),
     }
     try:
         text = json.dumps(content, default=_plain)
@@ -181,7 +183,8 @@ def _datasets(content: dict[str, Any]) -> tuple[Dataset, ...]:
     x = fields.numbers(content, "x", (len(weight), len(names)))
     for column, name in zip(x.T, names, strict=True):
         require_squares(column, f"column {name!r} of 'x'")
-    return tuple(Dataset(x, _target(search, len(x)), weight, names) for search in _searches(content))
+    noise = fields.number(content, "noise", least=_LEAST_NOISE) if "noise" in content else None
+    return tuple(Dataset(x, _target(search, len(x)), weight, names, noise) for search in _searches(content))
 
 
 def _target(search: Any, rows: int) -> np.ndarray:

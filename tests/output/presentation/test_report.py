@@ -18,6 +18,7 @@ from ceql import CeqlError, CEQLRegressor, InputError, Parameter, Template, load
 from ceql.__main__ import cli
 from ceql.output.report.page import report_page
 from ceql.output.report.reproduce import command_line, in_python, not_on_the_command_line, python_lines
+from ceql.search.policy import SearchPolicy
 
 VOID = {"meta", "br", "path", "rect", "circle"}
 SECTIONS = [
@@ -210,8 +211,8 @@ def test_the_command_finds_the_formula_again(searched, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "names", "weights", "words"),
     [
-        ({"loss": "huber"}, ("a",), None, "no option for loss"),
-        ({"cv": [([0], [1])]}, ("a",), None, "no option for a cv that is no number"),
+        ({"policy": SearchPolicy(round_size=256)}, ("a",), None, "No options but a project file can say policy"),
+        ({"cv": [([0], [1])]}, ("a",), None, "can say a cv that is no number"),
         ({"random_state": None}, ("a",), None, "seed was drawn anew"),
         ({}, ("a,b",), None, "comma"),
         ({}, ("a",), [0.5, 1.5] * 10, "weighted"),

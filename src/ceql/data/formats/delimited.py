@@ -3,52 +3,98 @@
 from __future__ import annotations
 
 import csv
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ceql.data.dataset import require_text
-from ceql.data.formats.file_layout import Layout
+from ceql.data.formats.dialect import NAMED, Dialect, cells_of, is_number, recognised
+from ceql.data.formats.file_layout import BLANKS, Layout
 from ceql.errors import InputError
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-_NAMED = {"\t": "tab", ";": "';'", ",": "','", "|": "'|'"}
+__all__ = ["is_number", "line_of", "read"]
+
+_LINES_AT_ONCE = 10_000
+_LINE = re.compile(r"in line (\d+),")
+_ARCHIVE = b"PK\x03\x04"  # how a workbook begins
 
 
-def read(path: Path, layout: Layout) -> pd.DataFrame:
-    separator = _separator(path, layout)
+def read(path: Path, layout: Layout) -> tuple[pd.DataFrame, Dialect]:
+    """The cells, and how the file turned out to be laid out."""
+    encoding = _encoding(layout)
     with _in_plain_words(path, layout):
-        header = _header(path, layout, separator)
-        _check_header(path, header, separator)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # cells beyond the header would be cut off
-            table = pd.read_csv(
-                path,
-                sep=separator,
-                decimal=layout.decimal,
-                encoding=_encoding(layout),
-                skipinitialspace=True,
-                index_col=False,
-                low_memory=False,
-            )
-    table.columns = pd.Index(header)
-    return table.loc[:, [bool(name) or not table.iloc[:, k].isna().all() for k, name in enumerate(header)]]
+        dialect = recognised(path, layout, encoding)
+        _check_header(path, dialect)
+        try:
+            with path.open(encoding=encoding, newline="") as file:
+                table = _parsed(_Rows(file, dialect), dialect)
+        except pd.errors.ParserError as error:
+            raise pd.errors.ParserError(_with_the_line_of_the_file(str(error), path, encoding, dialect)) from None
+    table.columns = pd.Index(dialect.header)
+    named = [bool(name) or not table.iloc[:, k].isna().all() for k, name in enumerate(dialect.header)]
+    return table.loc[:, named], dialect
 
 
 def line_of(path: Path, layout: Layout, row: int) -> int:
     """The line of the file in which the given row of the table ends, counted from 1."""
+    dialect = recognised(path, layout, _encoding(layout))
     with path.open(encoding=_encoding(layout), newline="") as file:
-        reader = csv.reader(file, delimiter=_separator(path, layout), skipinitialspace=True)
-        filled = (reader.line_num for cells in reader if any(cell.strip() for cell in cells))
-        next(filled)
+        rows = _Rows(file, dialect)
+        filled = (rows.line for cells in cells_of(rows, dialect.separator) if any(cell.strip() for cell in cells))
         return next((line for k, line in enumerate(filled) if k == row), row + 2)
 
 
-def _separator(path: Path, layout: Layout) -> str:
-    return layout.separator or SEPARATORS[path.suffix.lower()]
+class _Rows:
+    """The lines of a file that are rows, for readers that iterate and for pandas, which calls `read`."""
+
+    def __init__(self, file: Iterable[str], dialect: Dialect) -> None:
+        self.line = 0  # the last one that was given, counted from 1
+        self._lines = self._kept(file, dialect.no_rows)
+
+    def _kept(self, file: Iterable[str], no_rows: frozenset[int]) -> Iterator[str]:
+        for place, line in enumerate(file):
+            if place not in no_rows:
+                self.line = place + 1
+                yield line
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def read(self, size: int = -1) -> str:
+        return "".join(islice(self._lines, _LINES_AT_ONCE))
+
+
+def _parsed(rows: _Rows, dialect: Dialect) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # cells beyond the header would be cut off
+        source: Any = rows
+        return pd.read_csv(
+            source,
+            sep=r"\s+" if dialect.separator == BLANKS else dialect.separator,
+            decimal=dialect.decimal,
+            skipinitialspace=True,
+            index_col=False,
+            low_memory=False,
+            header=None,
+            names=range(len(dialect.header)),
+        )
+
+
+def _with_the_line_of_the_file(words: str, path: Path, encoding: str, dialect: Dialect) -> str:
+    """pandas counts the lines that it is given."""
+    found = _LINE.search(words)
+    if found is None:
+        return words
+    with path.open(encoding=encoding, newline="") as file:
+        rows = _Rows(file, dialect)
+        line = next((rows.line for k, _ in enumerate(rows) if k == int(found[1]) - 1), int(found[1]))
+    return words.replace(found[0], f"in line {line},")
 
 
 def _encoding(layout: Layout) -> str:
@@ -61,6 +107,9 @@ def _in_plain_words(path: Path, layout: Layout) -> Iterator[None]:
     try:
         yield
     except UnicodeError:
+        with path.open("rb") as file:
+            if file.read(len(_ARCHIVE)) == _ARCHIVE:
+                raise InputError(f"{path} is no text: if it is a workbook, its ending must be .xlsx.") from None
         raise InputError(
             f"{path} is not encoded in {layout.encoding}. Say what it is, such as --encoding latin-1 or --encoding "
             "utf-16, or save it as UTF-8."
@@ -75,37 +124,18 @@ def _in_plain_words(path: Path, layout: Layout) -> Iterator[None]:
 
 
 def _empty(path: Path) -> InputError:
-    return InputError(f"{path} is empty: it needs a header line and rows of numbers.")
+    return InputError(f"{path} has names of columns and no rows below them.")
 
 
-def _header(path: Path, layout: Layout, separator: str) -> list[str]:
-    with path.open(encoding=_encoding(layout), newline="") as file:
-        reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
-        names = next((cells for cells in reader if any(cell.strip() for cell in cells)), None)
-    if names is None:
-        raise _empty(path)
-    return [name.strip() for name in names]
-
-
-def _check_header(path: Path, header: list[str], separator: str) -> None:
-    for name in header:
+def _check_header(path: Path, dialect: Dialect) -> None:
+    for name in dialect.header:
         require_text(name, f"A column of {path}")
-    if len(header) == 1:
-        other = next((mark for mark in _NAMED if mark != separator and mark in header[0]), None)
+    if len(dialect.header) == 1:
+        (only,) = dialect.header
+        other = next((mark for mark in NAMED if mark not in (dialect.separator, BLANKS) and mark in only), None)
         if other is not None:
             decimal = " (and --decimal ',' if its numbers have decimal commas)" if other == ";" else ""
             raise InputError(
-                f"{path} has one column only, {header[0]!r}: its columns seem to be separated by {_NAMED[other]}, "
-                f"so say --separator {_NAMED[other]}{decimal}."
+                f"{path} has one column only, {only!r}: its columns seem to be separated by {NAMED[other]}, "
+                f"so say --separator {NAMED[other]}{decimal}."
             )
-    if all(is_number(name) for name in header):
-        raise InputError(f"{path} begins with numbers: its first line must name the columns, as in x{separator}y.")
-
-
-def is_number(text: str) -> bool:
-    """Whether a cell can be read as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -7,22 +7,32 @@ from dataclasses import dataclass
 
 from ceql.errors import InputError
 
-_OF_TEXT = (".csv", ".tsv")
-_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
+# Endings of text, with the separator that belongs to each; the others have none of their own.
+OF_TEXT = {".csv": ",", ".tsv": "\t", ".txt": "", ".dat": ""}
+BLANKS = " "  # one or more of them, or tabs
+_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": BLANKS}
+_PLAIN = ("", "", "utf-8", 0, ())
 
 
 @dataclass(frozen=True)
 class Layout:
-    separator: str = ""  # the one that belongs to the ending
-    decimal: str = "."
+    """Empty: recognised from the file, and said."""
+
+    separator: str = ""
+    decimal: str = ""
     encoding: str = "utf-8"
     sheet: str = ""  # the first
+    skip: int = 0  # lines above the header
+    names: tuple[str, ...] = ()  # of the columns, where the file has no header
+    missing_marks: tuple[str, ...] = ()  # cells that stand for nothing, beside empty ones and NaN
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "separator", _WORDS.get(self.separator, self.separator))
         if len(self.separator) > 1:
             raise InputError(f"A separator is one character or one of {', '.join(_WORDS)}, not {self.separator!r}.")
-        if self.separator == self.decimal:
+        if self.decimal not in ("", ".", ","):
+            raise InputError(f"A decimal mark is '.' or ',', not {self.decimal!r}.")
+        if self.separator and self.separator == self.decimal:
             raise InputError(f"Columns and decimals cannot both be marked by {self.decimal!r}: say --separator ';'.")
         try:
             codecs.lookup(self.encoding)
@@ -33,8 +43,11 @@ class Layout:
         """Refuses what has no meaning for this kind of file."""
         if self.sheet and ending != ".xlsx":
             raise InputError(f"A sheet is part of a workbook (.xlsx); a {ending} file has none.")
-        if ending not in _OF_TEXT and (self.separator, self.decimal, self.encoding) != ("", ".", "utf-8"):
-            raise InputError(f"Separator, decimal mark and encoding are for .csv and .tsv files, not for {ending}.")
+        if ending not in OF_TEXT and (self.separator, self.decimal, self.encoding, self.skip, self.names) != _PLAIN:
+            raise InputError(
+                "Separator, decimal mark, encoding, lines to skip and names are for text "
+                f"({', '.join(OF_TEXT)}), not for {ending}."
+            )
 
 
 DEFAULT = Layout()

@@ -123,19 +123,20 @@ def _improve(
     return values, best, damping
 
 
-def covariance_of(problem: Problem, values: Array, misfit: float) -> Array:
-    """Covariance from the residual variance with N - p degrees of freedom; infinite if unsupported.
+def covariance_of(problem: Problem, values: Array, misfit: float, noise: float | None = None) -> Array:
+    """Covariance from the residual variance with N - p degrees of freedom, or the variance of the noise where that is
+    known; infinite if unsupported.
 
     A constant on a bound is held there: it counts as known.
     """
     free = np.flatnonzero((values > problem.low) & (values < problem.high))
     whole = np.zeros((len(values), len(values)))
     if len(free):
-        whole[np.ix_(free, free)] = _covariance_of_free(problem, values, misfit, free)
+        whole[np.ix_(free, free)] = _covariance_of_free(problem, values, misfit, free, noise)
     return whole
 
 
-def _covariance_of_free(problem: Problem, values: Array, misfit: float, free: Array) -> Array:
+def _covariance_of_free(problem: Problem, values: Array, misfit: float, free: Array, noise: float | None) -> Array:
     count = len(free)
     jacobian = problem.linearise(values)[1][:, free]
     freedom = problem.rows - count
@@ -147,7 +148,7 @@ def _covariance_of_free(problem: Problem, values: Array, misfit: float, free: Ar
     supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
     inverse = np.where(supported, 1.0 / np.where(supported, sigma, 1.0), 0.0)
     weighted = vt.T / sigma**2 if np.all(supported) else vt.T * inverse**2
-    covariance = weighted @ vt / np.outer(scale, scale) * (misfit / freedom)
+    covariance = weighted @ vt / np.outer(scale, scale) * (misfit / freedom if noise is None else noise)
     # A direction without support leaves its constants undetermined; say so for those alone.
     loose = np.any(np.abs(vt[~supported]) > 1e-6, axis=0)
     covariance[loose, loose] = np.inf

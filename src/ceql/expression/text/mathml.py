@@ -9,6 +9,7 @@ import sympy
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 from ceql.expression.symbolic import Expr, terms_of
+from ceql.expression.text.write import in_words
 
 _DIGITS = 6
 _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]+;")  # XML knows five names alone, HTML thousands
@@ -61,7 +62,7 @@ def _name(name: str) -> str:
     numbered = _WITH_NUMBER.fullmatch(name)
     if numbered:
         return f"<msub><mi>{_safe(numbered[1])}</mi><mn>{numbered[2]}</mn></msub>"
-    return f"<mi>{_safe(name)}</mi>"
+    return f"<mi>{_safe(in_words(name))}</mi>"
 
 
 def _safe(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import sympy
@@ -9,6 +10,18 @@ from sympy.printing.str import StrPrinter
 
 from ceql.expression.constants.rounding_policy import ROUNDING
 from ceql.expression.text.tokens import written_name
+
+_PLAIN = re.compile(r"[^\W\d][^-+*/^]*")  # other names could be taken for a number or a calculation
+
+
+def readable_name(name: str) -> str:
+    """The name as people read it in a formula: in backticks where it could be taken for a number, such as `0`."""
+    return name if _PLAIN.fullmatch(name) else written_name(name)
+
+
+class _Readable(StrPrinter):
+    def _print_Symbol(self, expr: sympy.Symbol) -> str:
+        return readable_name(expr.name)
 
 
 class _Exact(StrPrinter):
@@ -39,7 +52,17 @@ def with_decimals(expression: sympy.Expr) -> Any:
     return expression.xreplace({number: sympy.Float(float(number)) for number in long}) if long else expression
 
 
+def readable_text(expression: sympy.Basic) -> str:
+    """For people, with few digits and names as they are where that is clear."""
+    return _Readable({"full_prec": False}).doprint(expression)
+
+
+def in_words(name: str) -> str:
+    """The name where formulas have no quotation marks: one that looks like a number is called a column."""
+    return name if _PLAIN.fullmatch(name) or not name[:1].isdigit() else f"column {name}"
+
+
 def short_text(expression: sympy.Expr, digits: int = 3) -> str:
     """The expression with every decimal constant rounded to a few digits. Not meant to be read back."""
     rounded = {number: sympy.Float(number, digits) for number in expression.atoms(sympy.Float)}
-    return sympy.sstr(expression.xreplace(rounded), full_prec=False)
+    return readable_text(expression.xreplace(rounded))

@@ -9,6 +9,7 @@ import sympy
 from sympy.core.alphabets import greeks
 from sympy.printing.latex import LatexPrinter
 
+from ceql.expression.text.write import in_words
 from ceql.formula import Formula
 from ceql.output.export.source import header
 
@@ -35,7 +36,7 @@ def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
 def _symbol_names(names: Sequence[str]) -> list[str]:
     """What each name looks like; two that SymPy would set alike are set letter by letter."""
     nice = [LatexPrinter().doprint(sympy.Symbol(name)) if _PLAIN.fullmatch(name) else None for name in names]
-    escaped = ("".join(_ESCAPES.get(c, c if c.isprintable() else r"\ ") for c in name) for name in names)
+    escaped = ("".join(_ESCAPES.get(c, c if c.isprintable() else r"\ ") for c in in_words(name)) for name in names)
     return [
         look if look is not None and nice.count(look) == 1 else rf"\mathrm{{{upright}}}"
         for look, upright in zip(nice, escaped, strict=True)

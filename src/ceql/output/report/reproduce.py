@@ -17,11 +17,15 @@ _OPTIONS = {
     "operators": "--operators",
     "time_limit": "--time-limit",
     "max_complexity": "--max-complexity",
-    "model_selection": "--choice",
+    "model_selection": "--select",
     "cv": "--cv",
     "catalogue": "--no-catalogue",  # a flag: on is the default
     "more": "--more",
     "random_state": "--seed",
+    "recipe": "--recipe",
+    "loss": "--loss",
+    "guesses": "--guess",  # once for each
+    "threads": "--threads",
     "n_jobs": "--jobs",
     "device": "--device",
 }
@@ -68,6 +72,9 @@ def command_line(subject: Subject) -> str | None:
         if isinstance(value, bool):
             words.append(_OPTIONS[name])
             continue
+        if name == "guesses":
+            words += [word for guess in value for word in (_OPTIONS[name], guess)]
+            continue
         number = f"{value:.15g}" if isinstance(value, float) else str(value)
         words += [_OPTIONS[name], ",".join(value) if isinstance(value, list | tuple) else number]
     return shlex.join(words)
@@ -80,9 +87,9 @@ def not_on_the_command_line(subject: Subject) -> str:
     if not isinstance(chosen.get("cv", 0), int | np.integer):
         strange.append("a cv that is no number")
     if strange:
-        return f"The command line has no option for {', '.join(strange)}; use the lines above."
+        return f"No options but a project file can say {', '.join(strange)}; use the lines above."
     if is_weighted(subject):
-        return "The rows were weighted, which the command line cannot do; use the lines above."
+        return "The rows were weighted, for which the command needs a column (--weights); use the lines above."
     if not is_repeatable(subject):
         return "The seed was drawn anew, so that a second search may end with another formula."
     if any("," in name or name != name.strip() for name in subject.data.names):

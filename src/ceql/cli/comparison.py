@@ -1,0 +1,124 @@
+"""How well saved models foretell rows that they have not seen, and whether these rows can tell them apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ceql.choice.uncertainty import uncertain
+from ceql.data.tables import Table
+from ceql.errors import InputError
+from ceql.estimator.regressor import CEQLRegressor
+from ceql.estimator.results import Finding
+
+_LEVEL = 0.95
+_ERRORS = 2.0  # standard errors of the difference from which one model is better than another
+_FEWEST = 3  # rows below which nothing is compared
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One model on the new rows."""
+
+    model: str
+    formula: str
+    complexity: int
+    r2: float
+    rmse: float
+    largest: float  # error of a row
+    within: float  # share of the rows inside the intervals of 95 %
+    undefined: int  # rows in which it has no value
+
+    def in_words(self) -> list[str]:
+        numbers = f"{self.r2:.6g}", f"{self.rmse:.4g}", f"{self.largest:.4g}", f"{100 * self.within:.0f} %"
+        return [self.model, str(self.complexity), *numbers, str(self.undefined)]
+
+    def as_json(self) -> dict[str, Any]:
+        return {n: None if isinstance(v, float) and not math.isfinite(v) else v for n, v in asdict(self).items()}
+
+
+def named(paths: Sequence[Path]) -> list[str]:
+    """A name for each: that of the file, or the whole path where two are called alike."""
+    short = [path.name for path in paths]
+    if len(paths) < 2 or len(set(map(str, paths))) < len(paths):
+        raise InputError("Give two models or more, each once, such as a.ceql b.ceql.")
+    return short if len(set(short)) == len(short) else list(map(str, paths))
+
+
+def compared(
+    models: Mapping[str, CEQLRegressor], table: Table, target: str | None, drop: bool
+) -> tuple[list[Compared], str, tuple[str, ...]]:
+    """A row for each, what they come to, and notes."""
+    column = target or _common_target(models)
+    found = {name: _finding(model, column) for name, model in models.items()}
+    inputs = list(dict.fromkeys(name for one in found.values() for name in one.data.names))
+    numbers = table.numbers([*inputs, *([] if column in inputs else [column])], gaps=drop)
+    whole = numbers.notna().all(axis=1).to_numpy()
+    numbers = numbers.loc[whole]
+    notes = [f"{table.path}: {(~whole).sum()} of {len(whole)} rows have gaps: left out."] if not whole.all() else []
+    y = numbers[column].to_numpy()
+    values = {name: one.formula(numbers[list(one.data.names)].to_numpy()) for name, one in found.items()}
+    defined = np.all([np.isfinite(value) for value in values.values()], axis=0)
+    if defined.sum() < _FEWEST:
+        raise InputError(f"All models have a value in {defined.sum()} rows of {table.path}: at least 3 are needed.")
+    notes += [_seen(name, one, numbers, y) for name, one in found.items()]
+    rows = [_row(name, found[name], numbers, y, values[name], defined) for name in found]
+    squares = {name: (values[name] - y)[defined] ** 2 for name in found}
+    return rows, _verdict(squares, int(defined.sum()), len(y)), tuple(note for note in notes if note)
+
+
+def _common_target(models: Mapping[str, CEQLRegressor]) -> str:
+    names = {name for model in models.values() for name in model.target_names_}
+    if len(names) > 1:
+        raise InputError(f"The models are of {', '.join(sorted(names))}: say which column was measured with --target.")
+    return names.pop()
+
+
+def _finding(model: CEQLRegressor, target: str) -> Finding:
+    return model._finding(target=target)
+
+
+def _row(name: str, found: Finding, numbers: Any, y: np.ndarray, value: np.ndarray, defined: np.ndarray) -> Compared:
+    x = numbers[list(found.data.names)].to_numpy()[defined]
+    error = (value - y)[defined]
+    known = uncertain(found.formula, found.discovery.formulas, found.discovery.weights, found.data, x)
+    low, high = known.interval(_LEVEL)
+    spread = float(np.sum((y[defined] - y[defined].mean()) ** 2))
+    r2 = 1.0 - float(np.sum(error**2)) / spread if spread > 0.0 else math.nan
+    return Compared(
+        name,
+        str(found.formula),
+        found.formula.complexity,
+        r2,
+        float(np.sqrt(np.mean(error**2))),
+        float(np.max(np.abs(error))),
+        float(np.mean((low <= y[defined]) & (y[defined] <= high))),
+        int((~np.isfinite(value)).sum()),
+    )
+
+
+def _seen(name: str, found: Finding, numbers: Any, y: np.ndarray) -> str:
+    """A model is no prophet of rows that it was fitted to."""
+    x = numbers[list(found.data.names)].to_numpy()
+    known = {(*row, value) for row, value in zip(found.data.x.tolist(), found.data.y.tolist(), strict=True)}
+    count = sum((*row, value) in known for row, value in zip(x.tolist(), y.tolist(), strict=True))
+    return f"{name} was fitted to {count} of these {len(y)} rows, which favours it." if count else ""
+
+
+def _verdict(squares: Mapping[str, np.ndarray], rows: int, all_rows: int) -> str:
+    best, *others = sorted(squares, key=lambda name: float(np.mean(squares[name])))
+    doubtful = [name for name in others if not _is_better(squares[best], squares[name])]
+    of = f"{rows} rows" if rows == all_rows else f"{rows} of {all_rows} rows, in which all have a value"
+    if doubtful:
+        return f"By {of}, {best} is not clearly better than {', '.join(doubtful)}."
+    return f"By {of}, {best} is the best: its errors are smaller by more than two standard errors of the difference."
+
+
+def _is_better(first: np.ndarray, second: np.ndarray) -> bool:
+    difference = second - first
+    return float(np.mean(difference)) > _ERRORS * float(np.std(difference, ddof=1)) / math.sqrt(len(difference))

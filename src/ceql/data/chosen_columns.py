@@ -1,0 +1,118 @@
+"""The columns of a table that a fit takes: inputs, targets and what goes with the rows; and notes on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from ceql.data.tables import Table
+from ceql.errors import InputError, unknown_name
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Names of columns. Without features these are all others that hold numbers."""
+
+    targets: Sequence[str]
+    features: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    numbers: Sequence[str] = ()  # of the rows, such as weights
+    labels: Sequence[str] = ()  # of the rows, such as groups
+    drop_gaps: bool = False  # whether rows in which a value is missing are left out
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        return (*self.numbers, *self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    x: pd.DataFrame
+    y: pd.Series | pd.DataFrame
+    beside: Mapping[str, np.ndarray] = field(default_factory=dict)  # numbers and labels of the rows
+    notes: tuple[str, ...] = ()
+
+
+def chosen_columns(table: Table, wanted: Wanted) -> Chosen:
+    """What is wanted, all of it finite numbers but for the labels."""
+    _check_names(table, wanted)
+    features, notes = _features(table, wanted)
+    targets = list(wanted.targets)
+    numbers = table.numbers([*features, *targets, *wanted.numbers], wanted.drop_gaps)
+    labels = {name: table.labels(name, wanted.drop_gaps) for name in wanted.labels}
+    whole = numbers.notna().all(axis=1).to_numpy()
+    for column in labels.values():
+        whole = whole & pd.notna(column)
+    if not whole.all():
+        count = int((~whole).sum())
+        notes.append(f"{table.path}: {count} of {len(whole)} rows {'has' if count == 1 else 'have'} gaps: left out.")
+        if not whole.any():
+            raise InputError(f"{table.path}: every row has a gap. Leave columns out with --exclude.")
+    numbers = numbers.loc[whole].reset_index(drop=True)
+    beside = {name: numbers[name].to_numpy() for name in wanted.numbers}
+    beside |= {name: column[whole] for name, column in labels.items()}
+    notes += _truths(table, [*features, *targets]) + _odd_values(table, numbers[[*features, *targets]])
+    y = numbers.loc[:, targets[0] if len(targets) == 1 else targets]
+    return Chosen(numbers.loc[:, features], y, beside, (*table.notes, *notes))
+
+
+def _check_names(table: Table, wanted: Wanted) -> None:
+    for name in (*wanted.targets, *wanted.features, *wanted.exclude, *wanted.beside):
+        if name not in table.names or not name:
+            raise unknown_name("column", name, table.names)
+    for name in wanted.targets:
+        if name in wanted.features:
+            raise InputError(f"{name!r} is the target and cannot be a feature as well.")
+        if list(wanted.targets).count(name) > 1:
+            raise InputError(f"{name!r} is named twice as a target.")
+        if name in wanted.beside:
+            raise InputError(f"{name!r} is the target and can neither weigh nor group the rows.")
+    for name in wanted.exclude:
+        if name in (*wanted.targets, *wanted.features, *wanted.beside):
+            raise InputError(f"{name!r} is wanted and excluded at once: leave out one of the two.")
+
+
+def _features(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
+    """The inputs that were named, or all other columns that can be one; and a note for each that cannot."""
+    used = {*wanted.targets, *wanted.exclude, *wanted.beside}
+    chosen = list(wanted.features) or [name for name in table.names if name not in used]
+    if not chosen:
+        (only, *others) = wanted.targets
+        which = "no column beside the targets" if others or len(table.names) > 1 else f"the column {only!r} alone"
+        raise InputError(f"{table.path} has {which}: a formula needs at least one other column.")
+    if wanted.features:
+        return chosen, []
+    if "" in chosen:
+        where = table.names.index("") + 1
+        raise InputError(
+            f"{table.path}: column {where} has no name. Name or delete it, or choose columns with --features. "
+            "(pandas writes such a column unless it is told index=False.)"
+        )
+    why = {name: table.why_no_input(name) for name in chosen}
+    left = [name for name in chosen if not why[name]]
+    told = [f"{table.path}: column {name!r} {reason}: left out." for name, reason in why.items() if reason]
+    if not left:
+        raise InputError(f"No column of numbers is left beside the target. {' '.join(told)}")
+    return left, told
+
+
+def _truths(table: Table, names: Sequence[str]) -> list[str]:
+    truths = [name for name in names if pd.api.types.is_bool_dtype(table.cells[name])]
+    return [f"{table.path}: column {name!r} holds true and false, which count as 1 and 0." for name in truths]
+
+
+def _odd_values(table: Table, numbers: pd.DataFrame) -> list[str]:
+    """Columns in which -999 or the like is the only negative number: it often stands for a missing value."""
+    notes = []
+    for name, column in numbers.items():
+        negative = np.unique(column[column < 0.0])
+        if len(negative) == 1 and f"{-negative[0]:.15g}".strip("9") in ("", ".") and negative[0] <= -99.0:
+            count, mark = int((column == negative[0]).sum()), f"{negative[0]:.15g}"
+            notes.append(
+                f"{table.path}: column {name!r} holds {mark} in {count} of {len(column)} rows and is not negative "
+                f"elsewhere. If it stands for a missing value, say --missing-mark {mark} --missing drop."
+            )
+    return notes

@@ -1,0 +1,86 @@
+"""Errors in the inputs: each adds to the error of y as much as the formula passes on of it (effective variance).
+
+A formula is fitted with the errors that it passes on itself, so weights and constants are found in turn. The values of
+the inputs stay what was measured: where the formula bends within the errors of x, this is an approximation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ceql.constraints import NONE, Constraints
+from ceql.data.dataset import Dataset
+from ceql.expression import parametrise
+from ceql.expression.constants.refit import REFIT_STEPS, covariance_of, minimise
+from ceql.expression.constants.rounding import rounded_values
+from ceql.expression.evaluate.residual_problem import make_problem
+from ceql.formula import Formula, NamedLaw, as_it_stands, mean_square, refitted
+
+_STEP = 1e-3  # of a derivative, as a share of the error: the errors themselves may be known up to a factor only
+_ROUNDS = 6  # of weights and constants in turn; the weights hardly move after two or three
+
+
+@np.errstate(all="ignore")
+def passed_on(formula: Formula, data: Dataset, sigma: np.ndarray, sigma_x: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The standard deviation of y minus formula in each row: that of y, and what comes in through the columns."""
+    variance = sigma**2
+    for name, error in sigma_x.items():
+        above, below = data.x.copy(), data.x.copy()
+        place = data.names.index(name)
+        above[:, place] += _STEP * error
+        below[:, place] -= _STEP * error
+        change = (formula(above) - formula(below)) / (2.0 * _STEP)
+        variance = variance + np.where(np.isfinite(change), change, 0.0) ** 2
+    return np.sqrt(variance)
+
+
+def weighed(data: Dataset, sigma: np.ndarray, absolute: bool) -> Dataset:
+    """The rows weighed by these errors, with the size of the noise if that is known."""
+    weight = (float(sigma.min()) / sigma) ** 2
+    noise = float(sigma.min()) ** 2 / float(weight.mean()) if absolute else None
+    return replace(data, weight=weight / weight.mean(), noise=noise)
+
+
+def in_turn(
+    formula: Formula,
+    data: Dataset,
+    sigma: np.ndarray,
+    sigma_x: Mapping[str, np.ndarray],
+    absolute: bool = True,
+    constraints: Constraints = NONE,
+) -> tuple[Formula, Dataset]:
+    """The formula fitted with the errors that it passes on, and the data weighed by them."""
+    for _ in range(_ROUNDS):
+        data = weighed(data, passed_on(formula, data, sigma, sigma_x), absolute)
+        formula = fitted_again(formula, data, constraints)
+    return formula, data
+
+
+def fitted_again(formula: Formula, data: Dataset, constraints: Constraints = NONE) -> Formula:
+    """With its constants and their errors by these weights; a law stays one where its constants can be told."""
+    again = None if formula.law is None else _law_again(formula, formula.law, data, constraints)
+    again = again or refitted(formula.expression, data, formula.symbols, constraints)
+    return again or replace(formula, loss=mean_square(data.y - formula(data.x), data.weight))
+
+
+@np.errstate(all="ignore")
+def _law_again(formula: Formula, law: NamedLaw, data: Dataset, constraints: Constraints) -> Formula | None:
+    """Where each constant of the law is one number of the formula, perhaps with the other sign; None elsewhere."""
+    form = parametrise(formula.expression)
+    places = [[k for k, value in enumerate(form.values) if abs(value) == abs(c.value)] for c in law.constants]
+    if any(len(found) != 1 for found in places) or len({found[0] for found in places}) != len(form.values):
+        return None
+    problem = make_problem(form, formula.symbols, data.x, data.y, data.weight)
+    values = rounded_values(problem, minimise(problem, form.values, REFIT_STEPS)[0])
+    again = as_it_stands(form.substitute(values), data, formula.symbols, constraints)
+    if again is None:
+        return None
+    errors = np.sqrt(np.abs(np.diag(covariance_of(problem, values, problem.misfit(values), data.noise))))
+    constants = tuple(
+        replace(c, value=float(values[k] * np.sign(c.value * form.values[k])), error=float(errors[k]))
+        for c, (k,) in zip(law.constants, places, strict=True)
+    )
+    return replace(again, law=replace(law, constants=constants))

@@ -1,0 +1,95 @@
+"""What a fit is given beside X and y: weights, or errors of measurement in y and in the columns of X."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ceql.choice.evidence import scores, weights
+from ceql.choice.validation import Folds, cross_validated, r2_of
+from ceql.constraints import Constraints
+from ceql.data.dataset import Dataset, column_names, is_table, shape_of
+from ceql.data.sigmas import sigma_apart, weights_of, with_noise
+from ceql.data.targets import Targets
+from ceql.discovery import Discovery, poles_of
+from ceql.errors import InputError, unknown_name
+from ceql.estimator.effective_variance import fitted_again, in_turn
+from ceql.estimator.parameters import is_number
+from ceql.formula import Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The data of a fit, and the errors that they have."""
+
+    targets: Targets
+    weight: Any  # of the rows, as the caller gave them
+    from_frame: bool
+    sigma: np.ndarray | None = None
+    sigma_x: Mapping[str, np.ndarray] = field(default_factory=dict)
+    absolute: bool = True
+
+    def with_errors_in_x(
+        self, discoveries: Sequence[Discovery], constraints: Constraints, folds: Folds | None
+    ) -> tuple[tuple[Discovery, ...], Targets]:
+        """What was found, fitted again with the errors that the chosen formula passes on from its inputs."""
+        if not self.sigma_x or self.sigma is None:
+            return tuple(discoveries), self.targets
+        done = [
+            _again(found, *in_turn(found.best, data, self.sigma, self.sigma_x, self.absolute, constraints), folds)
+            for found, data in zip(discoveries, self.targets.datasets, strict=True)
+        ]
+        datasets = tuple(data for _, data in done)
+        return tuple(found for found, _ in done), replace(self.targets, datasets=datasets)
+
+
+def measured(X: Any, y: Any, sample_weight: Any, sigma: Any, sigma_x: Any, absolute: bool) -> Measured:
+    """Checks what was given. Columns of X that hold errors are no inputs."""
+    if sigma is None:
+        if sigma_x is not None:
+            raise InputError("sigma_x needs sigma, the errors of y: give it too, however small.")
+        return Measured(Targets.of(X, y, sample_weight), sample_weight, is_table(X))
+    if sample_weight is not None:
+        raise InputError("Give sigma or sample_weight, not both: sigma weighs the rows by 1/sigma**2.")
+    if sigma_x is not None and len(shape_of(y, "y")) == 2 and shape_of(y, "y")[1] > 1:
+        raise InputError("sigma_x goes with one target at a time: fit each of them by itself.")
+    X, own = sigma_apart(X, sigma)
+    X, of_columns = _errors_of_columns(X, sigma_x)
+    weight = weights_of(own, shape_of(X, "X")[0])
+    targets = Targets.of(X, y, weight)
+    known = with_noise(targets, own) if absolute else targets
+    return Measured(known, weight, is_table(X), own, of_columns, absolute)
+
+
+def _errors_of_columns(X: Any, sigma_x: Any) -> tuple[Any, dict[str, np.ndarray]]:
+    if sigma_x is None:
+        return X, {}
+    if not isinstance(sigma_x, Mapping):
+        raise InputError(f"sigma_x gives columns their errors, such as {{'x1': 0.1}}, not {type(sigma_x).__name__}.")
+    found: dict[str, np.ndarray] = {}
+    rows = shape_of(X, "X")[0]
+    for name, error in sigma_x.items():
+        if name not in column_names(X):
+            raise unknown_name("column", name, column_names(X))
+        what = f"sigma_x[{name!r}]"
+        X, values = sigma_apart(X, np.full(rows, error) if is_number(error) else error, what)
+        weights_of(values, rows, what)
+        found[str(name)] = values
+    lost = [name for name in found if name not in column_names(X)]
+    if lost:
+        raise InputError(f"sigma_x names {lost[0]!r} as a column with errors and as the errors of another.")
+    return X, found
+
+
+def _again(found: Discovery, best: Formula, data: Dataset, folds: Folds | None) -> tuple[Discovery, Dataset]:
+    again = [best if f is found.best else fitted_again(f, data) for f in found.formulas]
+    front, beside = tuple(again[: len(found.front)]), tuple(again[len(found.front) :])
+    shares, r2 = weights(scores(again, data)), r2_of(again, data)
+    known = [k for k, value in enumerate(found.r2_cv) if not np.isnan(value)]
+    r2_cv = np.full(len(found.r2_cv), np.nan)
+    r2_cv[known] = cross_validated([again[k] for k in known], data, folds)
+    changed = replace(found, front=front, shortlist=beside, weights=shares, r2=r2, r2_cv=tuple(r2_cv.tolist()))
+    return replace(changed, poles=poles_of(best, data)), data
