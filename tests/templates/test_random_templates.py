@@ -93,6 +93,7 @@ def bounds(parameter: Parameter) -> tuple[float, float]:
     return parameter.low, parameter.high
 
 
+@np.errstate(all="ignore")
 def by_scipy(case: Case, starts: int = 30 if WHOLE else 10) -> float:
     """The least mean square that SciPy meets: from the truth, where there is one, and from random starts."""
     symbols = sympy.symbols("x z", real=True)
