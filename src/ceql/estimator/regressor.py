@@ -234,16 +234,15 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         chosen one passes on of them. With ``absolute_sigma=False`` all are known up to a factor, which the rows tell.
         """
         settings, from_frame, rows = self._settings(), is_table(X), shape_of(X, "X")[0]
-        has_parts = wants_parts(self.template, y)
-        if has_parts:
+        if wants_parts(self.template, y):
             if sigma is not None or sigma_x is not None:
                 raise InputError(
                     "sigma and sigma_x are for a real y: weigh the rows of a complex one by sample_weight."
                 )
             folds = folds_of_parts(folds_of(self.cv, groups, rows, sample_weight))
-            X, y, sample_weight = in_parts(X, y, sample_weight)
-        given = measured(X, y, sample_weight, sigma, sigma_x, absolute_sigma)
-        if not has_parts:
+            given = measured(*in_parts(X, y, sample_weight), None, None, absolute_sigma)
+        else:
+            given = measured(X, y, sample_weight, sigma, sigma_x, absolute_sigma)
             folds = folds_of(self.cv, groups, rows, given.weight)
         with live_display(self.verbose) as display:
             earlier = self._earlier_formulas(given.targets)
