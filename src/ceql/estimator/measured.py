@@ -16,9 +16,12 @@ from ceql.data.sigmas import sigma_apart, weights_of, with_noise
 from ceql.data.targets import Targets
 from ceql.discovery import Discovery, poles_of
 from ceql.errors import InputError, unknown_name
+from ceql.estimator.complex_targets import folds_of_parts, in_parts, wants_parts
 from ceql.estimator.effective_variance import fitted_again, in_turn
+from ceql.estimator.folds import folds_of
 from ceql.estimator.parameters import is_number
 from ceql.formula import Formula
+from ceql.templates import Template
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,20 @@ class Measured:
         ]
         datasets = tuple(data for _, data in done)
         return tuple(found for found, _ in done), replace(self.targets, datasets=datasets)
+
+
+def with_folds(
+    X: Any, y: Any, sample_weight: Any, errors: tuple[Any, Any, bool], template: Template | None, cv: Any, groups: Any
+) -> tuple[Measured, Folds | None]:
+    """The data of a fit, with sigma, sigma_x and whether they are absolute, and how rows are held out together."""
+    rows = shape_of(X, "X")[0]
+    if not wants_parts(template, y):
+        given = measured(X, y, sample_weight, *errors)
+        return given, folds_of(cv, groups, rows, given.weight)
+    if errors[0] is not None or errors[1] is not None:
+        raise InputError("sigma and sigma_x are for a real y: weigh the rows of a complex one by sample_weight.")
+    folds = folds_of_parts(folds_of(cv, groups, rows, sample_weight))
+    return measured(*in_parts(X, y, sample_weight), *errors), folds
 
 
 def measured(X: Any, y: Any, sample_weight: Any, sigma: Any, sigma_x: Any, absolute: bool) -> Measured:

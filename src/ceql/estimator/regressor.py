@@ -15,14 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from ceql.choice.chi_square import chi_square
 from ceql.choice.selection import check_rule
 from ceql.constraints import NONE, Constraints
-from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix, shape_of
+from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix
 from ceql.data.targets import Targets
 from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import CeqlWarning, InputError
-from ceql.estimator.complex_targets import folds_of_parts, in_parts, joined, rows_of_parts, wants_parts
-from ceql.estimator.folds import folds_of
+from ceql.estimator.complex_targets import joined, rows_of_parts
 from ceql.estimator.forecasts import checked_level, forecasts, in_columns
-from ceql.estimator.measured import measured
+from ceql.estimator.measured import with_folds
 from ceql.estimator.parameters import checked_policy, is_number, named_operators, seed_of
 from ceql.estimator.plain_settings import with_objects
 from ceql.estimator.presentation import Presented
@@ -105,11 +104,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         search, already uses all of them.
     device : "cpu", "gpu" or "auto"
         Where starts are fitted. The default gives the same formula on every machine. "auto" takes an NVIDIA GPU if
-        there is one and CuPy is installed (``ceql[gpu]``), unless ``n_jobs`` or a cluster is in use. "gpu" insists on
-        it and also fits more starts a round, as many as it holds. ``n_jobs=4`` uses four GPUs of this machine.
+        there is one and CuPy is installed (``ceql[gpu]``), unless ``n_jobs`` or a cluster is in use; "gpu" insists.
     template : Template, optional
-        What is known of the formula, with the parameters, functions and sums to be found in it. The search then
-        fills in these alone, and `operators` is not used: each unknown function has its own.
+        What is known of the formula, with the parameters, functions and sums to be found in it, and these alone;
+        `operators` is not used: each unknown function has its own.
     loss : str
         What a residual costs: "squared", or one that gross outliers cannot rule: "absolute", "huber", "cauchy",
         "log-cosh". Or a formula of your own in ``residual``, ``y`` and ``prediction``, such as
@@ -118,15 +116,13 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         Formulas that you suspect, as text over the columns: ``"a*sin(b*x1)/x2"``. Other names are constants to be
         found, numbers are starting values. They compete with what is found and the search builds on them.
     constraints : Constraints, optional
-        What every formula of the front keeps to: operators that are not nested, columns that must occur, bounds of
-        constants, costs of operators.
+        What every formula keeps to: operators not nested, columns that must occur, bounds of constants, costs.
     policy : SearchPolicy, optional
-        Every number that steers the search, for those who want to change one: starts of a round, shares of mutants,
-        the steps of a fit, how far fits are reduced. It is a ``ceql.search.policy.SearchPolicy``, such as
-        ``SearchPolicy(round_size=256)`` for rounds that are four times shorter. None takes the defaults.
+        Every number that steers the search, for those who want to change one, such as
+        ``ceql.search.policy.SearchPolicy(round_size=256)`` for shorter rounds. None takes the defaults.
     warm_start : bool
         True lets a second ``fit`` go on from the formulas of the first: fitted to the new data, they compete with what
-        it finds, and if one of them is exact there is no search. Set it when more rows of the same kind come in.
+        it finds, and if one of them is exact there is no search.
     checkpoint : str or path, optional
         A file in which the search keeps its state, so that it can go on after a kill: ``fit`` with the same data and
         parameters goes on from the file if it is there, and gives the result at once if the search had ended. A higher
@@ -228,22 +224,12 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
 
         `groups` are labels of the rows: those with the same one are held out together (see `cv`).
 
-        `sigma` are the standard deviations of the errors of y, an array or the name of a column of X, which is no input
-        then: rows count as 1/sigma**2, and the errors of constants follow from sigma. `sigma_x` gives columns errors,
-        ``{"x1": 0.1}``, as a number, an array or the name of a column: the finished formulas are fitted with what the
-        chosen one passes on of them. With ``absolute_sigma=False`` all are known up to a factor, which the rows tell.
+        `sigma` are the standard deviations of y, an array or the name of a column, which is no input then: rows count
+        as 1/sigma**2, and errors of constants follow. `sigma_x` gives columns errors, ``{"x1": 0.1}``, numbers, arrays
+        or names of columns. With ``absolute_sigma=False`` all are known up to a factor, which the rows tell.
         """
-        settings, from_frame, rows = self._settings(), is_table(X), shape_of(X, "X")[0]
-        if wants_parts(self.template, y):
-            if sigma is not None or sigma_x is not None:
-                raise InputError(
-                    "sigma and sigma_x are for a real y: weigh the rows of a complex one by sample_weight."
-                )
-            folds = folds_of_parts(folds_of(self.cv, groups, rows, sample_weight))
-            given = measured(*in_parts(X, y, sample_weight), None, None, absolute_sigma)
-        else:
-            given = measured(X, y, sample_weight, sigma, sigma_x, absolute_sigma)
-            folds = folds_of(self.cv, groups, rows, given.weight)
+        settings, from_frame = self._settings(), is_table(X)
+        given, folds = with_folds(X, y, sample_weight, (sigma, sigma_x, absolute_sigma), self.template, self.cv, groups)
         with live_display(self.verbose) as display:
             earlier = self._earlier_formulas(given.targets)
             discoveries = discover_each(given.targets, settings, earlier, display, self._checkpoint(), folds)

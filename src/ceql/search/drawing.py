@@ -45,14 +45,16 @@ def front(
 
 
 def at_once(problem: TargetProblem, state: TargetState, most: int) -> Iterator[list[Formula]]:
-    """The most promising fits as they stand, nothing reduced or finished, for those who cannot wait. Yields what there
-    is as it grows."""
+    """The most promising fits as they stand, nothing reduced or finished, and weighted sums of the inputs, for those
+    who cannot wait. Yields what there is as it grows; what is too large to be chosen does not count."""
     rows = len(problem.plain.y)
     fits = [*state.contenders.known[: problem.policy.drawing.contenders], *_best_per_size(problem, state)]
+    fits = [*fits, *_linear_fits(problem, 1)]
     fits.sort(key=lambda fit_: float(of_fits(fit_.misfit, fit_.size, rows)))
     drawn: list[Formula] = []
     for fit_ in _distinct(fits):
-        if (formula := _sketched(problem, fit_)) is not None:
+        formula = _sketched(problem, fit_)
+        if formula is not None and formula.complexity <= problem.most_nodes:
             drawn = [*drawn, formula]
             yield drawn
         if len(drawn) >= most:
