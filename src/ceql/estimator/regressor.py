@@ -64,11 +64,10 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         to search faster, or others (see ``ceql.operators.names()``) when you know that they occur. "paper" is the
         library of the paper: two layers, without exponentials and sines.
     time_limit : float
-        Seconds after which the best formula so far is returned. Easy problems end long before. Raise it when
-        ``discovery_.outcome`` says so. It holds for the whole fit: several targets share it, and what an easy one
-        leaves over goes to those after it.
+        Seconds after which the best formula so far is returned; easy problems end long before. It holds for the whole
+        fit: several targets share it, and what an easy one leaves over goes to those after it.
     max_complexity : int, optional
-        The most nodes a formula may have. Set it when you want something to read rather than the best fit.
+        The most nodes a formula may have, when you want something to read rather than the best fit.
     model_selection : "best", "accuracy", "score" or "cv"
         Which row of ``equations_`` is used for prediction: the noise-aware choice, the lowest loss, the steepest gain
         in accuracy per node, or the simplest row that rows held out cannot tell from the best of them, by one standard
