@@ -309,7 +309,7 @@ def test_an_operator_of_the_users_own_travels_along():
 
 def test_time_that_is_up_ends_a_chunk():
     (chunk,) = fit_on_processor([work()], 1, 0.0)
-    assert chunk.misfit.shape == (2,)
+    assert chunk.misfit.shape == (1,)
 
 
 class LostPool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ceql.closed_form.policy import ShapePolicy
 from ceql.operators import get
+from ceql.operators.functions import TABLE, ElementaryFunction
 
 
 @dataclass(frozen=True)
@@ -30,25 +31,23 @@ def _of(name: str) -> Callable[[Any], Any]:
     return lambda z: get(name).symbolic(z)
 
 
-_EXP, _TANH, _LOG, _SQRT = _of("exp"), _of("tanh"), _of("log"), _of("sqrt")
+def _over(function: ElementaryFunction) -> Shape:
+    return Shape(("div", function.name), lambda z: 1.0 / function.value(z), lambda z: 1 / function.symbolic(z))
+
+
+_PLAIN = tuple(function for function in TABLE if function.is_shape)
+_EXP, _LOG, _SQRT = _of("exp"), _of("log"), _of("sqrt")
 # The simpler ones first: of two that no row can tell apart the first is taken.
 SHAPES = (
-    Shape(("exp",), np.exp, _EXP),
+    *(Shape((function.name,), function.value, function.symbolic) for function in _PLAIN),
     Shape(("div",), lambda z: 1.0 / (1.0 + z), lambda z: 1 / (1 + z)),
     Shape(("sqrt",), lambda z: np.sqrt(1.0 + z), lambda z: _SQRT(1 + z)),
     Shape(("div", "sqrt"), lambda z: 1.0 / np.sqrt(1.0 + z), lambda z: 1 / _SQRT(1 + z)),
-    Shape(("sin",), np.sin, _of("sin")),
-    Shape(("cos",), np.cos, _of("cos")),
     Shape(("log",), np.log1p, lambda z: _LOG(1 + z)),
-    Shape(("tanh",), np.tanh, _TANH),
-    Shape(("sinh",), np.sinh, _of("sinh")),
-    Shape(("cosh",), np.cosh, _of("cosh")),
-    Shape(("atan",), np.arctan, _of("atan")),
     Shape(("exp",), np.expm1, lambda z: _EXP(z) - 1),
     Shape(("exp", "div"), lambda z: 1.0 / np.expm1(z), lambda z: 1 / (_EXP(z) - 1)),
     Shape(("exp", "div"), lambda z: 1.0 / (np.exp(z) + 1.0), lambda z: 1 / (_EXP(z) + 1)),
-    Shape(("div", "cosh"), lambda z: 1.0 / np.cosh(z), lambda z: 1 / _of("cosh")(z)),
-    Shape(("div", "tanh"), lambda z: 1.0 / np.tanh(z), lambda z: 1 / _TANH(z)),
+    *(_over(function) for function in _PLAIN),
     Shape(("cos",), lambda z: 2.0 * np.sin(z / 2.0) ** 2, lambda z: 1 - _of("cos")(z)),
 )
 

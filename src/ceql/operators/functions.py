@@ -49,6 +49,8 @@ class ElementaryFunction:
     texts: Mapping[str, str] = field(default_factory=dict)
     python: str | None = None
     aliases: tuple[str, ...] = ()
+    undoes: tuple[str, float, float] | None = None  # another function, for arguments between these shares of pi
+    is_shape: bool = False  # a whole law may be this function, stretched in both directions
     price: float = RAREST  # what it adds to the description of a formula, in nats
 
     @property
@@ -123,7 +125,9 @@ TABLE = (
 """,
         price=4.06,
     ),
-    ElementaryFunction("exp", np.exp, lambda u, f: f, sympy.exp, python=_BOUNDED.format("exp", "math.inf"), price=4.06),
+    ElementaryFunction(
+        "exp", np.exp, lambda u, f: f, sympy.exp, python=_BOUNDED.format("exp", "math.inf"), is_shape=True, price=4.06
+    ),
     ElementaryFunction(
         "sin",
         np.sin,
@@ -133,6 +137,7 @@ TABLE = (
         oscillates=True,
         python=_FINITE.format("sin"),
         price=5.26,
+        is_shape=True,
     ),
     ElementaryFunction(
         "cos",
@@ -143,6 +148,7 @@ TABLE = (
         oscillates=True,
         python=_FINITE.format("cos"),
         price=4.75,
+        is_shape=True,
     ),
     ElementaryFunction(
         "tan",
@@ -162,6 +168,7 @@ TABLE = (
         domain=_UP_TO_ONE,
         texts={"numpy": "np.arcsin", "jax": "jnp.arcsin"},
         python=_WITHIN_ONE.format("asin"),
+        undoes=("sin", -0.5, 0.5),
     ),
     ElementaryFunction(
         "acos",
@@ -172,6 +179,7 @@ TABLE = (
         domain=_UP_TO_ONE,
         texts={"numpy": "np.arccos", "jax": "jnp.arccos"},
         python=_WITHIN_ONE.format("acos"),
+        undoes=("cos", 0.0, 1.0),
     ),
     ElementaryFunction(
         "atan",
@@ -179,6 +187,8 @@ TABLE = (
         lambda u, f: 1.0 / (1.0 + u * u),
         sympy.atan,
         texts={"numpy": "np.arctan", "jax": "jnp.arctan"},
+        undoes=("tan", -0.5, 0.5),
+        is_shape=True,
     ),
     ElementaryFunction(
         "sinh",
@@ -186,11 +196,12 @@ TABLE = (
         lambda u, f: np.cosh(u),
         sympy.sinh,
         python=_BOUNDED.format("sinh", "math.copysign(math.inf, a)"),
+        is_shape=True,
     ),
     ElementaryFunction(
-        "cosh", np.cosh, lambda u, f: np.sinh(u), sympy.cosh, python=_BOUNDED.format("cosh", "math.inf")
+        "cosh", np.cosh, lambda u, f: np.sinh(u), sympy.cosh, python=_BOUNDED.format("cosh", "math.inf"), is_shape=True
     ),
-    ElementaryFunction("tanh", np.tanh, lambda u, f: 1.0 - f * f, sympy.tanh),
+    ElementaryFunction("tanh", np.tanh, lambda u, f: 1.0 - f * f, sympy.tanh, is_shape=True),
     ElementaryFunction(
         "cbrt",
         np.cbrt,

@@ -45,20 +45,26 @@ def front(
 
 
 def at_once(problem: TargetProblem, state: TargetState, most: int) -> Iterator[list[Formula]]:
-    """The most promising fits as they stand, nothing reduced or finished, and weighted sums of the inputs, for those
-    who cannot wait. Yields what there is as it grows; what is too large to be chosen does not count."""
-    rows = len(problem.plain.y)
+    """The most promising fits as they stand, nothing reduced or finished, for those who cannot wait. Yields what there
+    is as it grows."""
     fits = [*state.contenders.known[: problem.policy.drawing.contenders], *_best_per_size(problem, state)]
-    fits = [*fits, *_linear_fits(problem, 1)]
-    fits.sort(key=lambda fit_: float(of_fits(fit_.misfit, fit_.size, rows)))
     drawn: list[Formula] = []
-    for fit_ in _distinct(fits):
-        formula = _sketched(problem, fit_)
-        if formula is not None and formula.complexity <= problem.most_nodes:
+    for fit_ in _distinct(_by_promise(problem, fits)):
+        if (formula := _sketched(problem, fit_)) is not None:
             drawn = [*drawn, formula]
             yield drawn
         if len(drawn) >= most:
             break
+
+
+def lines(problem: TargetProblem, most: int) -> list[Formula]:
+    """The most promising weighted sums of the inputs: whatever may not be chosen of the others, these may."""
+    drawn = (_sketched(problem, fit_) for fit_ in _by_promise(problem, _linear_fits(problem, 1))[:most])
+    return [formula for formula in drawn if formula is not None]
+
+
+def _by_promise(problem: TargetProblem, fits: list[Reduced]) -> list[Reduced]:
+    return sorted(fits, key=lambda fit_: float(of_fits(fit_.misfit, fit_.size, len(problem.plain.y))))
 
 
 def outline(problem: TargetProblem, state: TargetState) -> list[Formula]:

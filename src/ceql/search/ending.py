@@ -11,7 +11,7 @@ import numpy as np
 from ceql.choice.criterion import criterion
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.formula import Formula
-from ceql.search.drawing import at_once, front, outline
+from ceql.search.drawing import at_once, front, lines, outline
 from ceql.search.finishing import finishing, planned
 from ceql.search.outcome import Found, Outcome
 from ceql.search.policy import Finishing
@@ -76,6 +76,8 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
             growing = partial(at_once, problem, known, plan.drawn) if deadline.over else partial(front, *given)
             drawn, cut_now = _as_it_grows(growing, deadline, least)
             of_fits, cut = of_fits + drawn, cut_now or cut
+    if cut is not Outcome.INTERRUPTED and settings.template is None and deadline.over:
+        of_fits += lines(stage.main, least)
     relatives: list[Formula] = []
     if cut is not Outcome.INTERRUPTED and settings.template is None and not deadline.over:
         policies = search.policy.polish, search.policy.prices

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ceql.expression.algebra.squares import signed_root
-from ceql.operators import get
+from ceql.operators import functions, get
 from ceql.transforms.policy import TransformPolicy
 
 
@@ -33,13 +34,16 @@ def _sign(y: np.ndarray) -> int:
     return 1 if y.sum() >= 0 else -1
 
 
-def _is_angle(y: np.ndarray, low: float, high: float, policy: TransformPolicy) -> bool:
+def _is_angle(y: np.ndarray, policy: TransformPolicy, low: float, high: float) -> bool:
     """Whether y lies between these shares of pi, and is not so small that it is its own sine."""
     return bool((y >= low * np.pi).all() and (y <= high * np.pi).all() and np.ptp(y) > policy.least_angle)
 
 
-def _back(name: str) -> Callable:
-    return lambda expression, y: get(name).symbolic(expression)
+def _undone(name: str, undone: str, low: float, high: float) -> Target:
+    """y is an angle then, between these shares of pi."""
+    forward, back = functions.get(undone).value, functions.get(name).symbolic
+    applies = partial(_is_angle, low=low, high=high)
+    return Target(f"{undone} y", (name,), applies, forward, lambda expression, y: back(expression))
 
 
 TARGETS = (
@@ -55,9 +59,7 @@ TARGETS = (
         lambda y: np.log(np.abs(y)),
         lambda e, y: _sign(y) * get("exp").symbolic(e),
     ),
-    Target("sin y", ("asin",), lambda y, policy: _is_angle(y, -0.5, 0.5, policy), np.sin, _back("asin")),
-    Target("cos y", ("acos",), lambda y, policy: _is_angle(y, 0.0, 1.0, policy), np.cos, _back("acos")),
-    Target("tan y", ("atan",), lambda y, policy: _is_angle(y, -0.5, 0.5, policy), np.tan, _back("atan")),
+    *(_undone(function.name, *function.undoes) for function in functions.TABLE if function.undoes is not None),
     Target(
         "exp y",
         ("log",),
