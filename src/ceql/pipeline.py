@@ -102,6 +102,8 @@ def _discovered(
     leftover = None
     template = settings.template
     if template is not None and template.is_fixed:
+        with kept_alone(checkpoint) as kept_in:
+            make_keeper(kept_in)  # the file of another search is refused, though nothing is kept of so short a one
         with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
             found = fitted_template(template, rows, settings, workers)
     elif data.is_constant:
