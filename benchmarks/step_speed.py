@@ -28,7 +28,7 @@ from ceql.engine.one_thread import one_thread
 from ceql.network import Network
 from ceql.network.recording import DomainPenalty, network_tape
 from ceql.network.sampling import Stream, draw
-from ceql.training import Loss, recipes
+from ceql.training import recipes
 from ceql.training.run import loss_weights
 
 SAMPLES = 128
@@ -76,7 +76,7 @@ class Problem:
     y: np.ndarray
 
     def samples(self, single: bool) -> fit.Samples:
-        return fit.Samples.of(self.x, self.y, loss_weights(Loss.PIVOTED, self.y), single_precision=single)
+        return fit.Samples.of(self.x, self.y, loss_weights(recipes.paper(), self.y), single_precision=single)
 
     def multiply_adds(self) -> float:
         """One on the way forward and two on the way back, per live edge (imaginary parts are edges too) and sample."""
@@ -179,7 +179,7 @@ class TorchNetwork:
         self.torch = torch
         self.x = torch.tensor(problem.x[:samples], dtype=torch.complex128)
         self.y = torch.tensor(problem.y[:samples])
-        self.sample_weight = torch.tensor(loss_weights(Loss.PIVOTED, problem.y)[:samples])
+        self.sample_weight = torch.tensor(loss_weights(recipes.paper(), problem.y)[:samples])
         weights = problem.network.complex_weights(problem.params[0])
         self.weights = torch.tensor(weights, requires_grad=True)
         self.phase = recipes.paper().phases[1]
@@ -389,7 +389,8 @@ def main() -> None:
     torch = [] if options.no_torch else torch_rows(effort)
     print(table([*rows, *torch]))
     print("\nMAC: multiply-adds counted from live edges, 1 forward and 2 backward per edge and sample. Operators, the")
-    print("loss and Adam's update are extra work that is in the time but not in the count.\n")
+    print("loss and Adam's update are extra work that is in the time but not in the count.")
+    print("VP is on the processor alone: a GPU has no separable least squares and finishes its fits by plain LM.\n")
     print("\n".join(ratios(rows, torch)))
     roofs = [ceilings(single, effort.repeats) for single in (False, True)]
     print("\nRoofline, an Adam step on one thread, 1e9 multiply-adds a second: what is reached, and what a product of")

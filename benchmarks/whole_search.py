@@ -46,7 +46,12 @@ STAGES = {
     "other targets": ("ceql.search.driver:with_others", "ceql.search.scheduler:with_others"),
     "closed forms": ("ceql.search.driver:closed_form", "ceql.search.target_search:closed_form"),
     "noisy candidates": ("ceql.search.driver:_asked_those_tried", "ceql.search.driver:proposers"),
-    "sums": ("ceql.search.driver:next_sums", "ceql.search.driver:exact_sum"),
+    "sums": (
+        "ceql.search.driver:next_sums",
+        "ceql.search.driver:exact_sum",
+        "ceql.search.sums_beside:next_sums",
+        "ceql.search.sums_beside:exact_sum",
+    ),
     "front": ("ceql.search.driver:ended",),
     "offers and choice": ("ceql.pipeline:_offers", "ceql.pipeline:_concluded"),
 }

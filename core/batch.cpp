@@ -97,11 +97,13 @@ void *Arena::take(size_t bytes) {
 }
 
 template <class T>
-Columns<T>::Columns(const double *x, const double *y, const double *weight, int64_t n, int32_t n_inputs) {
+Columns<T>::Columns(const double *x, const double *y, const double *weight, int64_t n, int32_t n_inputs,
+                    const double *mixing, int64_t kept) {
     // A whole number of unrolled lanes of the widest instruction set.
     const int64_t step = 8 * 64 / int64_t(sizeof(T)), padded = (n + step - 1) / step * step;
+    const int64_t mixed_step = step / 2, mixed = (kept + mixed_step - 1) / mixed_step * mixed_step;
     memory_ = static_cast<T *>(
-        ::operator new(size_t(padded) * (n_inputs + 3) * sizeof(T), std::align_val_t(alignment)));
+        ::operator new(size_t(padded) * (n_inputs + 3 + mixed) * sizeof(T), std::align_val_t(alignment)));
     T *columns = memory_, *ones = memory_ + size_t(n_inputs) * padded, *targets = ones + padded,
       *weights = targets + padded;
     for (int64_t i = 0; i < padded; ++i) {
@@ -112,7 +114,11 @@ Columns<T>::Columns(const double *x, const double *y, const double *weight, int6
         targets[i] = T(y[source]);
         weights[i] = i < n ? T((weight ? weight[i] : 1.0) / double(n)) : T(0);
     }
-    view_ = {n, padded, columns, targets, weights};
+    T *by_sample = weights + padded;
+    for (int64_t i = 0; i < padded; ++i)
+        for (int64_t r = 0; r < mixed; ++r)
+            by_sample[i * mixed + r] = i < n && r < kept ? T(mixing[r * n + i]) : T(0);
+    view_ = {{n, padded, columns, targets, weights}, {kept, mixed, by_sample}};
 }
 
 template <class T> Columns<T>::~Columns() { ::operator delete(memory_, std::align_val_t(alignment)); }

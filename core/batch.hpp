@@ -20,17 +20,19 @@ std::string instruction_set();
 
 template <class T> const Kernel<T> &kernel();
 
-// A table of samples, copied column by column, padded and aligned for the kernels.
+// A table of samples, copied column by column, padded and aligned for the kernels. `mixing` has a row of n
+// numbers for each of the rows that the samples are mixed into.
 template <class T> class Columns {
 public:
-    Columns(const double *x, const double *y, const double *weight, int64_t n, int32_t n_inputs);
+    Columns(const double *x, const double *y, const double *weight, int64_t n, int32_t n_inputs,
+            const double *mixing = nullptr, int64_t kept = 0);
     ~Columns();
     Columns(const Columns &) = delete;
     Columns &operator=(const Columns &) = delete;
-    const DataView<T> &view() const { return view_; }
+    const SampleView<T> &view() const { return view_; }
 
 private:
-    DataView<T> view_;
+    SampleView<T> view_;
     T *memory_;
 };
 

@@ -13,6 +13,7 @@
 
 #include "arrays.hpp"
 #include "batch.hpp"
+#include "pair_bindings.hpp"
 #include "sampling_bindings.hpp"
 
 namespace nb = nanobind;
@@ -71,19 +72,24 @@ private:
 class Data {
 public:
     Data(const Array<double, 2> &x, const Array<double, 1> &y, const Array<double, 1> &weight,
-         bool single_precision)
-        : n_(int64_t(x.shape(0))), n_inputs_(int32_t(x.shape(1))) {
+         bool single_precision, const Array<double, 2> &mixing)
+        : n_(int64_t(x.shape(0))), n_inputs_(int32_t(x.shape(1))), is_mixed_(mixing.shape(0) > 0) {
         require(n_ > 0, "at least one sample is needed");
         require(int64_t(y.shape(0)) == n_ && int64_t(weight.shape(0)) == n_,
                 "x, y and weight differ in length");
         for (int64_t i = 0; i < n_; ++i)
             require(std::isfinite(weight.data()[i]) && weight.data()[i] >= 0,
                     "weights must be finite and not negative");
+        require(!is_mixed_ || int64_t(mixing.shape(1)) == n_, "a row of the mixing has a number per sample");
+        const int64_t kept = int64_t(mixing.shape(0));
         if (single_precision)
-            in_float_ = std::make_unique<Columns<float>>(x.data(), y.data(), weight.data(), n_, n_inputs_);
+            in_float_ = std::make_unique<Columns<float>>(x.data(), y.data(), weight.data(), n_, n_inputs_,
+                                                         mixing.data(), kept);
         else
-            in_double_ = std::make_unique<Columns<double>>(x.data(), y.data(), weight.data(), n_, n_inputs_);
+            in_double_ = std::make_unique<Columns<double>>(x.data(), y.data(), weight.data(), n_, n_inputs_,
+                                                           mixing.data(), kept);
     }
+    bool is_mixed() const { return is_mixed_; }
     int64_t n() const { return n_; }
     int32_t n_inputs() const { return n_inputs_; }
     // Calls f(kernel, view) in the precision of the data.
@@ -97,6 +103,7 @@ public:
 private:
     int64_t n_;
     int32_t n_inputs_;
+    bool is_mixed_;
     std::unique_ptr<Columns<double>> in_double_;
     std::unique_ptr<Columns<float>> in_float_;
 };
@@ -302,6 +309,7 @@ nb::dict levenberg(const Tape &tape, const Data &data, const Array<uint8_t, 2> &
                    int threads, StopFlag *stop, double time_limit) {
     const Penalties penalties = penalties_of(tape, ridge, 0.0, aux);
     const LevenbergOptions options = {iterations, damping, target, least_reduction, separable};
+    require(separable || !data.is_mixed(), "only separable least squares take samples that are mixed");
     Batch batch = open_batch(tape, data, masks, params);
     run_batch(batch, threads, stop, time_limit,
               [&](auto &kernel, auto &view, Start &start, StopFlag &flag, int64_t, Arena &arena) {
@@ -322,9 +330,10 @@ NB_MODULE(_core, m) {
                  const Array<double, 1> &, const Array<double, 1> &>(),
         nb::arg("n_inputs"), nb::arg("nodes"), nb::arg("edges"), nb::arg("coefficients"), nb::arg("n_params"),
         nb::arg("output"), nb::arg("aux"), nb::arg("partner"), nb::arg("lower"), nb::arg("upper"));
-    nb::class_<Data>(m, "Data").def(
-        nb::init<const Array<double, 2> &, const Array<double, 1> &, const Array<double, 1> &, bool>(),
-        nb::arg("x"), nb::arg("y"), nb::arg("weight"), nb::arg("single_precision"));
+    nb::class_<Data>(m, "Data").def(nb::init<const Array<double, 2> &, const Array<double, 1> &,
+                                             const Array<double, 1> &, bool, const Array<double, 2> &>(),
+                                    nb::arg("x"), nb::arg("y"), nb::arg("weight"),
+                                    nb::arg("single_precision"), nb::arg("mixing"));
     nb::class_<StopFlag>(m, "StopFlag")
         .def(nb::init<>())
         .def("set", [](StopFlag &self) { self.value = 1; })
@@ -347,6 +356,7 @@ NB_MODULE(_core, m) {
           nb::arg("least_reduction"), nb::arg("separable"), nb::arg("threads"), nb::arg("stop").none(),
           nb::arg("time_limit"));
     bind_sampling(m);
+    bind_pairs(m);
     m.def("instruction_sets", &instruction_sets);
     m.def("instruction_set", &instruction_set);
     m.def("use_instruction_set", &use_instruction_set, nb::arg("name"));

@@ -1,5 +1,6 @@
 // Compiled once per instruction set; everything in it lives in a namespace of that name.
 #include "adam.hpp"
+#include "pairs.hpp"
 #include "separable.hpp"
 
 namespace ceql::CEQL_ISA {
@@ -65,15 +66,18 @@ void compute_objective(const TapeView &tape, const DataView<T> &data, const Pena
 }
 
 template <class T>
-void run_least_squares(const TapeView &tape, const DataView<T> &data, const Penalties &penalties,
+void run_least_squares(const TapeView &tape, const SampleView<T> &data, const Penalties &penalties,
                        const LevenbergOptions &options, Start &start, StopSignal stop, Arena &arena) {
-    const auto run = options.separable ? run_separable<T> : run_levenberg<T>;
-    run(tape, data, penalties, options, start, stop, arena);
+    if (options.separable)
+        run_separable<T>(tape, data, penalties, options, start, stop, arena);
+    else
+        run_levenberg<T>(tape, data, penalties, options, start, stop, arena);
 }
 
 template <class T> Kernel<T> make_kernel() {
-    return {lane_count<T>,        compute_values<T>, compute_jacobian<T>, compute_gradient<T>,
-            compute_objective<T>, run_adam<T>,       run_least_squares<T>};
+    return {lane_count<T>,        compute_values<T>,    compute_jacobian<T>,
+            compute_gradient<T>,  compute_objective<T>, run_adam<T>,
+            run_least_squares<T>, lay_out_panel<T>,     pair_gains<T>};
 }
 
 Kernel<double> kernel_double() { return make_kernel<double>(); }

@@ -11,15 +11,6 @@ namespace ceql::CEQL_ISA {
 // What of a column is left after elimination and counts as rounding, relative to the column.
 template <class T> constexpr double rounding_left = sizeof(T) == 8 ? 1e-12 : 1e-5;
 
-// Weights of inputs have columns that no parameter moves: they are reflected once for all steps. What is
-// missing of a whole panel counts as moved.
-template <class T> struct Prefolded {
-    int count;        // of the columns, which come first
-    T *memory;        // per block and column: its reflection
-    Panel<T> *panels; // per block
-    Triangle triangle;
-};
-
 template <class T> struct Separable {
     Fit<T> &fit;
     const Instruction *readout; // the model's last sum, or null
@@ -29,7 +20,8 @@ template <class T> struct Separable {
     T **column;             // the same in order
     const T *root_weight;
     Triangle full, weights; // with all columns, and with those of the weights alone
-    Prefolded<T> fixed;
+    Mixing<T> mixing;
+    T **mixed; // where samples are mixed: a column's rows
 };
 
 // A weight that enters linearly: all its edges lead to the readout, no penalty sees it and it has no bounds.
@@ -45,54 +37,49 @@ template <class T> bool is_linear(const Fit<T> &fit, const Instruction &readout,
     return true;
 }
 
-// Whether all edges of a weight of the readout come from inputs.
-template <class T> bool is_fixed(const Program<T> &p, const Instruction &readout, int parameter) {
-    for (int e = readout.first; e < readout.last; ++e)
-        if (p.edges[e].parameter == parameter && p.edges[e].source > p.n_inputs)
-            return false;
-    return true;
-}
-
-template <class T> void fill_weight_columns(const Separable<T> &s, int64_t start, int n, int first, int last);
-
-template <class T> void prefold(Separable<T> &s, Arena &arena) {
-    Fit<T> &fit = s.fit;
-    const int count = s.fixed.count;
-    const int64_t blocks = (fit.data.padded + block_size<T> - 1) / block_size<T>;
-    s.fixed.memory = take<T>(arena, size_t(blocks) * count * block_size<T>);
-    s.fixed.panels = take<Panel<T>>(arena, size_t(blocks) * count / panel_size);
-    s.fixed.triangle = take_triangle(arena, count);
-    s.fixed.triangle.clear();
-    T **own = take<T *>(arena, count), **columns = s.column;
-    s.column = own;
-    for (int64_t b = 0; b < blocks; ++b) {
-        for (int j = 0; j < count; ++j)
-            own[j] = s.fixed.memory + (size_t(b) * count + j) * block_size<T>;
-        const int64_t start = b * block_size<T>;
-        const int n = enter_block<T>(fit.program, fit.data, start);
-        fill_weight_columns<T>(s, start, n, 0, count);
-        fold<T>(s.fixed.triangle, own, n, 0, s.fixed.panels + size_t(b) * count / panel_size);
+// Adds the samples of a block, mixed, to `count` columns.
+template <class T, int count>
+inline void mix(const Mixing<T> &by, int64_t start, int n, T *const *columns, T *const *mixed) {
+    constexpr int w = lane_count<T>, depth = 4; // the padding is a whole number of as many lanes
+    for (int64_t r = 0; r < by.padded; r += depth * w) {
+        Lane<T> s[depth][count];
+        for (int d = 0; d < depth; ++d)
+            for (int u = 0; u < count; ++u)
+                s[d][u] = load<T>(mixed[u] + r + d * w);
+        const T *part = by.by_sample + start * by.padded + r;
+        for (int i = 0; i < n; ++i, part += by.padded) {
+            Lane<T> x[count];
+            for (int u = 0; u < count; ++u)
+                x[u] = splat<T>(columns[u][i]);
+            for (int d = 0; d < depth; ++d) {
+                const Lane<T> own = load<T>(part + d * w);
+                for (int u = 0; u < count; ++u)
+                    s[d][u] += own * x[u];
+            }
+        }
+        for (int d = 0; d < depth; ++d)
+            for (int u = 0; u < count; ++u)
+                store<T>(mixed[u] + r + d * w, s[d][u]);
     }
-    s.column = columns;
 }
 
-// Begins a triangle with the columns that are folded already.
-template <class T> void begin_triangle(const Separable<T> &s, const Triangle &r) {
-    r.clear();
-    for (int i = 0; i < s.fixed.count; ++i)
-        std::memcpy(r.row(i) + i, s.fixed.triangle.row(i) + i, (s.fixed.count - i) * sizeof(double));
-}
-
-// Folds in a block of samples.
+// Folds in a block of samples: as it is, or all of them mixed once the last block is there.
 template <class T> void fold_block(const Separable<T> &s, const Triangle &r, int64_t start, int n) {
-    const int count = s.fixed.count;
-    const Panel<T> *panels = s.fixed.panels + size_t(start / block_size<T>) * count / panel_size;
-    for (int first = 0; first < count; first += panel_size)
-        reflect_from<T>(count, panels[first / panel_size], r, first, first + panel_size, s.column, n);
-    fold<T>(r, s.column, n, count);
+    if (s.mixing.kept == 0)
+        return fold<T>(r, s.column, n);
+    for (int k = 0; k < r.columns && start == 0; ++k)
+        fill_zero(s.mixed[k], s.mixing.padded);
+    const int n_true = true_samples<T>(s.fit.data, start, n);
+    int k = 0;
+    for (; k + tile <= r.columns; k += tile)
+        mix<T, tile>(s.mixing, start, n_true, s.column + k, s.mixed + k);
+    for (; k < r.columns; ++k)
+        mix<T, 1>(s.mixing, start, n_true, s.column + k, s.mixed + k);
+    if (start + n >= s.fit.data.padded)
+        fold<T>(r, s.mixed, round_up(int(s.mixing.kept), lane_count<T>));
 }
 
-template <class T> Separable<T> separate(Fit<T> &fit, Arena &arena) {
+template <class T> Separable<T> separate(Fit<T> &fit, const Mixing<T> &mixing, Arena &arena) {
     const Program<T> &p = fit.program;
     const int n = fit.n;
     Separable<T> s = {fit,
@@ -106,23 +93,19 @@ template <class T> Separable<T> separate(Fit<T> &fit, Arena &arena) {
                       nullptr,
                       {},
                       {},
-                      {}};
+                      mixing,
+                      take<T *>(arena, n + 1)};
     for (int i = 0; i < p.n_instructions; ++i)
         if (p.instructions[i].slot == p.outputs[0] && p.instructions[i].op == LINEAR)
             s.readout = &p.instructions[i];
-    for (int part = 0; part < 3; ++part) { // weights of inputs, other weights, other parameters
-        for (int k = 0; k < n; ++k) {
-            const bool linear = s.readout && is_linear<T>(fit, *s.readout, k);
-            const int own = !linear ? 2 : is_fixed<T>(p, *s.readout, k) ? 0 : 1;
-            if (own == part)
-                s.order[s.n_linear + s.n_others++] = k;
-        }
-        if (part == 0)
-            s.fixed.count = s.n_others / panel_size * panel_size;
-        if (part < 2) {
-            s.n_linear += s.n_others;
-            s.n_others = 0;
-        }
+    for (int k = 0; k < n && s.readout; ++k)
+        if (is_linear<T>(fit, *s.readout, k))
+            s.order[s.n_linear++] = k;
+    for (int k = 0, next = 0; k < n; ++k) {
+        if (next < s.n_linear && s.order[next] == k)
+            ++next;
+        else
+            s.order[s.n_linear + s.n_others++] = k;
     }
     s.memory = take<T>(arena, size_t(n + 1) * block_size<T>);
     for (int j = 0; j < n; ++j)
@@ -134,7 +117,9 @@ template <class T> Separable<T> separate(Fit<T> &fit, Arena &arena) {
     s.root_weight = root_weight;
     s.full = take_triangle(arena, n + 1);
     s.weights = take_triangle(arena, s.n_linear + 1);
-    prefold<T>(s, arena);
+    T *rows = take<T>(arena, size_t(n + 1) * mixing.padded);
+    for (int k = 0; k <= n; ++k)
+        s.mixed[k] = rows + size_t(k) * mixing.padded;
     return s;
 }
 
@@ -160,12 +145,11 @@ void fold_ridge(const Separable<T> &s, const Triangle &r, T *const *columns, con
     }
 }
 
-// The columns that the weights first .. last-1 of the readout multiply, over one block.
-template <class T>
-void fill_weight_columns(const Separable<T> &s, int64_t start, int n, int first, int last) {
+// The columns that the weights of the readout multiply, over one block.
+template <class T> void fill_weight_columns(const Separable<T> &s, int64_t start, int n) {
     constexpr int w = lane_count<T>;
     const Program<T> &p = s.fit.program;
-    for (int j = first; j < last; ++j) {
+    for (int j = 0; j < s.n_linear; ++j) {
         bool begun = false;
         for (int e = s.readout->first; e < s.readout->last; ++e) {
             if (p.edges[e].parameter != s.order[j])
@@ -213,7 +197,7 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
         params[s.order[j]] = 0.0;
     set_parameters<T>(p, params);
     T *const first_other = s.column[n_linear];
-    begin_triangle<T>(s, s.weights);
+    s.weights.clear();
     double aux = 0.0;
     for (int64_t start = 0; start < fit.data.padded; start += block_size<T>) {
         const int n = enter_block<T>(p, fit.data, start);
@@ -221,7 +205,7 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
             return {INFINITY, INFINITY};
         fit.one_block ? forward<T, true>(p, n) : forward<T, false>(p, n);
         fill_residual<T>(s, start, n, p.value[p.outputs[0]]);
-        fill_weight_columns<T>(s, start, n, s.fixed.count, n_linear);
+        fill_weight_columns<T>(s, start, n);
         s.column[n_linear] = s.column[fit.n]; // the residual follows the weights here
         fold_block<T>(s, s.weights, start, n);
         s.column[n_linear] = first_other;
@@ -268,7 +252,7 @@ template <class T> int linearise(const Separable<T> &s, const double *params) {
     Fit<T> &fit = s.fit;
     Program<T> &p = fit.program;
     set_parameters<T>(p, params);
-    begin_triangle<T>(s, s.full);
+    s.full.clear();
     T *residual = s.column[fit.n];
     const T root_aux = T(std::sqrt(fit.aux_weight));
     for (int64_t start = 0; start < fit.data.padded; start += block_size<T>) {
@@ -404,19 +388,21 @@ template <class T> Projected<T> take_projected(const Separable<T> &s, Arena &are
 }
 
 template <class T>
-void run_separable(const TapeView &tape, const DataView<T> &data, const Penalties &penalties,
+void run_separable(const TapeView &tape, const SampleView<T> &data, const Penalties &penalties,
                    const LevenbergOptions &options, Start &start, StopSignal stop, Arena &arena) {
     Fit<T> fit = open_fit<T>(tape, data, penalties, start, arena);
     fit.lasso = 0.0;
-    const Separable<T> s = separate<T>(fit, arena);
+    const Separable<T> s = separate<T>(fit, data.mixing, arena);
     Projected<T> model = take_projected<T>(s, arena);
-    const Loss given = evaluate<T>(fit, fit.params);
+    const bool is_mixed = data.mixing.kept > 0; // then only the projection knows the loss
+    const Loss given = is_mixed ? Loss{INFINITY, INFINITY} : evaluate<T>(fit, fit.params);
     Loss loss = project<T>(s, model.params);
     fit.stop = &stop;
     start.status = !is_finite(loss.total) ? NOT_FINITE : s.n_others > 0 ? RAN_OUT : CONVERGED;
     descend(model, options, {options.damping, 2.0, 0, 1e-24}, loss, start);
     fit.stop = nullptr;
-    loss = evaluate<T>(fit, model.params); // with the rounding of the weights
+    if (!is_mixed)
+        loss = evaluate<T>(fit, model.params); // with the rounding of the weights
     const bool better = loss.total <= given.total || !is_finite(given.total);
     start.objective = better ? loss.total : given.total;
     start.misfit = better ? loss.misfit : given.misfit;

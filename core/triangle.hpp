@@ -118,27 +118,18 @@ inline Panel<T> reflections(const Triangle &r, T *const *columns, int first, int
     return panel;
 }
 
-// Applies the reflections of the columns first .. last-1 to the columns from k on.
-template <class T>
-inline void reflect_from(int k, const Panel<T> &panel, const Triangle &r, int first, int last,
-                         T *const *columns, int n) {
-    for (; k + tile <= r.columns; k += tile)
-        reflect<T, tile>(panel, r.row(first) + k, r.pitch, last - first, columns + k, n);
-    for (; k < r.columns; ++k)
-        reflect<T, 1>(panel, r.row(first) + k, r.pitch, last - first, columns + k, n);
-}
-
 // Folds n more rows into R; the columns of the rows are used up. In a staircase column j has no row below its
-// own. Columns before `begin` were folded before; where `kept` is given, it gets the reflections.
-template <class T, bool staircase = false>
-void fold(const Triangle &r, T *const *columns, int n, int begin = 0, Panel<T> *kept = nullptr) {
-    for (int first = begin; first < r.columns; first += panel_size) {
+// own.
+template <class T, bool staircase = false> void fold(const Triangle &r, T *const *columns, int n) {
+    for (int first = 0; first < r.columns; first += panel_size) {
         const int last = first + panel_size < r.columns ? first + panel_size : r.columns;
         const int stair = round_up(last, lane_count<T>), rows = staircase && stair < n ? stair : n;
         const Panel<T> panel = reflections<T>(r, columns, first, last, rows);
-        reflect_from<T>(last, panel, r, first, last, columns, rows);
-        if (kept)
-            kept[first / panel_size] = panel;
+        int k = last;
+        for (; k + tile <= r.columns; k += tile)
+            reflect<T, tile>(panel, r.row(first) + k, r.pitch, last - first, columns + k, rows);
+        for (; k < r.columns; ++k)
+            reflect<T, 1>(panel, r.row(first) + k, r.pitch, last - first, columns + k, rows);
     }
 }
 

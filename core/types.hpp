@@ -61,6 +61,17 @@ template <class T> struct DataView {
     const T *y, *weight; // weight already divided by n
 };
 
+// Samples mixed into few rows before squares are taken: what other rows would say counts for nothing.
+template <class T> struct Mixing {
+    int64_t kept, padded; // rows; none where samples count as they are
+    const T *by_sample;   // per sample, its part in every row; the padding is zero
+};
+
+// What a processor's kernels see of a table.
+template <class T> struct SampleView : DataView<T> {
+    Mixing<T> mixing;
+};
+
 struct Penalties {
     const double *ridge; // per parameter: ridge * p^2
     double lasso;        // lasso * sum |p|, where a parameter and its partner count as one complex number
@@ -120,6 +131,25 @@ private:
     Chunk *first_, *current_;
 };
 
+// Pairs of terms, each a few orthonormal directions beside a sum: what is left of it, the rest, has length
+// one. First terms come in blocks of `pair_rows`, the last of which is filled up with zeros.
+constexpr int pair_rows = 4;
+template <class T> struct PairScan {
+    int32_t width, other_width; // directions of a first term, and of a second one: 1 or 2
+    int64_t rows, count, others;
+    const T *first;                 // (blocks, width, rows, pair_rows)
+    const T *second;                // (other_width, rows, others)
+    const T *along;                 // (blocks, width, pair_rows): the rest along the directions of the first
+    const T *rest;                  // (other_width, others): the rest along those of the second
+    const T *present;               // (other_width, others): 1 where a direction is there, else 0
+    const T *prices, *other_prices; // of first terms, in blocks, and of second ones
+    T weight;                       // of the logarithm of what is left, in a score
+    T least_left;                   // of the square of a direction, what the first term must leave of it
+    T too_much;                     // explained: it is rounding that explains
+    T rounding;                     // of the rest, below which it is explained
+    bool ordered;                   // both are of one list, and the second comes after the first
+};
+
 // Polled by the kernels every few steps.
 using StopSignal = const std::atomic<int32_t> &;
 
@@ -132,8 +162,11 @@ template <class T> struct Kernel {
     void (*objective)(const TapeView &, const DataView<T> &, const Penalties &, Start &, Arena &);
     void (*adam)(const TapeView &, const DataView<T> &, const Penalties &, const AdamOptions &, Start &,
                  StopSignal, Arena &);
-    void (*levenberg)(const TapeView &, const DataView<T> &, const Penalties &, const LevenbergOptions &,
+    void (*levenberg)(const TapeView &, const SampleView<T> &, const Penalties &, const LevenbergOptions &,
                       Start &, StopSignal, Arena &);
+    void (*lay_out_panel)(const PairScan<T> &, int64_t first, T *panel);
+    void (*pair_gains)(const PairScan<T> &, int64_t first, const T *panel, int64_t block, T *gain, T *score,
+                       T *best);
 };
 
 #endif

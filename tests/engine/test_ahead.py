@@ -1,4 +1,4 @@
-"""A call that runs ahead gives its result to whoever asks for the same, and to nobody else."""
+"""Calls that run ahead give their results to whoever asks for the same in the same order, and to nobody else."""
 
 from __future__ import annotations
 
@@ -8,57 +8,128 @@ import time
 import numpy as np
 import pytest
 
-from ceql.engine.ahead import Ahead
+from ceql.engine.ahead import Ahead, Key, Plan
 from ceql.engine.fit import StopFlag
 
 
 @pytest.fixture
 def ahead():
-    made = Ahead[str]()
+    made = Ahead[str](2)
     yield made
-    made.close()
+    made.give_up()
 
 
-def until_stopped(stop: StopFlag) -> str:
+def keys(*names: object) -> Plan[str]:
+    for name in names:
+        yield [(name,)]
+
+
+def counting() -> Plan[str]:
+    """What comes next depends on what came before."""
+    text = ""
+    while True:
+        [text] = yield [(text,)]
+
+
+def longer(key: Key, stop: StopFlag) -> str:
+    return f"{key[0]}x"
+
+
+def until_stopped(key: Key, stop: StopFlag) -> str:
     while not stop.is_set():
         time.sleep(1e-3)
     return "stopped"
 
 
-def test_it_runs_on_another_thread_and_is_given_once(ahead):
-    key = object(), 3
-    ahead.begin(key, lambda stop: threading.current_thread().name)
-    assert ahead.result(key) != threading.current_thread().name
-    assert ahead.result(key) is None
+def test_it_runs_on_another_thread_and_each_is_given_once(ahead):
+    ahead.begin(keys(1, 2), lambda key, stop: f"{key[0]} {threading.current_thread().name}")
+    number, _, thread = ahead.result((1,)).partition(" ")
+    assert number == "1"
+    assert thread != threading.current_thread().name
+    assert ahead.result((1,)) is None  # the next one is another, so that all is given up
+    assert ahead.result((2,)) is None
+    assert not ahead.is_running
+
+
+def test_results_come_in_order_and_lead_to_the_next(ahead):
+    ahead.begin(counting(), longer)
+    text = ""
+    for _ in range(20):
+        assert ahead.is_running
+        text = ahead.result((text,))
+    assert text == "x" * 20
+
+
+def test_several_that_do_not_need_each_other_run_at_the_same_time(ahead):
+    there = threading.Barrier(3, timeout=10.0)
+
+    def together(key: Key, stop: StopFlag) -> str:
+        there.wait()
+        return longer(key, stop)
+
+    def plan() -> Plan[str]:
+        results = yield [(1,), (2,), (3,)]
+        yield [(text,) for text in results]
+
+    ahead.begin(plan(), together)
+    wanted = [1, 2, 3, "1x", "2x", "3x"]
+    assert [ahead.result((key,)) for key in wanted] == [f"{key}x" for key in wanted]
+
+
+def test_a_plan_that_ends_leaves_its_results(ahead):
+    ahead.begin(keys(1, 2), longer)
+    assert [ahead.result((1,)), ahead.result((2,)), ahead.result((3,))] == ["1x", "2x", None]
+    ahead.begin(keys(), longer)
+    assert ahead.result((1,)) is None
+
+
+def test_no_more_are_begun_than_allowed(ahead):
+    begun = []
+
+    def noted(key: Key, stop: StopFlag) -> str:
+        begun.append(key)
+        return "done"
+
+    ahead.begin(keys(*range(10)), noted)
+    deadline = time.monotonic() + 10.0
+    while len(begun) < 2 and time.monotonic() < deadline:
+        time.sleep(1e-3)
+    time.sleep(0.02)
+    assert len(begun) == 2
+    ahead.result((0,))
+    while len(begun) < 3 and time.monotonic() < deadline:
+        time.sleep(1e-3)
+    assert begun == [(0,), (1,), (2,)]
 
 
 def test_another_key_gives_it_up(ahead):
-    ahead.begin((1,), until_stopped)
+    ahead.begin(keys(1), until_stopped)
     assert ahead.result((2,)) is None
     assert ahead.result((1,)) is None
 
 
-def test_another_call_gives_it_up(ahead):
-    ahead.begin((1,), until_stopped)
-    ahead.begin((2,), lambda stop: "second")
-    assert ahead.result((2,)) == "second"
+def test_another_plan_gives_it_up(ahead):
+    ahead.begin(keys(1), until_stopped)
+    ahead.begin(keys(2), longer)
+    assert ahead.result((2,)) == "2x"
 
 
 def test_the_end_gives_it_up(ahead):
-    ahead.begin((1,), until_stopped)
-    ahead.close()
+    ahead.begin(keys(1, 2, 3), until_stopped)
+    ahead.give_up()
+    assert not ahead.is_running
 
 
 def test_an_error_comes_to_whoever_asks_for_the_result(ahead):
-    def failing(stop: StopFlag) -> str:
+    def failing(key: Key, stop: StopFlag) -> str:
         raise ValueError("no")
 
-    ahead.begin((1,), failing)
+    ahead.begin(keys(1, 2), failing)
     with pytest.raises(ValueError, match="no"):
         ahead.result((1,))
 
 
 def test_it_runs_in_the_context_of_who_begins_it(ahead):
     with np.errstate(divide="ignore"):
-        ahead.begin((1,), lambda stop: np.geterr()["divide"])
+        ahead.begin(keys(1), lambda key, stop: np.geterr()["divide"])
     assert ahead.result((1,)) == "ignore"

@@ -395,7 +395,8 @@ restless = SearchPolicy(reduction=ReductionPolicy(quiet=10**9, quiet_in_doubt=10
 rng = np.random.default_rng(0)
 data = Dataset.of(rng.uniform(-1, 1, (128, 3)), rng.normal(size=128))
 settings = Settings(time_limit=300, n_jobs=2, search=restless)
-print(discover(data, settings, lambda progress: print("fitted", flush=True)).outcome.name, flush=True)
+tell = lambda progress: progress.starts and print("fitted", flush=True)
+print(discover(data, settings, tell).outcome.name, flush=True)
 """
 
 

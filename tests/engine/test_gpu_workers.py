@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -72,15 +72,18 @@ class Machine:
         return fit_chunks(works, on_processor(), deadline)
 
 
+_ENTERED = ExitStack()  # workers that a test has begun with
+
+
 def in_this_process(count: int) -> Workers:
     """That many workers, whose tasks run here, one after the other, where the stand-in sees them."""
-    workers = Workers(count, 1, device="gpu", make_pool=lambda *_: joblib.Parallel(n_jobs=1))
-    return workers.__enter__()
+    return _ENTERED.enter_context(Workers(count, 1, device="gpu", make_pool=lambda *_: joblib.Parallel(n_jobs=1)))
 
 
 @pytest.fixture
 def machine(monkeypatch):
     yield lambda gpus: Machine(monkeypatch, gpus)
+    _ENTERED.close()
     for cached in (gpu._limits_of, gpu._kernels_of):
         cached.cache_clear()
 

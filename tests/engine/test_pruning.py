@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ceql.engine.pruning import drop_least_important, drop_small, removals
+from ceql.engine.pruning import drop_least_at_once, drop_least_important, drop_small, removals
 from ceql.network import Network, clean_up
 
 laws = settings(derandomize=True, deadline=None, max_examples=25)
@@ -91,3 +91,27 @@ def test_of_two_edges_that_stand_in_for_each_other_one_stays():
 def test_nothing_goes_when_every_loss_is_infinite():
     kept = drop_least_important(NETWORK, ALL, lambda masks: np.full(len(masks), np.inf), 0.5, 1)
     assert np.array_equal(kept, ALL)
+
+
+def test_at_once_both_edges_that_stand_in_for_each_other_go():
+    def loss(masks: np.ndarray) -> np.ndarray:
+        return np.where(masks[:, 0] | masks[:, 1], 0.0, 100.0) + (~masks[:, 2:]).sum(axis=1)
+
+    kept = drop_least_at_once(NETWORK, ALL, loss, 2.5 / NETWORK.n_edges, 1)
+    assert not kept[0]
+    assert not kept[1]
+    assert np.array_equal(clean_up(NETWORK, kept), kept)
+
+
+@pytest.mark.parametrize("minimum", [1, 20, NETWORK.n_edges])
+def test_at_once_no_more_than_the_fraction_is_chosen_and_never_below_the_minimum(minimum):
+    weights = np.random.default_rng(1).uniform(1, 2, NETWORK.n_edges)
+    chosen: list[int] = []
+
+    def loss(masks: np.ndarray) -> np.ndarray:
+        chosen.append(len(masks))
+        return weight_lost(weights)(masks)
+
+    kept = drop_least_at_once(NETWORK, ALL, loss, 0.1, minimum)
+    assert np.array_equal(kept, ALL) == (minimum == NETWORK.n_edges)
+    assert chosen in ([], [NETWORK.n_edges])

@@ -149,9 +149,10 @@ def in_other_byte_order(plain: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("layout", [misaligned, in_other_byte_order])
 def test_the_core_refuses_arrays_that_it_would_misread(layout):
     x, y = np.arange(6.0).reshape(3, 2), np.arange(3.0)
+    none = np.empty((0, 3))
     for arrays in [(layout(x), y, y), (x, layout(y), y), (x, y, layout(y))]:
         with pytest.raises(TypeError, match="incompatible"):
-            _core.Data(*arrays, single_precision=False)
+            _core.Data(*arrays, single_precision=False, mixing=none)
 
 
 @pytest.mark.parametrize("layout", [misaligned, in_other_byte_order, np.asfortranarray, lambda a: a[::-1].copy()[::-1]])

@@ -163,3 +163,42 @@ def test_the_search_finishes_more_fits_of_a_sum_with_solved_weights():
         return int(np.sum(chunk.misfit < 1e-20))
 
     assert exact(Schedule()) > exact(Schedule(separable=False))
+
+
+@pytest.mark.parametrize("rows", [40, 300])  # in one block of samples and in several
+@pytest.mark.parametrize("projected", [1, 4, 7])
+def test_mixed_samples_are_fitted_beside_the_functions_left_out(rows: int, projected: int) -> None:
+    """As if the functions were terms with weights of their own."""
+    rng = np.random.default_rng(projected)
+    x = rng.uniform(0.2, 4.0, rows)
+    weight = rng.uniform(0.5, 2.0, rows)
+    functions = np.polynomial.chebyshev.chebvander(x / 2.0 - 1.0, projected - 1)
+    y = 1.3 * np.exp(-3.7 * x) + functions @ rng.normal(size=projected) + 1e-3 * np.sin(9.0 * x)
+
+    def fitted(beside: np.ndarray, **mixing: np.ndarray) -> tuple[float, float, float]:
+        table = np.column_stack([x, beside])
+        tape = TapeBuilder(table.shape[1])
+        rate, scale = tape.parameter(), tape.parameter()
+        decay = tape.operator("exp", tape.linear([(0, rate, 1.0)]))
+        others = [(1 + k, tape.parameter(), 1.0) for k in range(beside.shape[1])]
+        written = tape.finish(tape.linear([(decay, scale, 1.0), *others]))
+        begin = np.zeros((1, written.n_params))
+        begin[0, rate] = -3.0
+        samples = fit.Samples.of(table, y, weight, **mixing)
+        fits = fit.levenberg(written, samples, begin, None, fit.Levenberg(60, least_reduction=1e-12, separable=True))
+        return fits.params[0, rate], fits.params[0, scale], fits.misfit[0]
+
+    weighted = np.sqrt(weight)[:, None] * functions
+    complement = np.linalg.qr(weighted, mode="complete")[0][:, projected:]
+    mixed = fitted(np.zeros((rows, 0)), mixing=complement.T)
+    np.testing.assert_allclose(mixed, fitted(functions), rtol=1e-4)
+
+
+def test_only_separable_least_squares_take_mixed_samples() -> None:
+    tape = TapeBuilder(1)
+    written = tape.finish(tape.linear([(0, tape.parameter(), 1.0)]))
+    samples = fit.Samples.of(np.ones((4, 1)), np.ones(4), mixing=np.eye(4)[:2])
+    with pytest.raises(ValueError, match="mixed"):
+        fit.levenberg(written, samples, np.zeros(1), None, fit.Levenberg(5))
+    with pytest.raises(ValueError, match="a number per sample"):
+        fit.Samples.of(np.ones((4, 1)), np.ones(4), mixing=np.eye(3))

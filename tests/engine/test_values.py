@@ -149,10 +149,10 @@ def test_the_kind_of_penalty_changes_no_value(penalty):
 
 
 @laws
-@given(seed=st.integers(0, 2**32 - 1), complex_rest=st.booleans())
-def test_log_and_sqrt_may_hand_on_a_complex_value(instruction_set, seed, complex_rest):
+@given(seed=st.integers(0, 2**32 - 1), complex_rest=st.booleans(), readout=st.booleans())
+def test_log_and_sqrt_may_hand_on_a_complex_value(instruction_set, seed, complex_rest, readout):
     layers = (("log", "sqrt", "square"), ("div", "log", "sqrt", "sin"), ("sqrt", "div"))
-    network = Network(2, layers, skip="all", bias=True)
+    network = Network(2, layers, skip="all", bias=True, complex_readout=readout)
     params, x = random_case(network, seed, 50)
     if not complex_rest:
         params = np.where(network.is_imaginary, 0.0, params)

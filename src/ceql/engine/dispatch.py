@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import joblib
@@ -18,10 +20,13 @@ from joblib.parallel import BACKENDS, get_active_backend
 
 from ceql.engine import fit, gpu
 from ceql.engine.deadline import NEVER, Deadline
+from ceql.engine.shared_setting import short_turns
 from ceql.engine.stages import Chunk, Work, fit_chunks, on_processor
 from ceql.errors import CeqlError, InputError, WorkersLostError
 
 _ATTEMPTS = 4  # a round is sent this many times before its workers count as lost
+_MOST_AHEAD = 6  # rounds that are fitted before what follows them is done, where there are threads for it
+_AT_ONCE_ON_GPU = 3  # pieces of a round, or rounds of different targets, that are on a GPU at the same time
 _GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
 
 
@@ -121,27 +126,43 @@ class Workers:
         self._patience = None if time_limit == np.inf else time_limit + _GRACE
         self._make_pool = make_pool
         self._pool: Any = None
+        self._turns = ExitStack()
 
     def __enter__(self) -> Workers:
         self._open()
+        if self.has_spare:
+            self._turns.enter_context(short_turns)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._turns.close()
         self._close()
 
     @property
     def has_spare(self) -> bool:
-        """Whether something else can run beside a fit: there are several threads here, and it can be stopped."""
-        return self._pool is None and self.device == "cpu" and self.force.threads > 1
+        """Whether this process has threads for something else beside a fit."""
+        return self._pool is not None or self.device == "gpu" or self.force.threads > 1
+
+    @property
+    def at_once(self) -> int:
+        """How many fits are worth running at the same time: the last starts of one would leave a GPU idle."""
+        return _AT_ONCE_ON_GPU if self.device == "gpu" and self._pool is None else 1
+
+    @property
+    def rounds_ahead(self) -> int:
+        """How many rounds may be fitted before what follows them is done; none where nothing can run beside a fit."""
+        if self._pool is not None:
+            return 0
+        return _MOST_AHEAD if self.device == "gpu" else min(self.force.threads - 1, _MOST_AHEAD)
 
     def fit(self, works: Sequence[Work], deadline: Deadline = NEVER, stop: fit.StopFlag | None = None) -> list[Chunk]:
         """The fitted chunks, in the order given; those of one piece of work may come as one.
 
-        Threads of this process give up the fits once `stop` is set.
+        Fits of this process are given up once `stop` is set.
         """
         if self._pool is None:
-            on_threads = on_processor(self.force.threads, stop)
-            return fit_chunks(works, gpu.Batch if self.device == "gpu" else on_threads, deadline)
+            own = partial(gpu.Batch, stop=stop) if self.device == "gpu" else on_processor(self.force.threads, stop)
+            return fit_chunks(works, own, deadline)
         chunks = [chunk for work in works for chunk in work.chunks()]
         if self.device == "gpu":
             task, groups = fit_on_gpu, shared_out(chunks, self.force.workers)

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -69,17 +70,23 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Data in the core's layout, kept for many calls."""
+    """Data in the core's layout, kept for many calls.
+
+    With a `mixing`, (fewer rows, samples), separable least squares fit it times the weighted residuals; the misfit is
+    of that. The rows of an orthonormal one leave out the functions that they are orthogonal to.
+    """
 
     x: np.ndarray
     y: np.ndarray
     weight: np.ndarray
     single_precision: bool = False
+    mixing: np.ndarray | None = None
     core: _core.Data = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        arrays = [in_layout(a, np.float64) for a in (self.x, self.y, self.weight)]
-        core = _core.Data(x=arrays[0], y=arrays[1], weight=arrays[2], single_precision=self.single_precision)
+        mixing = np.zeros((0, len(self.y))) if self.mixing is None else self.mixing
+        x, y, weight, mixing = (in_layout(a, np.float64) for a in (self.x, self.y, self.weight, mixing))
+        core = _core.Data(x=x, y=y, weight=weight, single_precision=self.single_precision, mixing=mixing)
         object.__setattr__(self, "core", core)
 
     @cached_property
@@ -89,10 +96,10 @@ class Samples:
 
     def __reduce__(self) -> tuple:
         """Travels as arrays; the core's copy is made anew where it arrives."""
-        return Samples, (self.x, self.y, self.weight, self.single_precision)
+        return Samples, (self.x, self.y, self.weight, self.single_precision, self.mixing)
 
     @classmethod
-    def of(cls, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None, **options: bool) -> Samples:
+    def of(cls, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None, **options: Any) -> Samples:
         return cls(x, y, np.ones(len(y)) if weight is None else weight, **options)
 
 

@@ -217,8 +217,8 @@ class Batch:
 
     separates = False
 
-    def __init__(self, tape: Tape, samples: Samples, params: Any, masks: Any) -> None:
-        self._cp = cupy()
+    def __init__(self, tape: Tape, samples: Samples, params: Any, masks: Any, stop: StopFlag | None = None) -> None:
+        self._cp, self._stop = cupy(), stop
         tape.core  # noqa: B018 - refuses a malformed tape, whose indices would run wild here
         self.tape, self.samples = tape, samples
         self.masks = self._cp.ascontiguousarray(self._cp.asarray(masks), self._cp.uint8)
@@ -236,9 +236,14 @@ class Batch:
     def select(self, rows: np.ndarray, masks: Any = None) -> Batch:
         """Some of the starts, from where they are now; with other masks if these are given."""
         rows = self._cp.asarray(rows)
-        return Batch(self.tape, self.samples, self.params[rows], self.masks[rows] if masks is None else masks)
+        of_masks = self.masks[rows] if masks is None else masks
+        chosen = Batch(self.tape, self.samples, self.params[rows], of_masks, self._stop)
+        chosen._arrays = self._arrays  # which are there already
+        if masks is None:
+            chosen._needs = self._needs[self._cp.asnumpy(rows)]
+        return chosen
 
-    def run(self, stages: Sequence[Stage], stop: StopFlag | None = None, time_limit: float = 0.0) -> DeviceFits:
+    def run(self, stages: Sequence[Stage], *, time_limit: float = 0.0) -> DeviceFits:
         """Runs the stages on every start, in one launch per size of program."""
         cp, count = self._cp, len(self)
         deadline = time.monotonic() + time_limit if time_limit > 0 else np.inf
@@ -252,7 +257,7 @@ class Batch:
         if self.moments is not None and self.state is not None:
             problem |= {"moments": self.moments.data.ptr, "state": self.state.data.ptr}
         if count:
-            self._launch(problem, stop, deadline)
+            self._launch(problem, deadline)
         del kept
         return DeviceFits(params=self.params, moments=self.moments, state=self.state, **out)
 
@@ -352,7 +357,7 @@ class Batch:
             found.append((rows, int(bytes_needed[rows].max()), int(n_params[rows].max())))
         return found
 
-    def _launch(self, problem: dict[str, int], stop: StopFlag | None, deadline: float) -> None:
+    def _launch(self, problem: dict[str, int], deadline: float) -> None:
         cp, limits = self._cp, _limits()
         _, fit = _kernels(self.samples.single_precision)
         flag = cp.zeros(1, np.int32)
@@ -370,16 +375,16 @@ class Batch:
             kept += [order, counter, scratch]
             launches.append((packed, blocks, shared))
         cp.cuda.get_current_stream().synchronize()
-        streams = [cp.cuda.Stream(non_blocking=True) for _ in range(_STREAMS)]
+        streams = [cp.cuda.Stream(non_blocking=True) for _ in launches[:_STREAMS]]
         for k, (packed, blocks, shared) in enumerate(launches):
             with streams[k % _STREAMS]:
                 fit((blocks,), (_WARP,), (packed,), shared_mem=shared)
         done = [stream.record(cp.cuda.Event(disable_timing=True)) for stream in streams]
-        self._await(done, flag, stop, deadline)
+        self._await(done, flag, deadline)
 
-    def _await(self, done: list[Any], flag: Any, stop: StopFlag | None, deadline: float) -> None:
+    def _await(self, done: list[Any], flag: Any, deadline: float) -> None:
         """Waits without a spinning core; hands a wish to stop on to the running kernels."""
-        messenger = self._cp.cuda.Stream(non_blocking=True)
+        messenger, stop = self._cp.cuda.Stream(non_blocking=True), self._stop
         told = False
         try:
             while not all(event.done for event in done):
@@ -419,12 +424,12 @@ def adam(
 ) -> Fits:
     """As `ceql.engine.fit.adam`; `threads` has no meaning here."""
     masks, params = _batch(tape, masks, params)
-    batch = Batch(tape, samples, params, masks)
+    batch = Batch(tape, samples, params, masks, stop)
     count, cp = len(batch), cupy()
     carried = (None, None) if resume is None else (resume.moments, resume.state)
     zeros = np.zeros((count, 2 * tape.n_params)), np.zeros((count, 4))
     batch.moments, batch.state = (cp.asarray(z if c is None else c) for c, z in zip(carried, zeros, strict=True))
-    return batch.run([Stage(options, penalties)], stop, time_limit).on_host()
+    return batch.run([Stage(options, penalties)], time_limit=time_limit).on_host()
 
 
 def levenberg(
@@ -441,4 +446,5 @@ def levenberg(
 ) -> Fits:
     """As `ceql.engine.fit.levenberg`; `threads` has no meaning here."""
     masks, params = _batch(tape, masks, params)
-    return Batch(tape, samples, params, masks).run([Stage(options, penalties)], stop, time_limit).on_host()
+    batch = Batch(tape, samples, params, masks, stop)
+    return batch.run([Stage(options, penalties)], time_limit=time_limit).on_host()

@@ -10,6 +10,8 @@ import numpy as np  # noqa: F401 - these two bring the libraries that are limite
 import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
+from ceql.engine.shared_setting import SharedSetting
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -20,10 +22,13 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+_limit = SharedSetting(lambda: _libraries().limit(limits=1))
+
+
 def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     @wraps(function)
     def limited(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        with _libraries().limit(limits=1):
+        with _limit:
             return function(*args, **kwargs)
 
     return limited

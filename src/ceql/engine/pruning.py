@@ -39,6 +39,28 @@ def drop_least_important(
     return edges
 
 
+def drop_least_at_once(
+    network: Structure,
+    edges: np.ndarray,
+    loss_without: Callable[[np.ndarray], np.ndarray],
+    fraction: float,
+    minimum_edges: int,
+) -> np.ndarray:
+    """The same, all removals judged on the network as it is and made together; the clean-up comes after them."""
+    live = np.flatnonzero(edges)
+    count = min(int(fraction * len(live)), len(live) - minimum_edges)
+    if count <= 0:
+        return edges
+    candidates = np.repeat(edges[None], len(live), axis=0)
+    candidates[np.arange(len(live)), live] = False
+    losses = loss_without(network.cleaned(candidates))
+    losses = np.where(np.isfinite(losses), losses, np.inf)
+    kept = edges.copy()
+    kept[live[np.argsort(losses, kind="stable")[:count]]] = False
+    kept = network.cleaned(kept)
+    return kept if kept.any() else edges
+
+
 Needed = Sequence[Sequence[int]]  # groups of inputs, of each of which one must stay in use
 
 

@@ -197,20 +197,15 @@ class Stages:
 def _going_on(
     edges: np.ndarray, objective: np.ndarray, ends: np.ndarray, rows: int, share: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The starts that go on, chunk by chunk, and where the chunks end among them."""
-    best = [
-        first + survivors(edges[first:last], objective[first:last], rows, share)
-        for first, last in pairwise([0, *ends.tolist()])
-    ]
-    return np.concatenate(best), np.cumsum([len(part) for part in best])
-
-
-def survivors(edges: np.ndarray, objective: np.ndarray, rows: int, share: float) -> np.ndarray:
-    """The starts of a chunk that go on after a look at them, the best first."""
+    """The starts that go on, chunk by chunk, the best of each first, and where the chunks end among them."""
     # With noise the largest fit best, whatever their structure: an edge must earn its price here too.
-    handicap = np.exp(edges.sum(axis=1) * edge_price(rows))
-    best = np.argsort(np.where(np.isfinite(objective), objective * handicap, np.inf), kind="stable")
-    return best[: max(1, int(share * len(best)))]
+    handicap = np.exp(np.count_nonzero(edges, axis=1) * edge_price(rows))
+    judged = np.where(np.isfinite(objective), objective * handicap, np.inf)
+    best = []
+    for first, last in pairwise([0, *ends.tolist()]):
+        order = np.argsort(judged[first:last], kind="stable")
+        best.append(first + order[: max(1, int(share * len(order)))])
+    return np.concatenate(best), np.cumsum([len(part) for part in best])
 
 
 def edge_price(rows: int) -> float:

@@ -1,0 +1,126 @@
+// Pairs of terms that may be added to a sum together: how much of the rest each pair explains. A term is a
+// few orthonormal directions. A panel is as many second terms as the machine takes at once; beside it go the
+// first terms, a few at a time, so that the products of their directions never leave the registers.
+#pragma once
+#include <cstring>
+
+#include "lanes.hpp"
+#include "types.hpp"
+
+namespace ceql::CEQL_ISA {
+
+template <class T> struct Products {
+    Lane<T> u[pair_rows][2],
+        left[pair_rows][3]; // the rest along a second term, and what is left of its square
+};
+
+// Lays the directions of a panel's second terms side by side, row by row; zeros beyond the last term.
+template <class T> void lay_out_panel(const PairScan<T> &scan, int64_t first, T *panel) {
+    constexpr int w = lane_count<T>;
+    const int64_t there = scan.others - first < w ? scan.others - first : w;
+    for (int64_t n = 0; n < scan.rows; ++n)
+        for (int32_t c = 0; c < scan.other_width; ++c) {
+            T *to = panel + (n * scan.other_width + c) * w;
+            std::memset(to, 0, w * sizeof(T));
+            std::memcpy(to, scan.second + (c * scan.rows + n) * scan.others + first, there * sizeof(T));
+        }
+}
+
+// Some numbers of a list that need not be aligned; zeros beyond its end.
+template <class T> inline Lane<T> load_some(const T *p, int64_t left) {
+    Lane<T> v = {};
+    std::memcpy(&v, p, size_t(left < lane_count<T> ? left : lane_count<T>) * sizeof(T));
+    return v;
+}
+
+// Takes the directions of a few first terms out of the second ones.
+template <class T, int WIDTH>
+inline void take_out(const PairScan<T> &scan, int64_t block, const T *panel, Products<T> &p) {
+    constexpr int w = lane_count<T>, r = pair_rows;
+    for (int32_t a = 0; a < scan.width; ++a) {
+        const T *one = scan.first + (block * scan.width + a) * scan.rows * r;
+        Lane<T> dot[r][WIDTH] = {};
+        for (int64_t n = 0; n < scan.rows; ++n)
+            for (int c = 0; c < WIDTH; ++c) {
+                const Lane<T> other = load<T>(panel + (n * WIDTH + c) * w);
+                for (int k = 0; k < r; ++k)
+                    dot[k][c] += other * one[n * r + k];
+            }
+        for (int k = 0; k < r; ++k) {
+            const T along = scan.along[(block * scan.width + a) * r + k];
+            for (int c = 0; c < WIDTH; ++c) {
+                p.u[k][c] -= along * dot[k][c];
+                p.left[k][2 * c] -= dot[k][c] * dot[k][c];
+            }
+            if (WIDTH > 1)
+                p.left[k][1] -= dot[k][0] * dot[k][WIDTH - 1];
+        }
+    }
+}
+
+// What the directions of second terms add to a first one, u' L^-1 u of one or two rows. Directions of which
+// too little is left are left out, and the second, a slope, may add to the term but never stand for it.
+template <class T, int WIDTH>
+inline Lane<T> explained(const PairScan<T> &scan, const Lane<T> *u, const Lane<T> *left) {
+    const Lane<T> none = {}, one = splat<T>(T(1));
+    const auto fresh = left[0] > scan.least_left;
+    const Lane<T> inverse = one / (fresh ? left[0] : one);
+    Lane<T> gain = fresh ? u[0] * u[0] * inverse : none;
+    if (WIDTH > 1) {
+        const Lane<T> share = left[1] * inverse;
+        const Lane<T> rest = u[1] - share * u[0], size = left[2] - share * left[1];
+        const Lane<T> more = rest * rest / (size > scan.least_left ? size : one);
+        gain += fresh ? (size > scan.least_left ? more : none) : none;
+    }
+    return gain;
+}
+
+template <class T, int WIDTH>
+void panel_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t block, T *gain, T *score,
+                 T *best) {
+    constexpr int w = lane_count<T>;
+    const int64_t there = scan.others - first;
+    Products<T> begin = {};
+    for (int k = 0; k < pair_rows; ++k)
+        for (int c = 0; c < WIDTH; ++c) {
+            begin.u[k][c] = load_some<T>(scan.rest + c * scan.others + first, there);
+            begin.left[k][2 * c] = load_some<T>(scan.present + c * scan.others + first, there);
+        }
+    const Lane<T> prices = load_some<T>(scan.other_prices + first, there);
+    take_out<T, WIDTH>(scan, block, panel, begin);
+    Lane<T> most = {}, least = splat<T>(T(1e30));
+    for (int k = 0; k < pair_rows; ++k) {
+        T own = 0;
+        for (int32_t a = 0; a < scan.width; ++a) {
+            const T along = scan.along[(block * scan.width + a) * pair_rows + k];
+            own += along * along;
+        }
+        Lane<T> both = explained<T, WIDTH>(scan, begin.u[k], begin.left[k]) + own;
+        both = both < scan.too_much ? both : Lane<T>{};
+        const Lane<T> rest = at_least<T>(T(1) - both, splat<T>(scan.rounding));
+        const T price = scan.prices[block * pair_rows + k];
+        const Lane<T> priced = scan.weight * lane_log<T>(rest) + price + prices;
+        store<T>(gain + k * w, both);
+        store<T>(score + k * w, priced);
+        most = both > most ? both : most;
+        least = priced < least ? priced : least;
+    }
+    best[0] = most[0];
+    best[1] = least[0];
+    for (int k = 1; k < w; ++k) {
+        best[0] = most[k] > best[0] ? most[k] : best[0];
+        best[1] = least[k] < best[1] ? least[k] : best[1];
+    }
+}
+
+// The shares of the rest that the first terms of a block explain with the second ones of a panel, and scores
+// that weigh them with the prices: (pair_rows, lanes) each, and `best`, the largest share and the least
+// score. Those of terms beyond the last are there as well.
+template <class T>
+void pair_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t block, T *gain, T *score,
+                T *best) {
+    const auto gains = scan.other_width > 1 ? panel_gains<T, 2> : panel_gains<T, 1>;
+    gains(scan, first, panel, block, gain, score, best);
+}
+
+} // namespace ceql::CEQL_ISA
