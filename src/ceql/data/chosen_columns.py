@@ -22,10 +22,11 @@ class Wanted:
     numbers: Sequence[str] = ()  # of the rows, such as weights
     labels: Sequence[str] = ()  # of the rows, such as groups
     drop_gaps: bool = False  # whether rows in which a value is missing are left out
+    marks: Sequence[str] = ()  # of the rows, of which most have none
 
     @property
     def beside(self) -> tuple[str, ...]:
-        return (*self.numbers, *self.labels)
+        return (*self.numbers, *self.labels, *self.marks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,7 @@ def chosen_columns(table: Table, wanted: Wanted) -> Chosen:
     numbers = numbers.loc[whole].reset_index(drop=True)
     beside = {name: numbers[name].to_numpy() for name in wanted.numbers}
     beside |= {name: column[whole] for name, column in labels.items()}
+    beside |= {name: table.cells[name].to_numpy(dtype=object)[whole] for name in wanted.marks}
     notes += _truths(table, [*features, *targets]) + _odd_values(table, numbers[[*features, *targets]])
     y = numbers.loc[:, targets[0] if len(targets) == 1 else targets]
     return Chosen(numbers.loc[:, features], y, beside, (*table.notes, *notes))

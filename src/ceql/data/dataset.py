@@ -25,6 +25,9 @@ class Dataset:
     weight: np.ndarray  # mean one
     names: tuple[str, ...]
     noise: float | None = None  # variance of a row of weight one, where errors of measurement are known
+    # -1 for rows of which y was known to lie below a limit, 1 above, 0 for others; what stands in y for them says the
+    # same to least squares. None where all rows are known.
+    censored: np.ndarray | None = None
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, target: str = "y") -> Dataset:
@@ -75,7 +78,8 @@ class Dataset:
         if weight.sum() == 0:
             return self
         noise = None if self.noise is None else self.noise / float(weight.mean())
-        return Dataset(self.x[rows], self.y[rows], weight / weight.mean(), self.names, noise)
+        codes = None if self.censored is None else self.censored[rows]
+        return Dataset(self.x[rows], self.y[rows], weight / weight.mean(), self.names, noise, codes)
 
 
 def column_names(X: Any) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ class Targets:
 
     names: tuple[str, ...]
     datasets: tuple[Dataset, ...]
+    groups: tuple[str, ...] = ()  # labels; where there are any, the last column has their numbers
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None) -> Targets:
