@@ -1,23 +1,39 @@
-"""What a formula must and must not be: nesting, costs, columns, sizes of constants, known constants.
+"""What a formula must and must not be: nesting, costs, columns, constants, exponents, and the shape of its values.
 
 Design. `Constraints` is plain data, checked when it is made and once more against the columns of a table. It acts in
 two places. The search is steered by it: sub-networks whose graph nests what must not be nested, or leaves out a column
 that must be there, are neither drawn nor kept (`network.nesting`, through `Prior`). And every finished formula is
 judged by it, whatever way it came about (`formula.polish`, `formula.sketch`): of the equal forms of a formula the
 first that is allowed stands for it, and a formula without such a form is dropped. Only the second is the guarantee.
+A formula that breaks a shape is fitted again so that it keeps to it (`shapes.mending`). Shapes are measured by a table:
+`over` says which.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import sympy
 
 from ceql import operators
+from ceql.dimensions import Rule
+from ceql.dimensions.explained import is_explained
 from ceql.errors import InputError, unknown_name
 from ceql.expression.operations import contained, nests, numbers_in
+from ceql.shapes.consistency import check_together
+from ceql.shapes.exponents import Exponents
+from ceql.shapes.fitting import held_values
+from ceql.shapes.grammar import read_shape
+from ceql.shapes.grid import Frame
+from ceql.shapes.mending import mended
+from ceql.shapes.policy import POLICY, ShapePolicy
+from ceql.shapes.seeds import seeds
+from ceql.shapes.shape import Shape
+from ceql.shapes.verdicts import Verdict, keeps, verdict
 
 _ALWAYS_THERE = ("id", "const")
 _EXAMPLES = {"forbidden_nesting": '{"exp": ("exp", "sin")}', "costs": '{"sin": 3}', "known": '{"g": 9.81}'}
@@ -42,6 +58,15 @@ class Constraints:
         multiple or power of it, is set to exactly that and no longer fitted.
     without
         Operators that do not occur.
+    shapes
+        What the values of the formula are like, as sentences: ``"increasing in x"``, ``"f -> 0 as x -> inf"``,
+        ``"f(x=0) = 1"``, ``"positive for x in [0, 10]"``. The documentation has them all.
+    exponents
+        The exponents that may occur, ``(0.5, 2)``; 1 always may, and 1/u is u to the power of -1.
+    exponents_within
+        The least and the largest exponent.
+    dimensions
+        Which formulas are dimensionally possible. It is made of ``units`` and not to be given by hand.
     """
 
     forbidden_nesting: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -50,6 +75,12 @@ class Constraints:
     constants_within: tuple[float, float] | None = None
     known: Mapping[str, float] = field(default_factory=dict)
     without: Sequence[str] = ()
+    shapes: Sequence[str] = ()
+    exponents: Sequence[float] = ()
+    exponents_within: tuple[float, float] | None = None
+    dimensions: Rule | None = None
+    frame: Frame | None = field(default=None, init=False, repr=False, compare=False)  # the table that they are for
+    looks: ShapePolicy = field(default=POLICY, init=False, repr=False, compare=False)  # how finely shapes are looked at
 
     def __post_init__(self) -> None:
         for name in ("forbidden_nesting", "costs", "known"):
@@ -70,27 +101,111 @@ class Constraints:
             if not _is_number(value) or value == 0.0:
                 raise InputError(f"The known constant {name!r} must be a number other than 0, not {value!r}.")
         if self.constants_within is not None:
-            object.__setattr__(self, "constants_within", _bounds(self.constants_within))
+            object.__setattr__(self, "constants_within", _bounds(self.constants_within, "constants_within"))
+        if self.exponents_within is not None:
+            object.__setattr__(self, "exponents_within", _bounds(self.exponents_within, "exponents_within"))
+        if isinstance(self.exponents, str) or not all(map(_is_number, self.exponents)):
+            raise InputError(f"exponents takes a list of numbers, such as (0.5, 2, -1), not {self.exponents!r}.")
+        object.__setattr__(self, "exponents", tuple(map(float, self.exponents)))
+        if isinstance(self.shapes, str):
+            raise InputError(f"shapes takes a list of sentences, such as ('increasing in x',), not {self.shapes!r}.")
+        object.__setattr__(self, "shapes", tuple(str(read_shape(text)) for text in self.shapes))
+        check_together(self.asked)
 
     def __bool__(self) -> bool:
-        return any(getattr(self, field.name) not in ({}, (), None) for field in fields(self))
+        return self.dimensions is not None or any(getattr(self, name) not in ({}, (), None) for name in self._names())
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        """Of the fields that a user gives."""
+        return [field.name for field in fields(cls) if field.init and field.name != "dimensions"]
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Complains of a required column that the table does not have."""
-        for name in self.required:
+        for name in (*self.required, *(name for shape in self.asked for name in shape.names)):
             if name not in names:
                 raise unknown_name("column", name, names)
 
+    @cached_property
+    def asked(self) -> tuple[Shape, ...]:
+        """The shapes as data."""
+        return tuple(map(read_shape, self.shapes))
+
+    @property
+    def is_about_shape(self) -> bool:
+        """Whether it is about values or exponents, so that other constants may keep to it."""
+        return bool(self.shapes) or bool(self.powers)
+
+    @cached_property
+    def powers(self) -> Exponents:
+        return Exponents(self.exponents_within, tuple(self.exponents))
+
+    def over(self, names: Sequence[str], x: np.ndarray, y: np.ndarray, policy: ShapePolicy = POLICY) -> Constraints:
+        """The same for this table, whose ranges shapes are about where they name none."""
+        bound = replace(self)
+        object.__setattr__(bound, "frame", Frame.of(names, x, y))
+        object.__setattr__(bound, "looks", policy)
+        return bound
+
+    def keeps_shape(self, expression: Any) -> bool:
+        """Whether its exponents are allowed and its values are like what is asked, as far as a grid shows."""
+        if not self.powers.allow(expression):
+            return False
+        return self.frame is None or keeps(self.asked, expression, self._symbols, self.frame, self.looks)
+
+    @property
+    def _symbols(self) -> tuple[sympy.Symbol, ...]:
+        return () if self.frame is None else tuple(sympy.Symbol(name, real=True) for name in self.frame.names)
+
+    def verdicts(self, expression: Any) -> tuple[Verdict, ...]:
+        """Whether a formula keeps to each of the shapes, and how that is known."""
+        if self.frame is None:
+            return ()
+        return tuple(verdict(shape, expression, self._symbols, self.frame, self.looks) for shape in self.asked)
+
+    def mended(self, expression: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Any:
+        """The nearest formula that keeps to all of this, fitted to these rows; None where there is none."""
+        if self.frame is None:
+            return None
+        given = (x, y, weight), self.asked, self.powers, self.frame
+        return mended(expression, self._symbols, *given, self.allows, self.looks)
+
+    def seeds(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> list[Any]:
+        """Plain formulas that have the shape by themselves, or nearly, fitted to these rows; the best first."""
+        return [] if self.frame is None else seeds(self.asked, self._symbols, self.frame, (x, y, weight), self.looks)
+
+    def held(self, form: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        """The constants of a form that is to stay, fitted so that it keeps to the shapes; None where they cannot."""
+        if self.frame is None:
+            return None
+        tried = held_values(form, self._symbols, x, y, weight, self.asked, self.frame, self.looks)
+        return next((values for values in tried if self.allows(form.substitute(values))), None)
+
     def allows(self, expression: Any) -> bool:
         """Whether a finished formula, as it is written, keeps to all of this."""
+        if not self.is_possible(expression):
+            return False
         if set(self.required) - {symbol.name for symbol in expression.free_symbols}:
             return False
         if nests(expression, self.nesting) or contained(expression) & set(self.without):
             return False
-        return self.allows_numbers(expression)
+        return self.allows_numbers(expression) and self.keeps_shape(expression)
+
+    def is_possible(self, expression: Any) -> bool:
+        """Whether it is so dimensionally, as far as units are known."""
+        return self.dimensions is None or self.dimensions.allows(expression)
+
+    def explains(self, expression: Any) -> bool:
+        """Whether its numbers need no explanation: where they have no units, they are simple, or known constants."""
+        return self.dimensions is None or not self.is_strict or is_explained(self.dimensions, expression)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether units are known and numbers carry none, but for constants that have a name."""
+        return self.dimensions is not None and self.dimensions.dimensions.is_strict
 
     def allows_numbers(self, expression: Any) -> bool:
         if self.constants_within is None:
@@ -111,11 +226,14 @@ class Constraints:
             "constants_within": None if self.constants_within is None else list(self.constants_within),
             "known": {name: float(value) for name, value in self.known.items()},
             "without": list(self.without),
+            "shapes": list(self.shapes),
+            "exponents": list(self.exponents),
+            "exponents_within": None if self.exponents_within is None else list(self.exponents_within),
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Constraints:
-        kinds = [field.name for field in fields(cls)]
+        kinds = cls._names()
         for name in content if isinstance(content, Mapping) else ():
             if name not in kinds:
                 raise InputError(str(unknown_name("constraint", name, kinds)))
@@ -146,10 +264,10 @@ def _is_number(value: Any) -> bool:
     return real and bool(np.isfinite(value))
 
 
-def _bounds(given: Any) -> tuple[float, float]:
+def _bounds(given: Any, what: str) -> tuple[float, float]:
     pair = tuple(given) if isinstance(given, Sequence) else ()
     if len(pair) != 2 or not all(_is_number(bound) for bound in pair) or not pair[0] < pair[1]:
-        raise InputError(f"constants_within is a pair of numbers, the lower first, such as (-10, 10), not {given!r}.")
+        raise InputError(f"{what} is a pair of numbers, the lower first, such as (-10, 10), not {given!r}.")
     return float(pair[0]), float(pair[1])
 
 

@@ -1,0 +1,102 @@
+"""One thing that is asked of the shape of a formula, as data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """What is asked; the value is the word that begins its text, where it has one."""
+
+    ABOVE = "above"  # f > value, or f >= value
+    BELOW = "below"
+    INCREASING = "increasing"
+    DECREASING = "decreasing"
+    CONVEX = "convex"
+    CONCAVE = "concave"
+    LIMIT = "limit"  # f -> value as column -> place
+    EVEN = "even"
+    ODD = "odd"
+    SYMMETRIC = "symmetric"  # under exchange of two columns
+    POINT = "point"  # f(column=number, ...) = value
+    POLE = "pole"  # at column = place
+    NO_POLES = "no poles"
+
+
+IN_A_COLUMN = (Kind.INCREASING, Kind.DECREASING, Kind.CONVEX, Kind.CONCAVE, Kind.EVEN, Kind.ODD)
+SYMMETRIES = (Kind.EVEN, Kind.ODD, Kind.SYMMETRIC)
+FINITE = math.nan  # as the value of a limit: whatever it is
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is asked of the values of f, over ranges of columns; where none is given, over the range of the data."""
+
+    kind: Kind
+    columns: tuple[str, ...] = ()  # that it is about
+    value: float = 0.0  # a bound, a limit or the value at a point
+    place: float = 0.0  # of a limit or a pole
+    strict: bool = False
+    point: tuple[tuple[str, float], ...] = ()
+    ranges: tuple[tuple[str, float, float], ...] = ()
+
+    def __hash__(self) -> int:  # NaN, the limit that is any number, has a hash of its own each time
+        return hash(str(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shape) and str(self) == str(other)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that are named in it."""
+        named = [*self.columns, *(name for name, _ in self.point), *(name for name, *_ in self.ranges)]
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def is_symmetry(self) -> bool:
+        return self.kind in SYMMETRIES
+
+    @property
+    def is_finite_limit(self) -> bool:
+        """Whether the limit may be any number."""
+        return self.kind is Kind.LIMIT and math.isnan(self.value)
+
+    def __str__(self) -> str:
+        spans = (f"{written(name)} in [{told(low)}, {told(high)}]" for name, low, high in self.ranges)
+        over = " and ".join(spans)
+        return f"{self._claim()} for {over}" if over else self._claim()
+
+    def _claim(self) -> str:
+        columns = " and ".join(map(written, self.columns))
+        match self.kind:
+            case Kind.ABOVE | Kind.BELOW if self.strict and self.value == 0.0:
+                return "positive" if self.kind is Kind.ABOVE else "negative"
+            case Kind.ABOVE | Kind.BELOW:
+                sign = ">" if self.kind is Kind.ABOVE else "<"
+                return f"f {sign}{'' if self.strict else '='} {told(self.value)}"
+            case Kind.LIMIT:
+                limit = "finite" if self.is_finite_limit else f"{told(self.value)}"
+                return f"f -> {limit} as {columns} -> {told(self.place)}"
+            case Kind.POINT:
+                at = ", ".join(f"{written(name)}={told(number)}" for name, number in self.point)
+                return f"f({at}) = {told(self.value)}"
+            case Kind.POLE:
+                return f"pole at {columns} = {told(self.place)}"
+            case Kind.NO_POLES:
+                return "no poles"
+            case _:
+                return f"{self.kind.value} in {columns}"
+
+
+def told(number: float) -> str:
+    """With as many digits as it takes to read it again."""
+    whole = math.isfinite(number) and number.is_integer() and abs(number) < 1e15
+    return str(int(number)) if whole else repr(float(number))
+
+
+def written(name: str) -> str:
+    """A column in the text of a shape: in quotes unless it is one plain word."""
+    plain = name.isidentifier() and name not in ("f", "in", "and", "for", "as", "at")
+    return name if plain else f'"{name}"'
