@@ -20,7 +20,9 @@ FEW_TERMS = Settings(max_terms=2)
 
 
 def run(*arguments: object) -> Result:
+    """One formula for mean magnitudes, with few terms; tests/frf/modal has what a modal analysis does."""
     given = [str(a) for a in arguments]
+    given += [] if "--form" in given or "--complex" in given else ["--form", "paper"]
     return CliRunner().invoke(frf, given if "--max-terms" in given else [*given, "--max-terms", "2"])
 
 

@@ -10,24 +10,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from ceql.cli.json_output import as_text, is_standard_output, write_json
 from ceql.storage.destinations import check_writable, deliver, write_text
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ceql.frf.analysis import Analysis, Settings
-    from ceql.frf.readers import Reading
+    from ceql.frf.readers import Reading, Recordings, SurveyReading
 
 _DEMO_REPETITIONS = 10
+_NO_PHASE = (
+    "The files hold no phase, so one formula was fitted to mean magnitudes: where frequencies scatter, its widths are "
+    "no damping. Export the phase, or real and imaginary parts, for a modal analysis."
+)
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--demo", is_flag=True, help="Use an embedded beam with known truth instead of files.")
 @click.option(
-    "--form", type=click.Choice(["paper", "modal"]), help="The kind of sum. [default: paper; the demo: modal, complex]"
+    "--form",
+    type=click.Choice(["modes", "paper", "modal"]),
+    help="modes: a modal analysis of all points and repetitions; paper, modal: one formula for mean magnitudes. "
+    "[default: modes where the files hold phases, else paper]",
 )
-@click.option("--max-terms", type=click.IntRange(1), default=6, show_default=True, help="The most resonances.")
+@click.option(
+    "--max-terms", type=click.IntRange(1), help="The most resonances. [default: 6; modes: what the data support]"
+)
 @click.option("--max-parameters", type=click.IntRange(1), help="The most fitted numbers.")
 @click.option("--weighting", type=click.Choice(["linear", "db"]), default="linear", show_default=True)
 @click.option("--complex", "fit_complex", is_flag=True, help="Fit magnitude and phase together (modal form).")
@@ -47,6 +59,14 @@ _DEMO_REPETITIONS = 10
 @click.option("--magnitude", type=click.Choice(["auto", "db", "linear"]), default="auto", show_default=True)
 @click.option("--columns", default="", help="Names of columns or arrays: frequency=f,magnitude=A.")
 @click.option("--channel", default="", help="One of several curves in a file: S21, or 3Z/1Z.")
+@click.option("--numbers", type=click.Choice(["auto", "points", "repetitions"]), default="auto", show_default=True,
+              help="What several files or columns of one condition are.")  # fmt: skip
+@click.option("--residuals", type=click.Choice(["both", "lower", "upper", "none"]), default="both", show_default=True,
+              help="Residual terms for modes below and above the band (modes).")  # fmt: skip
+@click.option("--encoding", default="", help="Of text files: latin-1, utf-16. [default: found out]")
+@click.option("--estimator", type=click.Choice(["h1", "h2"]), default="h1", show_default=True, help="From time data.")
+@click.option("--sampling-rate", type=click.FloatRange(0, min_open=True), help="Hz, of time data that do not say it.")
+@click.option("--segment", type=click.IntRange(16), help="Samples of time data that are transformed at once.")
 @click.option("--grid", type=click.Choice(["refuse", "interpolate"]), default="refuse", show_default=True,
               help="What to do with unequal frequencies and gaps.")  # fmt: skip
 @click.option("--thin", type=click.IntRange(1), default=1, show_default=True, help="Use every n-th frequency.")
@@ -64,27 +84,59 @@ def frf(
 ) -> None:
     """Fit one formula of frequency and condition to frequency response functions in PATHS, folders or files.
 
-    Text tables, CSV, universal files (.uff), touchstone (.s2p) and MATLAB files are read. Each folder, or each file
-    name, holds the condition; or a pattern or a table says it.
+    Text tables, CSV, universal files (.uff), touchstone (.s2p) and MATLAB files are read, also with several points and
+    with time data. Each folder, or each file name, holds the condition; or a pattern or a table says it.
 
     \b
     Examples:
       ceql frf --demo --out beam
-      ceql frf beam-frf --band 50:2000 --split first:56 --max-terms 6 --out result
+      ceql frf hammer_test.uff --band 5:500 --out result
+      ceql frf beam-frf --band 50:2000 --numbers repetitions --leave-out 5.92
+      ceql frf beam-frf --band 50:2000 --form paper --split first:56 --max-terms 6 --out result
       ceql frf beam-frf --band 50:2000 --form modal --leave-out 5.92 --json -
       ceql frf resonator_36mm.s2p resonator_72mm.s2p --pattern 'resonator_{length}mm.s2p' --grid interpolate
     """
     if demo == bool(paths):
         raise click.UsageError("Give folders or files with measurements, or --demo for the embedded beam.")
+    check_writable(json_out)
+    prepared = _prepared(out)
+    recordings = None if demo else _recordings(paths, options)
+    if _wants_modes(options, recordings):
+        from ceql.frf.modal.cli import modes_outputs
+
+        reading = _demo_survey(options) if recordings is None else recordings.survey()
+        with _stage_display(quiet) as progress:
+            deliver(modes_outputs(reading, options, prepared, json_out, quiet, progress, _truth if demo else None))
+        return
     from ceql.frf.analysis import analyse
 
     settings = _settings(options, demo)
-    check_writable(json_out)
-    prepared = _prepared(out)
-    reading = _demo_reading(options) if demo else _reading(paths, options)
+    reading = _demo_reading(options) if recordings is None else recordings.one_point()
     with _stage_display(quiet) as progress:
         analysis = analyse(reading.measurements.thinned(options["thin"]), settings, progress)
-    deliver(_outputs(analysis, reading.notes, prepared, json_out, quiet, demo))
+    notes = reading.notes
+    if options["form"] is None and recordings is not None and not recordings.have_phases:
+        notes = (*notes, _NO_PHASE)
+    deliver(_outputs(analysis, notes, prepared, json_out, quiet, _truth if demo else None))
+
+
+# Options of the forms that fit one formula to mean curves; a modal analysis has no use for them.
+_OF_A_FORMULA = ("max_parameters", "weighting", "fit_complex", "real_weights", "seed", "time_limit", "threads")
+
+
+def _wants_modes(options: dict[str, Any], recordings: Recordings | None) -> bool:
+    """Where no form is asked for: a modal analysis, if there are phases and no option speaks of another form."""
+    context = click.get_current_context()
+    said = [name for name in _OF_A_FORMULA if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if recordings is None:  # the demo draws its noise with the seed, whatever the form
+        said = [name for name in said if name != "seed"]
+    if options["form"] == "modes" and said:
+        words = ", ".join(next(p.opts[0] for p in context.command.params if p.name == name) for name in said)
+        raise click.UsageError(f"{words} belongs to --form paper and --form modal; --form modes has no use for it.")
+    if options["form"] is not None:
+        return options["form"] == "modes"
+    harmless = {"seed", "time_limit", "threads"}
+    return not set(said) - harmless and (recordings is None or recordings.have_phases)
 
 
 @contextmanager
@@ -115,6 +167,7 @@ def _settings(options: dict[str, Any], demo: bool) -> Settings:
     said = {field.name: options[field.name] for field in fields(Settings) if field.name in options}
     said |= {
         "form": options["form"] or ("modal" if fits_complex else "paper"),
+        "max_terms": options["max_terms"] or Settings.max_terms,
         "fit_complex": fits_complex,
         "complex_weights": not options["real_weights"],
         "split": parse_split(options["split_rule"]) if options["split_rule"] else None,
@@ -123,13 +176,13 @@ def _settings(options: dict[str, Any], demo: bool) -> Settings:
     return Settings(**said)
 
 
-def _reading(paths: tuple[Path, ...], options: dict[str, Any]) -> Reading:
+def _recordings(paths: tuple[Path, ...], options: dict[str, Any]) -> Recordings:
     from ceql.frf.curve import ReadOptions, Scale
     from ceql.frf.joining import Grid
     from ceql.frf.kinds import Kind
     from ceql.frf.labels import parse_words
     from ceql.frf.measurements import parse_band
-    from ceql.frf.readers import Source, read
+    from ceql.frf.readers import Source, read_recordings
 
     source = Source(
         pattern=options["pattern"],
@@ -137,6 +190,8 @@ def _reading(paths: tuple[Path, ...], options: dict[str, Any]) -> Reading:
         table=options["conditions"],
         grid=Grid(options["grid"]),
         band=parse_band(options["band"]) if options["band"] else None,
+        # a split goes over repetitions, so whoever asks for one says that there are some
+        numbers="repetitions" if options["split_rule"] and options["numbers"] == "auto" else options["numbers"],
     )
     said = ReadOptions(
         kind=Kind(options["kind"]) if options["kind"] else None,
@@ -144,8 +199,12 @@ def _reading(paths: tuple[Path, ...], options: dict[str, Any]) -> Reading:
         scale=Scale(options["magnitude"]),
         columns=_pairs(options["columns"]),
         channel=options["channel"],
+        encoding=options["encoding"],
+        sampling_rate=options["sampling_rate"],
+        estimator=options["estimator"],
+        segment=options["segment"],
     )
-    return read(paths, source, said)
+    return read_recordings(paths, source, said)
 
 
 def _demo_reading(options: dict[str, Any]) -> Reading:
@@ -157,6 +216,14 @@ def _demo_reading(options: dict[str, Any]) -> Reading:
     if options["band"]:
         measured = measured.band(*parse_band(options["band"]))
     return Reading(measured, ("The embedded beam: d is the lost stiffness of one element in percent; noise at 40 dB.",))
+
+
+def _demo_survey(options: dict[str, Any]) -> SurveyReading:
+    from ceql.frf.modal.sets import survey_of
+    from ceql.frf.readers import SurveyReading
+
+    reading = _demo_reading(options)
+    return SurveyReading(survey_of(reading.measurements), reading.notes)
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -178,7 +245,12 @@ def _prepared(out: Path | None) -> Path | None:
 
 
 def _outputs(
-    analysis: Analysis, notes: tuple[str, ...], out: Path | None, json_out: Path | None, quiet: bool, demo: bool
+    analysis: Analysis,
+    notes: tuple[str, ...],
+    out: Path | None,
+    json_out: Path | None,
+    quiet: bool,
+    truth: Callable[[np.ndarray], str] | None,
 ) -> Iterator[Callable[[], None]]:
     """What is printed comes first, for a file may turn out to have no room."""
     from ceql.frf.pictures import all_figures
@@ -189,7 +261,7 @@ def _outputs(
     words = "\n".join([in_words(analysis), *notes])
     prints_json = json_out is not None and is_standard_output(json_out)
     if not prints_json:
-        told = f"{words}\n\n{_truth(analysis)}" if demo else words
+        told = f"{words}\n\n{truth(analysis.measurements.levels)}" if truth else words
         yield partial(click.echo, str(analysis.fit.expression) if quiet else told)
     if json_out is not None:
         yield lambda: write_json(json_out, as_json(analysis))
@@ -203,23 +275,23 @@ def _outputs(
     }
     say = not (quiet or prints_json)
     for name, text in texts.items():
-        yield partial(_made, out / name, partial(write_text, text=text), say)
+        yield partial(made, out / name, partial(write_text, text=text), say)
     for name, figure in all_figures(analysis):
-        yield partial(_made, out / f"{name}.png", partial(save_figure, figure, dpi=130), say)
+        yield partial(made, out / f"{name}.png", partial(save_figure, figure, dpi=130), say)
 
 
-def _made(path: Path, write: Callable[..., None], say: bool) -> None:
+def made(path: Path, write: Callable[..., None], say: bool) -> None:
     write(path=path)
     if say:
         click.echo(f"{path}")
 
 
-def _truth(analysis: Analysis) -> str:
+def _truth(levels: np.ndarray) -> str:
     """What the embedded beam really is, beside the modes above."""
     from ceql.frf.beam import Beam
 
     lines = ["The truth, frequency in Hz (damping):"]
-    for level in analysis.measurements.levels:
+    for level in levels:
         modes = Beam().damaged(level[0] / 100.0).modes
         words = ", ".join(f"{f:.2f} ({z:g})" for f, z in zip(modes.frequency, modes.damping, strict=True))
         lines.append(f"  d = {level[0]:g}: {words}")

@@ -35,6 +35,8 @@ class Recording:
     unit: str = ""
     conditions: Mapping[str, float] = field(default_factory=dict)
     repetition: int | None = None
+    point: str = ""  # where it was measured, if the file says so
+    coherence: np.ndarray | None = None
 
     def values(self) -> np.ndarray:
         """The linear response, complex where the phase is known."""
@@ -51,6 +53,10 @@ class ReadOptions:
     scale: Scale = Scale.UNSAID
     columns: Mapping[str, str] = field(default_factory=dict)
     channel: str = ""
+    encoding: str = ""
+    sampling_rate: float | None = None  # Hz, of time data that do not say it
+    estimator: str = "h1"  # of the response to a force, from time data
+    segment: int | None = None  # samples that are transformed at once
 
 
 def from_complex(source: str, frequency: np.ndarray, values: np.ndarray, **known) -> Recording:
@@ -82,5 +88,17 @@ def checked(recording: Recording) -> Recording:
             f"{recording.source}: {sorted_frequency[twice[0]]:g} Hz occurs twice. Several curves in one file need a "
             "column with the condition or the repetition."
         )
-    phase = None if recording.phase is None else recording.phase[order]
-    return replace(recording, frequency=sorted_frequency, magnitude=recording.magnitude[order], phase=phase)
+    return replace(recording_at(recording, order), frequency=sorted_frequency)
+
+
+def recording_at(recording: Recording, rows: np.ndarray) -> Recording:
+    """Some of the rows, or all of them in another order."""
+    phase = None if recording.phase is None else recording.phase[rows]
+    coherence = None if recording.coherence is None else recording.coherence[rows]
+    return replace(
+        recording,
+        frequency=recording.frequency[rows],
+        magnitude=recording.magnitude[rows],
+        phase=phase,
+        coherence=coherence,
+    )

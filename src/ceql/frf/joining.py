@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from ceql.errors import InputError
-from ceql.frf.curve import ReadOptions, Recording, Scale
+from ceql.frf.curve import ReadOptions, Recording, Scale, recording_at
 from ceql.frf.kinds import Kind
 from ceql.frf.labels import VARIABLE, Label, check_names
 from ceql.frf.measurements import Measurements
@@ -33,19 +33,20 @@ def assemble(
     grid: Grid = Grid.REFUSE,
     band: tuple[float, float] | None = None,
 ) -> tuple[Measurements, list[str]]:
-    """The measurements and the sentences about what was assumed."""
+    """The measurements of one point and the sentences about what was assumed."""
     notes: list[str] = []
-    recordings = _one_scale([recording for recording, _ in labelled], options.scale, notes.append)
-    kind = _one_kind(recordings, options.kind, notes.append)
+    check_one_point([recording for recording, _ in labelled])
+    recordings = one_scale([recording for recording, _ in labelled], options.scale, notes.append)
+    kind = one_kind(recordings, options.kind, notes.append)
     by_unit = {r.unit: r.source for r in recordings if r.unit}
     if len(by_unit) > 1:
         words = ", ".join(f"{source} is in {unit}" for unit, source in by_unit.items())
         raise InputError(f"Mixed units: {words}. Convert them to one unit.")
     if band is not None:
-        recordings = [_within(recording, band) for recording in recordings]
-    frequency, curves = _one_grid(recordings, grid, notes.append)
+        recordings = [within(recording, band) for recording in recordings]
+    frequency, curves = one_grid(recordings, grid, notes.append)
     labels = [label for _, label in labelled]
-    names, conditions = _conditions(recordings, labels)
+    names, conditions = conditions_of(recordings, labels)
     repetitions = _repetitions(recordings, labels, conditions)
     if len(np.unique(conditions, axis=0)) == 1:
         notes.append(
@@ -56,7 +57,18 @@ def assemble(
     return found.rows(np.lexsort((repetitions, *conditions.T[::-1]))), notes
 
 
-def _one_scale(recordings: Sequence[Recording], said: Scale, note: Callable[[str], None]) -> list[Recording]:
+def check_one_point(recordings: Sequence[Recording]) -> None:
+    """Several points are no repetitions of each other."""
+    points = list(dict.fromkeys(recording.point for recording in recordings if recording.point))
+    if len(points) > 1:
+        raise InputError(
+            f"{recordings[0].source} and what was read with it hold {len(points)} points, and this form describes one: "
+            f"fit them together with --form modes, or choose one with --channel NAME, with NAME one of "
+            f"{', '.join(points[:12])}{', ...' if len(points) > 12 else ''}."
+        )
+
+
+def one_scale(recordings: Sequence[Recording], said: Scale, note: Callable[[str], None]) -> list[Recording]:
     unsaid = [r for r in recordings if r.scale == Scale.UNSAID]
     negative = [bool((r.magnitude < 0).any()) for r in unsaid]
     scale = said
@@ -80,7 +92,7 @@ def _one_scale(recordings: Sequence[Recording], said: Scale, note: Callable[[str
     return scaled
 
 
-def _one_kind(recordings: Sequence[Recording], said: Kind | None, note: Callable[[str], None]) -> Kind:
+def one_kind(recordings: Sequence[Recording], said: Kind | None, note: Callable[[str], None]) -> Kind:
     by_kind = {r.kind: r.source for r in recordings if r.kind is not None}
     if said is not None:
         by_kind.setdefault(said, "--kind")
@@ -92,20 +104,17 @@ def _one_kind(recordings: Sequence[Recording], said: Kind | None, note: Callable
     return next(iter(by_kind), ASSUMED)
 
 
-def _within(recording: Recording, band: tuple[float, float]) -> Recording:
+def within(recording: Recording, band: tuple[float, float]) -> Recording:
     inside = (recording.frequency >= band[0]) & (recording.frequency <= band[1])
     if inside.sum() < 3:
         raise InputError(
             f"{recording.source}: between {band[0]:g} and {band[1]:g} Hz there are {inside.sum()} frequencies; "
             f"it reaches from {recording.frequency[0]:g} to {recording.frequency[-1]:g} Hz."
         )
-    phase = None if recording.phase is None else recording.phase[inside]
-    return replace(recording, frequency=recording.frequency[inside], magnitude=recording.magnitude[inside], phase=phase)
+    return recording_at(recording, inside)
 
 
-def _one_grid(
-    recordings: Sequence[Recording], grid: Grid, note: Callable[[str], None]
-) -> tuple[np.ndarray, np.ndarray]:
+def one_grid(recordings: Sequence[Recording], grid: Grid, note: Callable[[str], None]) -> tuple[np.ndarray, np.ndarray]:
     values = [recording.values() for recording in recordings]
     if any(np.iscomplexobj(v) for v in values) and not all(np.iscomplexobj(v) for v in values):
         note("Some files hold no phase: only magnitudes are used.")
@@ -171,7 +180,7 @@ def _common(recordings: Sequence[Recording]) -> np.ndarray:
     return np.sort(np.concatenate(filled))
 
 
-def _conditions(recordings: Sequence[Recording], labels: Sequence[Label]) -> tuple[tuple[str, ...], np.ndarray]:
+def conditions_of(recordings: Sequence[Recording], labels: Sequence[Label]) -> tuple[tuple[str, ...], np.ndarray]:
     rows = [{**label.conditions, **r.conditions} for r, label in zip(recordings, labels, strict=True)]
     names = tuple(rows[0])
     check_names(names)

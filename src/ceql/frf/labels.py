@@ -12,9 +12,16 @@ from ceql.errors import InputError
 
 VARIABLE = "d"
 REPETITION = "repetition"
+POINT = "point"
 # Folders of an undamaged structure seldom carry a number.
 ZERO_WORDS = ("healthy", "intact", "undamaged", "baseline", "reference", "pristine")
 _NUMBER = r"(?<![\d.])\d+(?:\.\d+)?"
+# A number with a unit behind it, or with the name of a quantity before it, is a condition and no count.
+_CONDITION = re.compile(
+    r"\d\s?(?:k?N|Nm|[mck]?m|k?g|m?V|K|°?C|deg\w*|bar|%|pct|percent)(?![A-Za-z])|(?:amp|amplitude|force|load|preload|level|"
+    r"temp|temperature|damage|volt|voltage|kraft|stufe|loss|length|mass|torque)[\W_]*\d",
+    re.IGNORECASE,
+)
 _PIECES = re.compile(r"(\{\w+\}|\*)")
 _FORBIDDEN = {"w"}  # the formula's own name for the frequency
 
@@ -25,6 +32,7 @@ class Label:
 
     conditions: Mapping[str, float] = field(default_factory=dict)
     repetition: int | None = None
+    point: str = ""
 
 
 def by_pattern(names: Sequence[str], pattern: str, words: Mapping[str, float]) -> list[Label]:
@@ -40,10 +48,11 @@ def by_pattern(names: Sequence[str], pattern: str, words: Mapping[str, float]) -
             )
         found = match.groupdict()
         repetition = found.pop(REPETITION, None)
+        point = found.pop(POINT, None) or ""
         conditions = {
             key: float(text) if is_number(text) else _from_words(text, name, words) for key, text in found.items()
         }
-        labels.append(Label(conditions, None if repetition is None else int(repetition)))
+        labels.append(Label(conditions, None if repetition is None else int(repetition), point))
     return labels
 
 
@@ -73,8 +82,8 @@ def by_name(names: Sequence[str], top: str, words: Mapping[str, float]) -> tuple
             "(--conditions)."
         )
     whole = sorted(int(found[0]) for found in numbers if found and found[0].isdecimal())
-    if len(names) >= 3 and whole == list(range(1, len(names) + 1)):
-        note = f"The files are numbered 1 to {len(names)}: they count as repetitions of one condition."
+    if len(names) >= 3 and whole == list(range(1, len(names) + 1)) and not all(map(_CONDITION.search, stems)):
+        note = f"The files are numbered 1 to {len(names)}: the numbers are no conditions."
         level = _level_in(top, words)
         conditions = {} if level is None else {VARIABLE: level}
         return [Label(conditions, int(found[0])) for found in numbers], [note]
@@ -113,6 +122,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
             return "[^/]*?"  # as little as possible, so that all digits belong to the number behind it
         if text == "{" + REPETITION + "}":
             return rf"(?P<{REPETITION}>\d+)"
+        if text == "{" + POINT + "}":
+            return rf"(?P<{POINT}>[^/]+?)"
         if _PIECES.fullmatch(text):
             return rf"(?P<{text[1:-1]}>[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|[A-Za-z]+)"
         return re.escape(text)

@@ -25,6 +25,9 @@ class Flag(StrEnum):
     FAINT = "faint"
     CANCELS = "cancels a neighbour"
     RARE = "found in few starts"
+    UNDETERMINED = "not determined"
+    SELDOM = "found in few repetitions"
+    UNSTABLE = "found in few model orders"
 
 
 @dataclass(frozen=True)

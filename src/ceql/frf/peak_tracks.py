@@ -22,7 +22,10 @@ _REACH = 1.5  # a window reaches this many widths beyond the outermost peaks
 
 @dataclass(frozen=True)
 class Peak:
-    """The peak of one condition in one window. `scatter_hz` is its standard deviation over the repetitions."""
+    """The peak of one condition in one window. `scatter_hz` is its standard deviation over the repetitions.
+
+    From `low_hz` to `high_hz` reaches the interval of the prediction, where there is one.
+    """
 
     condition: tuple[float, ...]
     window: Window
@@ -31,6 +34,8 @@ class Peak:
     scatter_hz: float | None
     left_out: bool
     at_edge: bool
+    low_hz: float | None = None
+    high_hz: float | None = None
 
     @property
     def error_hz(self) -> float:

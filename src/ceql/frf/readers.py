@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ceql.errors import InputError
 from ceql.frf.condition_table import read_condition_table
 from ceql.frf.curve import ReadOptions, Recording
 from ceql.frf.formats import delimited, matlab, touchstone, uff
-from ceql.frf.joining import Grid, assemble
+from ceql.frf.grouping import gathered, with_roles
+from ceql.frf.joining import Grid, Labelled, assemble
 from ceql.frf.labels import Label, by_name, by_pattern, natural_order, parse_words
 from ceql.frf.measurements import Measurements
+from ceql.frf.modal.sets import Survey
 
 _FORMATS: dict[str, Callable[[Path, ReadOptions], list[Recording]]] = {
     ending: module.read for module in (delimited, uff, touchstone, matlab) for ending in module.ENDINGS
@@ -28,6 +30,7 @@ class Source:
     table: Path | None = None
     grid: Grid = Grid.REFUSE
     band: tuple[float, float] | None = None
+    numbers: str = "auto"  # what files of one condition are: points, repetitions, or what their headers say
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +41,55 @@ class Reading:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class SurveyReading:
+    """The sets of points and, in sentences, what had to be assumed to get them."""
+
+    survey: Survey
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Recordings:
+    """All curves of the files with their labels, before it is decided what they are together."""
+
+    labelled: tuple[Labelled, ...]
+    notes: tuple[str, ...]
+    source: Source
+    options: ReadOptions
+
+    @property
+    def have_phases(self) -> bool:
+        return all(recording.phase is not None for recording, _ in self.labelled)
+
+    def one_point(self) -> Reading:
+        """Curves of one point on one grid."""
+        labelled = with_roles(self.labelled, self.source.numbers)
+        measurements, more = assemble(labelled, self.options, self.source.grid, self.source.band)
+        return Reading(measurements, (*self.notes, *more))
+
+    def survey(self) -> SurveyReading:
+        """Sets of points measured together."""
+        source = self.source
+        found, more = gathered(self.labelled, self.options, source.numbers, source.grid, source.band)
+        return SurveyReading(found, (*self.notes, *more))
+
+
 def read(paths: Sequence[Path], source: Source | None = None, options: ReadOptions | None = None) -> Reading:
-    """Reads files, or all known files in folders and their subfolders."""
+    """Reads files, or all known files in folders and their subfolders, as curves of one point."""
+    return read_recordings(paths, source, options).one_point()
+
+
+def read_survey(
+    paths: Sequence[Path], source: Source | None = None, options: ReadOptions | None = None
+) -> SurveyReading:
+    """The same files as sets of points, for a modal analysis."""
+    return read_recordings(paths, source, options).survey()
+
+
+def read_recordings(
+    paths: Sequence[Path], source: Source | None = None, options: ReadOptions | None = None
+) -> Recordings:
     source, options = source or Source(), options or ReadOptions()
     files = find_files(paths, source.table)
     top = _common_folder(paths, files)
@@ -47,8 +97,7 @@ def read(paths: Sequence[Path], source: Source | None = None, options: ReadOptio
     found = [read_file(path, options) for path in files]
     labels, notes = _labels(names, top, source, found)
     labelled = [(recording, label) for part, label in zip(found, labels, strict=True) for recording in part]
-    measurements, more = assemble(labelled, options, source.grid, source.band)
-    return Reading(measurements, (*notes, *more))
+    return Recordings(tuple(labelled), tuple(notes), source, options)
 
 
 def read_file(path: Path, options: ReadOptions) -> list[Recording]:
@@ -85,6 +134,16 @@ def _common_folder(paths: Sequence[Path], files: Sequence[Path]) -> Path:
     return next(top for top in (folders[0], *folders[0].parents) if all(f.is_relative_to(top) for f in folders))
 
 
+def _are_points(names: Sequence[str], source: Source, found: Sequence[Sequence[Recording]]) -> bool:
+    """Files side by side in one folder that are the points of a structure, so their numbers are no conditions."""
+    if any("/" in name for name in names) or len(names) < 2:
+        return False
+    if source.numbers == "points":
+        return True
+    headers = [recording.point for part in found for recording in part]
+    return source.numbers == "auto" and all(headers) and len(set(headers)) == len(headers)
+
+
 def _labels(
     names: Sequence[str], top: Path, source: Source, found: Sequence[Sequence[Recording]]
 ) -> tuple[list[Label], list[str]]:
@@ -92,6 +151,8 @@ def _labels(
         labels, notes = by_pattern(names, source.pattern, source.words), []
     elif all(recording.conditions for part in found for recording in part):
         labels, notes = [Label()] * len(names), []  # the files say it themselves
+    elif source.table is None and _are_points(names, source, found):
+        labels, notes = [Label(repetition=None, point=PurePosixPath(name).stem) for name in names], []
     else:
         try:
             labels, notes = by_name(names, top.name, source.words)

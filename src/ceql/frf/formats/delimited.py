@@ -1,4 +1,5 @@
-"""Delimited text: one curve per file, or a long table whose further columns are conditions.
+"""Delimited text: one curve per file, several channels side by side, a long table whose further columns are
+conditions, or time data.
 
 A header names the columns: a frequency, and either a magnitude (with a phase, if there is one) or a real and an
 imaginary part. Units stand in brackets, as in `Frequency (kHz)` or `Magnitude [dB]`.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +20,23 @@ import pandas as pd
 from ceql.data.formats.delimited import is_number
 from ceql.errors import InputError
 from ceql.frf.curve import HERTZ, ReadOptions, Recording, Scale, checked, from_complex
+from ceql.frf.formats.channels import channels_of
+from ceql.frf.formats.lab_text import read_lab_text
+from ceql.frf.formats.time_data import Channel, responses
 
-ENDINGS = (".txt", ".csv", ".tsv", ".dat", ".asc")
+ENDINGS = (".txt", ".csv", ".tsv", ".dat", ".asc", ".prn", ".frf")
 REPETITION_NAMES = ("repetition", "rep", "sample", "samples", "run")
 _ROLES = {
-    "frequency": ("frequency", "freq", "f"),
+    "frequency": ("frequency", "freq", "f", "freq.", "frequenz", "fréquence", "hz", "omega"),
     "magnitude": ("magnitude", "mag", "amplitude", "abs"),
     "phase": ("phase", "angle"),
     "real": ("real", "re"),
     "imag": ("imag", "im", "imaginary"),
     "repetition": REPETITION_NAMES,
-    "ignored": ("coherence",),
+    "coherence": ("coherence", "coh", "gamma2"),
 }
+_TIME = ("time", "t", "zeit", "temps")
+_FORCE = ("force", "input", "excitation", "hammer", "shaker", "kraft")
 _UNIT = re.compile(r"^(?P<name>.*?)[\s_]*(?:[\(\[](?P<unit>[^\)\]]*)[\)\]])?$")
 _WRITTEN_IN_NAME = re.compile(r"^(?P<name>\w+?)_(?P<unit>db|deg|rad|k?hz|[mg]hz)$", re.IGNORECASE)
 _ROWS_PER_CURVE = 3  # fewer make no curve
@@ -37,8 +44,15 @@ _LONGEST_IN_RADIANS = 2.0 * np.pi
 
 
 def read(path: Path, options: ReadOptions) -> list[Recording]:
-    table = _table(path)
-    roles, units, conditions = _columns(path, [str(name) for name in table.columns], options.columns)
+    table = _table(path, options)
+    said = _by_number(path, list(map(str, table.columns)), options.columns)
+    names = [str(name) for name in table.columns]
+    if _is_time_data(names, said):
+        return _from_time_data(path, table, said, options)
+    several = {} if set(said) - {"frequency"} else channels_of(names)
+    if len(several) > 1 or (several and not _plainly_named(names)):
+        return _several(path, table, several, said, options)
+    roles, units, conditions = _columns(path, names, said)
     for name in (*roles.values(), *conditions):
         column: Any = table[name]
         if not pd.api.types.is_numeric_dtype(column):
@@ -64,6 +78,69 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
     return found
 
 
+def _plainly_named(names: list[str]) -> bool:
+    roles = {role for name in names for role, known in _ROLES.items() if _name_and_unit(name)[0] in known}
+    return "magnitude" in roles or {"real", "imag"} <= roles
+
+
+def _several(
+    path: Path,
+    table: pd.DataFrame,
+    channels: Mapping[str, Mapping[str, str]],
+    said: Mapping[str, str],
+    options: ReadOptions,
+) -> list[Recording]:
+    """One recording per channel; a single one is no point of its own."""
+    known = said.get("frequency") or next(
+        (name for name in map(str, table.columns) if _name_and_unit(name)[0] in _ROLES["frequency"]), None
+    )
+    if known is None:
+        raise _no_roles(path, list(map(str, table.columns)))
+    chosen = {c: r for c, r in channels.items() if not options.channel or c == options.channel}
+    if not chosen:
+        raise InputError(f"{path} has no channel {options.channel!r}; it has {', '.join(channels)}.")
+    found = []
+    for channel, roles in chosen.items():
+        own = {"frequency": known, **roles}
+        units = {role: _name_and_unit(name)[1] for role, name in own.items()}
+        units = {role: "" if unit == channel else unit for role, unit in units.items()}  # Re(H12) has no unit
+        recording = _recording(path, table, own, units, {}, None)
+        point = channel if len(channels) > 1 else ""
+        found.append(replace(recording, point=point, source=f"{path}, {channel}" if point else str(path)))
+    return found
+
+
+def _by_number(path: Path, names: list[str], said: Mapping[str, str]) -> dict[str, str]:
+    """Columns may be said by their number, counted from 1."""
+    found = {}
+    for role, name in said.items():
+        is_place = name not in names and name.isdecimal() and 1 <= int(name) <= len(names)
+        found[role] = names[int(name) - 1] if is_place else name
+    return found
+
+
+def _is_time_data(names: list[str], said: Mapping[str, str]) -> bool:
+    plain = [_name_and_unit(name)[0] for name in names]
+    return "time" in said or ("frequency" not in said and any(name in _TIME for name in plain)
+                              and not any(name in _ROLES["frequency"] for name in plain))  # fmt: skip
+
+
+def _from_time_data(path: Path, table: pd.DataFrame, said: Mapping[str, str], options: ReadOptions) -> list[Recording]:
+    names = [str(name) for name in table.columns]
+    time = said.get("time") or next(name for name in names if _name_and_unit(name)[0] in _TIME)
+    if time not in names:
+        raise InputError(f"{path} has no column {time!r} for the time; it has {', '.join(names)}.")
+    force = said.get("force") or next((n for n in names if _name_and_unit(n)[0] in _FORCE), None)
+    step = float(np.median(np.diff(table[time].to_numpy(dtype=float))))
+    wanted = [said["response"]] if "response" in said else [name for name in names if name not in (time, force)]
+    channels = [
+        Channel(name, table[name].to_numpy(dtype=float), step, name == force)
+        for name in names
+        if name == force or name in wanted
+    ]
+    return responses(str(path), channels, replace(options, columns={"force": force} if force else {}))
+
+
 def identifier(name: str) -> str:
     """A column's name as it can stand in a formula: `mass loss (%)` becomes mass_loss."""
     bare = _UNIT.fullmatch(name.strip())
@@ -71,8 +148,10 @@ def identifier(name: str) -> str:
     return words if words and not words[0].isdigit() else f"c_{words}"
 
 
-def _table(path: Path) -> pd.DataFrame:
+def _table(path: Path, options: ReadOptions) -> pd.DataFrame:
     """Its columns with a name. The header line is divided by a tab, a semicolon, a comma, else blanks."""
+    if options.encoding or not _is_plain(path):
+        return _laboratory_table(path, options)
     with path.open(encoding="utf-8", errors="replace") as file:
         header = file.readline()
     separator = next((mark for mark in ("\t", ";", ",") if mark in header), r"\s+")
@@ -83,6 +162,34 @@ def _table(path: Path) -> pd.DataFrame:
     except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a table of numbers: {str(error).strip()}.") from None
     return table.loc[:, [name for name in table.columns if not str(name).startswith("Unnamed:")]]
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether the first line names the columns and the second holds numbers, in UTF-8 with decimal points."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            first, second = file.readline(), file.readline()
+    except UnicodeError:
+        return False
+    if not first.strip() or not second.strip():
+        return not first.strip() and not second.strip()  # an empty file is answered by the plain way of reading
+    separator = next((mark for mark in ("\t", ";", ",") if mark in first), None)
+    names, cells = (
+        [cell.strip() for cell in line.strip().split(separator) if cell.strip()] for line in (first, second)
+    )
+    if any(is_number(name) for name in names) or first.lstrip()[0] in "#%!":
+        return False
+    return len(names) >= 2 and len(cells) >= 2 and is_number(cells[0]) and abs(len(names) - len(cells)) <= 1
+
+
+def _laboratory_table(path: Path, options: ReadOptions) -> pd.DataFrame:
+    found = read_lab_text(path, options.encoding)
+    if not found.named and not options.columns:
+        raise InputError(
+            f"{path} has {found.table.shape[1]} columns of numbers and no line above them that names them. Say what "
+            "they are by their numbers: --columns frequency=1,real=2,imag=3, or frequency=1,magnitude=2,phase=3."
+        )
+    return found.table
 
 
 def _parsed(path: Path, separator: str) -> pd.DataFrame:
@@ -110,18 +217,21 @@ def _columns(path: Path, names: list[str], said: Mapping[str, str]) -> tuple[dic
         taken = {column: r for r, column in roles.items()}
         if name in taken:
             units[taken[name]] = unit
-        elif role == "ignored":
-            continue
         elif role is None or role in roles:
             rest.append(name)
         else:
             roles[role], units[role] = name, unit
     if "frequency" not in roles or not ("magnitude" in roles or {"real", "imag"} <= set(roles)):
-        raise InputError(
-            f"{path} has the columns {', '.join(names) or '(none)'}; needed are a frequency and either a magnitude "
-            "(and phase) or a real and an imag part. Say which is which with --columns frequency=NAME,magnitude=NAME."
-        )
+        raise _no_roles(path, names)
     return roles, units, rest
+
+
+def _no_roles(path: Path, names: list[str]) -> InputError:
+    return InputError(
+        f"{path} has the columns {', '.join(names) or '(none)'}; needed are a frequency and either a magnitude "
+        "(and phase) or a real and an imag part. Say which is which with --columns frequency=NAME,magnitude=NAME; the "
+        "number of a column will do as its name."
+    )
 
 
 def _name_and_unit(name: str) -> tuple[str, str]:
@@ -142,11 +252,11 @@ def _recording(
     repetition: int | None,
 ) -> Recording:
     column = {role: table[name].to_numpy(dtype=float) for role, name in roles.items()}
-    unit = units.get("frequency", "") or "hz"
+    unit = units.get("frequency", "") or ("rad/s" if roles["frequency"].lower().startswith("omega") else "hz")
     if unit.lower() not in HERTZ:
         raise InputError(f"{path}: the frequency is in {unit!r}; known are {', '.join(HERTZ)}.")
     frequency = column["frequency"] * HERTZ[unit.lower()]
-    known = {"conditions": dict(conditions), "repetition": repetition}
+    known = {"conditions": dict(conditions), "repetition": repetition, "coherence": column.get("coherence")}
     if "magnitude" not in column:
         return from_complex(str(path), frequency, column["real"] + 1j * column["imag"], unit=units["real"], **known)
     said = units.get("magnitude", "")

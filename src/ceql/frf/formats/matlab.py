@@ -1,40 +1,75 @@
-"""MATLAB files: a frequency vector and a matrix of responses, one column per curve.
+"""MATLAB files: a frequency vector and an array of responses, or the time data of force and responses.
 
-Only arrays of numbers are read. Objects and functions are refused by their class, before anything of them is loaded.
+Numbers are looked for in structures and cells too, by names such as `Test.FRF.H`. Objects and functions are refused by
+their class, before anything of them is loaded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ceql.errors import InputError
 from ceql.frf.curve import ReadOptions, Recording, Scale, from_complex
 from ceql.frf.formats.delimited import REPETITION_NAMES
+from ceql.frf.formats.time_data import Channel, responses
 
 ENDINGS = (".mat",)
-_FREQUENCY = ("frequency", "freq", "f", "freqs", "frequencies")
-_RESPONSE = ("h", "frf", "response", "frfs", "magnitude", "mag")
+_FREQUENCY = ("frequency", "freq", "f", "freqs", "frequencies", "freq_hz", "f_hz", "fhz", "freqvec", "frequency_hz")
+_ANGULAR = ("omega", "w", "om")
+_RESPONSE = ("h", "frf", "response", "frfs", "magnitude", "mag", "hv", "ha", "h1", "h2", "fr", "tf")
+_COHERENCE = ("coherence", "coh", "gamma2", "cxy")
+_TIME = ("time", "t")
+_FORCE = ("force", "input", "u", "excitation", "hammer")
+_RATE = ("fs", "sampling_rate", "samplerate", "fsamp")
 _NUMBERS = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+_NESTED = {"struct", "cell"}
+_DEEPEST = 6
 
 
 def read(path: Path, options: ReadOptions) -> list[Recording]:
     arrays = _arrays(path)
-    frequency_name = _chosen(path, arrays, options.columns.get("frequency"), _FREQUENCY, "frequency")
     said = options.columns.get("response") or options.columns.get("magnitude")
-    response_name = _chosen(path, arrays, said, _RESPONSE, "response")
-    frequency = arrays.pop(frequency_name).astype(float).ravel()
+    frequency_name = _found(arrays, options.columns.get("frequency"), (*_FREQUENCY, *_ANGULAR))
+    if frequency_name is None and "frequency" not in options.columns:
+        force = _found(arrays, options.columns.get("force"), _FORCE)
+        if force is not None:
+            return _from_time_data(path, arrays, force, options)
+    if frequency_name is None:
+        raise _missing(path, arrays, options.columns.get("frequency"), _FREQUENCY, "frequency")
+    response_name = _found(arrays, said, _RESPONSE)
+    if response_name is None:
+        raise _missing(path, arrays, said, _RESPONSE, "response")
+    frequency = np.real(arrays.pop(frequency_name)).astype(float).ravel()
+    if _last(frequency_name) in _ANGULAR and "frequency" not in options.columns:
+        frequency = frequency / (2.0 * np.pi)
     response = _columns(path, response_name, arrays.pop(response_name), len(frequency))
+    coherence = _coherence(arrays, response.shape)
     per_curve = {
-        name: array.astype(float).ravel()
+        _last(name, keep_case=True): array.astype(float).ravel()
         for name, array in arrays.items()
-        if array.size == response.shape[1] and np.isrealobj(array)
+        if array.size == response.shape[1] and np.isrealobj(array) and response.shape[1] > 1
     }
     numbers = next((per_curve.pop(name) for name in list(per_curve) if name.lower() in REPETITION_NAMES), None)
+    return _recordings(path, frequency, response, coherence, per_curve, numbers)
+
+
+def _recordings(
+    path: Path,
+    frequency: np.ndarray,
+    response: np.ndarray,
+    coherence: np.ndarray | None,
+    per_curve: dict[str, np.ndarray],
+    numbers: np.ndarray | None,
+) -> list[Recording]:
+    """One per column. Columns that no condition and no repetition tells apart are points."""
     is_real = np.isrealobj(response)
     columns = (response.astype(float) if is_real else response).T
     scale = Scale.UNSAID if is_real else Scale.LINEAR  # real numbers may be decibels
+    are_points = len(columns) > 1 and not per_curve and numbers is None
     return [
         from_complex(
             f"{path}, column {k + 1}" if len(columns) > 1 else str(path),
@@ -43,6 +78,8 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
             scale=scale,
             conditions={name: float(of_curves[k]) for name, of_curves in per_curve.items()},
             repetition=None if numbers is None else int(numbers[k]),
+            point=str(k + 1) if are_points else "",
+            coherence=None if coherence is None else coherence[:, k],
         )
         for k, values in enumerate(columns)
     ]
@@ -59,7 +96,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
                 f"{path} holds MATLAB objects ({', '.join(objects)}), which are not read: "
                 "save the arrays alone, save('file.mat', 'f', 'H', '-v7')."
             )
-        names = [name for name, kind in classes.items() if kind in _NUMBERS]
+        names = [name for name, kind in classes.items() if kind in _NUMBERS | _NESTED]
         found = io.loadmat(str(path), variable_names=names) if names else {}
     except NotImplementedError:
         raise InputError(f"{path} is in MATLAB's 7.3 format: save it again with save(..., '-v7').") from None
@@ -67,25 +104,93 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         raise
     except Exception as error:  # what scipy raises on a damaged file has no common base
         raise InputError(f"{path} cannot be read as a MATLAB file: {error}.") from error
-    return {name: found[name] for name in names}
+    return {key: array for name in names for key, array in _numbers_in(name, found[name], 0)}
 
 
-def _chosen(path: Path, arrays: dict[str, np.ndarray], said: str | None, known: tuple[str, ...], role: str) -> str:
-    name = said or next((name for name in arrays if name.lower() in known), None)
-    if name is None or name not in arrays:
-        raise InputError(
-            f"{path} has no array for the {role} ({said or ' or '.join(known)}); its arrays of numbers are "
-            f"{', '.join(arrays) or '(none)'}. Say which with --columns frequency=NAME,response=NAME."
-        )
-    return name
+def _numbers_in(name: str, value: Any, depth: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays of numbers below a name; the elements of an array of structures get numbers from 1."""
+    value = np.asarray(value)
+    if depth > _DEEPEST or not value.size:
+        return
+    if value.dtype.names is not None:
+        several = value.size > 1
+        for k, record in enumerate(value.ravel()):
+            for field in value.dtype.names:
+                prefix = f"{name}({k + 1}).{field}" if several else f"{name}.{field}"
+                yield from _numbers_in(prefix, record[field], depth + 1)
+    elif value.dtype == object:
+        several = value.size > 1
+        for k, cell in enumerate(value.ravel()):
+            yield from _numbers_in(f"{name}{{{k + 1}}}" if several else name, cell, depth + 1)
+    elif value.dtype.kind in "biufc":
+        yield name, value
+
+
+def _last(name: str, keep_case: bool = False) -> str:
+    part = name.rsplit(".", 1)[-1]
+    return part if keep_case else part.lower()
+
+
+def _found(arrays: dict[str, np.ndarray], said: str | None, known: tuple[str, ...]) -> str | None:
+    """The array of that name, in full or its last part; else the first with a known one, in the order of these."""
+    if said is not None:
+        whole = [name for name in arrays if name == said]
+        return next(iter(whole or [name for name in arrays if _last(name, keep_case=True) == said]), None)
+    return next((name for word in known for name in arrays if _last(name) == word), None)
+
+
+def _missing(
+    path: Path, arrays: dict[str, np.ndarray], said: str | None, known: tuple[str, ...], role: str
+) -> InputError:
+    held = [f"{name} {'x'.join(map(str, array.shape))}" if "." in name else name for name, array in arrays.items()]
+    return InputError(
+        f"{path} has no array for the {role} ({said or ' or '.join(known[:6])}); its arrays of numbers are "
+        f"{', '.join(held) or '(none)'}. Say which with --columns frequency=NAME,response=NAME."
+    )
 
 
 def _columns(path: Path, name: str, response: np.ndarray, points: int) -> np.ndarray:
-    """The response with one column per curve, however it lies."""
-    shaped = np.atleast_2d(response)
-    if shaped.ndim == 2 and points in shaped.shape:
-        return shaped if shaped.shape[0] == points else shaped.T
+    """The response with one column per curve, however it lies; further sides are points as well."""
+    shaped = np.squeeze(np.asarray(response))
+    shaped = shaped[:, None] if shaped.ndim == 1 else shaped
+    if points in shaped.shape:
+        side = shaped.shape.index(points)
+        return np.moveaxis(shaped, side, 0).reshape(points, -1)
     raise InputError(
         f"{path}: {name!r} has the shape {response.shape}, and none of its two sides is as long as the "
         f"{points} frequencies."
     )
+
+
+def _coherence(arrays: dict[str, np.ndarray], shape: tuple[int, ...]) -> np.ndarray | None:
+    name = _found(arrays, None, _COHERENCE)
+    if name is None:
+        return None
+    values = np.squeeze(np.real(arrays.pop(name)).astype(float))
+    values = values[:, None] if values.ndim == 1 else values
+    if shape[0] not in values.shape:
+        return None
+    values = np.moveaxis(values, values.shape.index(shape[0]), 0).reshape(shape[0], -1)
+    return values if values.shape == shape else None
+
+
+def _from_time_data(path: Path, arrays: dict[str, np.ndarray], force: str, options: ReadOptions) -> list[Recording]:
+    samples = arrays[force].astype(float).ravel()
+    time, rate = _found(arrays, None, _TIME), _found(arrays, None, _RATE)
+    step = 0.0
+    if time is not None and arrays[time].size == len(samples):
+        step = float(np.median(np.diff(arrays[time].astype(float).ravel())))
+    elif rate is not None and arrays[rate].size == 1:
+        step = 1.0 / float(arrays[rate].ravel()[0])
+    channels = [Channel(force, samples, step, is_force=True)]
+    for name, array in arrays.items():
+        if name in (force, time, rate) or len(samples) not in array.shape or not np.isrealobj(array):
+            continue
+        columns = np.moveaxis(array, array.shape.index(len(samples)), 0).reshape(len(samples), -1)
+        several = columns.shape[1] > 1
+        channels += [
+            Channel(f"{name}{k + 1}" if several else name, column.astype(float), step)
+            for k, column in enumerate(columns.T)
+        ]
+    said = ReadOptions(**{**vars(options), "columns": {"force": force}})
+    return responses(str(path), channels, said)

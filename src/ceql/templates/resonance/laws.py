@@ -18,6 +18,7 @@ _FEW = 6  # up to this many basis functions all pairs are tried, above it the be
 _GAIN = 0.98  # another coefficient must lower the error to this share, and further where conditions are few
 _EXACT = 1e-6  # relative error of prediction that asks for nothing more
 _CURVED = 1.03
+_SPAN = 3.0  # a condition whose largest value is this many times its smallest may act by its logarithm
 _MOST = 8  # coefficients beside the constant
 
 Law = tuple[int, ...]  # of which basis functions it consists, beside a constant
@@ -27,27 +28,36 @@ Law = tuple[int, ...]  # of which basis functions it consists, beside a constant
 class Function:
     """One basis function of the conditions: values, and the same in SymPy."""
 
-    kind: str  # "id", "square", "sqrt" or "mul"
+    kind: str  # "id", "square", "sqrt", "log" or "mul"
     columns: tuple[int, ...]
 
     def values(self, conditions: np.ndarray) -> np.ndarray:
         first, last = conditions[..., self.columns[0]], conditions[..., self.columns[-1]]
+        if self.kind == "log":
+            return np.log(np.maximum(first, np.finfo(float).tiny))
         with np.errstate(invalid="ignore"):
             return {"id": first, "square": first**2, "mul": first * last}.get(self.kind, np.sqrt(np.abs(first)))
 
     def symbolic(self, symbols: Sequence[sympy.Symbol]) -> sympy.Expr:
         first, last = symbols[self.columns[0]], symbols[self.columns[-1]]
+        if self.kind == "log":
+            return sympy.log(first)
         return {"id": first, "square": first**2, "mul": first * last}.get(self.kind, sympy.sqrt(first))
 
 
-def basis(conditions: np.ndarray) -> tuple[Function, ...]:
-    """The functions that differ on these conditions; roots only of what is never negative."""
+def basis(conditions: np.ndarray, logarithms: bool = False) -> tuple[Function, ...]:
+    """The functions that differ on these conditions; roots only of what is never negative.
+
+    With `logarithms` also those of conditions that span a factor, such as amplitudes of an excitation.
+    """
     varying = [k for k in range(conditions.shape[1]) if np.ptp(conditions[:, k]) > 0]
     functions = [Function("id", (k,)) for k in varying]
     for k in varying:
         if len(np.unique(conditions[:, k])) > 2:  # on two values everything is a straight line
             functions += [Function("sqrt", (k,))] if conditions[:, k].min() >= 0 else []
             functions.append(Function("square", (k,)))
+            if logarithms and conditions[:, k].min() > 0 and conditions[:, k].max() >= _SPAN * conditions[:, k].min():
+                functions.append(Function("log", (k,)))
     functions += [Function("mul", pair) for pair in combinations(varying, 2)]
     return tuple(functions)
 

@@ -1,0 +1,46 @@
+"""Columns of several channels in one table: which belongs to which, by what their names have beside the role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_WORDS = {
+    "real": ("real", "re", "realpart", "realteil"),
+    "imag": ("imag", "im", "imaginary", "imaginarypart", "imaginärteil", "imaginaerteil"),
+    "magnitude": ("magnitude", "mag", "amplitude", "amp", "abs", "modulus", "betrag"),
+    "phase": ("phase", "angle", "arg", "ang"),
+    "coherence": ("coherence", "coh", "gamma2", "kohärenz", "kohaerenz"),
+}
+_ROLE_OF = {word: role for role, words in _WORDS.items() for word in words}
+_UNIT = re.compile(r"[\(\[][^\)\]]*[\)\]]\s*$")
+_PIECE = re.compile(r"[^\W\d_]+2?|\d+")
+
+
+def role_and_channel(name: str) -> tuple[str, str] | None:
+    """The role that a word of the name says, and what is left of it: `Re(H12)` is the real part of H12."""
+    inner = re.fullmatch(r"\s*([^\W\d_]+)\s*[\(\[]\s*([\w ./:+-]+)\s*[\)\]]\s*", name)
+    if inner and inner[1].lower() in _ROLE_OF and inner[1].lower() in ("re", "im", "real", "imag", "abs", "arg"):
+        return _ROLE_OF[inner[1].lower()], inner[2].strip()
+    bare = _UNIT.sub("", name)
+    pieces = _PIECE.findall(bare)
+    places = [k for k, piece in enumerate(pieces) if piece.lower() in _ROLE_OF]
+    if not places:
+        return None
+    role = _ROLE_OF[pieces[places[-1]].lower()]
+    left = [piece for k, piece in enumerate(pieces) if k != places[-1] and piece.lower() not in ("part", "of")]
+    return role, " ".join(left)
+
+
+def channels_of(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Per channel its columns by role; those that hold no response by themselves are left out."""
+    found: dict[str, dict[str, str]] = {}
+    for name in names:
+        known = role_and_channel(name)
+        if known is not None:
+            found.setdefault(known[1], {}).setdefault(known[0], name)
+    whole = {c: r for c, r in found.items() if "magnitude" in r or {"real", "imag"} <= set(r)}
+    loose = [roles["coherence"] for c, roles in found.items() if c not in whole and "coherence" in roles]
+    if len(whole) == 1 and len(loose) == 1:
+        next(iter(whole.values())).setdefault("coherence", loose[0])
+    return whole

@@ -1,0 +1,110 @@
+"""Frequency responses from time data: H1 or H2 and the coherence, by SciPy's spectral estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import signal
+
+from ceql.errors import InputError
+from ceql.frf.curve import ReadOptions, Recording, from_complex
+from ceql.frf.kinds import Kind
+
+_LEAST = 64  # samples
+_AVERAGES = 8  # segments of half overlap that a record is cut into where nothing is said
+_IMPACT = 0.02  # a force that has nearly all its energy in this share of the samples is the blow of a hammer
+_ENERGY = 0.95
+ESTIMATORS = ("h1", "h2")
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """One record: its name, samples, their distance in seconds (0 where unknown), and whether it is the force."""
+
+    name: str
+    samples: np.ndarray
+    step: float
+    is_force: bool = False
+    kind: Kind | None = None
+
+
+def responses(source: str, channels: Sequence[Channel], options: ReadOptions) -> list[Recording]:
+    """The response of every channel to the force.
+
+    The blow of a hammer is transformed as a whole, as a window would add damping; a steady excitation is averaged over
+    segments with a Hann window.
+    """
+    force = _force(source, channels, options)
+    step = 1.0 / options.sampling_rate if options.sampling_rate else force.step
+    if step <= 0:
+        raise InputError(
+            f"{source} holds time data that do not say their sampling rate: say --sampling-rate 2048 (Hz)."
+        )
+    others = [channel for channel in channels if channel is not force]
+    if options.channel:
+        others = [channel for channel in others if channel.name == options.channel]
+    if not others:
+        names = ", ".join(channel.name for channel in channels)
+        raise InputError(f"{source} holds time data and no response beside the force; its channels are {names}.")
+    return [_response(source, force, channel, 1.0 / step, options) for channel in others]
+
+
+def _force(source: str, channels: Sequence[Channel], options: ReadOptions) -> Channel:
+    said = options.columns.get("force")
+    named = [channel for channel in channels if (channel.name == said if said else channel.is_force)]
+    if len(named) != 1:
+        names = ", ".join(channel.name for channel in channels)
+        problem = "no channel is marked as the force" if not named else f"{len(named)} channels are forces"
+        raise InputError(
+            f"{source} holds time data, and {problem}; its channels are {names}. Say which it is with --columns "
+            f"force=NAME, such as --columns force={channels[0].name}."
+        )
+    if len(named[0].samples) < _LEAST:
+        raise InputError(f"{source}: {len(named[0].samples)} samples are too few for a frequency response.")
+    return named[0]
+
+
+def _response(source: str, force: Channel, channel: Channel, rate: float, options: ReadOptions) -> Recording:
+    n = min(len(force.samples), len(channel.samples))
+    x, y = (own.samples[:n] - np.mean(own.samples[:n]) for own in (force, channel))
+    impact = options.segment is None and is_impact(x)
+    segment = n if impact else min(options.segment or _default_segment(n), n)
+    settings = {
+        "fs": rate,
+        "nperseg": segment,
+        "noverlap": 0 if impact else segment // 2,
+        "window": "boxcar" if impact else "hann",
+        "detrend": False if impact else "constant",
+    }
+    frequency, across = signal.csd(x, y, **settings)
+    _, of_force = signal.welch(x, **settings)
+    _, of_response = signal.welch(y, **settings)
+    tiny = np.finfo(float).tiny
+    if options.estimator == "h2":
+        values = of_response / np.where(np.abs(across) > tiny, np.conj(across), tiny)
+    else:
+        values = across / np.maximum(of_force, tiny)
+    coherence = np.abs(across) ** 2 / np.maximum(of_force * of_response, tiny)
+    inside = (frequency > 0) & (frequency < rate / 2.0)
+    single = impact or segment >= n  # one segment is always coherent with itself
+    return from_complex(
+        f"{source}, {channel.name}",
+        frequency[inside],
+        values[inside],
+        kind=channel.kind,
+        point=channel.name,
+        coherence=None if single else coherence[inside],
+    )
+
+
+def is_impact(force: np.ndarray) -> bool:
+    """Whether a short blow holds nearly all of the energy."""
+    energy = np.sort(force**2)[::-1]
+    few = max(1, int(_IMPACT * len(energy)))
+    return bool(energy[:few].sum() > _ENERGY * energy.sum())
+
+
+def _default_segment(n: int) -> int:
+    return max(_LEAST, 2 * n // (_AVERAGES + 1))

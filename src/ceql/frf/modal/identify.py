@@ -1,0 +1,205 @@
+"""Which modes the curves of several points have: poles are added as long as they pay, and refined together each time.
+
+Poles on offer come from the polynomial of every order, from the places where the residual is largest, and from the
+poles at hand, each of which may be two close ones. The price of a mode is that of its pole and of a residue per point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ceql.frf.modal.policy import ModalPolicy
+from ceql.frf.modal.polynomial import Diagram, stabilisation
+from ceql.frf.modal.refinement import Refined, refined, solved
+from ceql.frf.modal.response import LinearPart, Response, design, linear_part, pole_of
+from ceql.frf.modal.shapes import mac
+from ceql.frf.modal.windows import Uncertainty, inside_of, leaves_noise, likeness, refined_in_windows, window_of
+
+_OFFERS_PER_BAND = 400  # poles on offer closer than this share of the band are one
+_TINY = np.finfo(float).tiny
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """The modes of one set of curves, in the order of their frequencies."""
+
+    response: Response
+    poles: np.ndarray
+    part: LinearPart
+    errors: Uncertainty
+    diagram: Diagram | None = None
+
+    @property
+    def shapes(self) -> np.ndarray:
+        """Residues (m, p)."""
+        return self.part.residues
+
+
+def identify(response: Response, policy: ModalPolicy) -> Identified:
+    """The modes that the curves support."""
+    diagram = stabilisation(response, policy)
+    few = response.thinned(policy.search_points)
+    begun = diagram.recurring(policy)[: policy.most_modes]
+    here = _separated(few, refined(few, begun, policy.steps), policy)
+    while len(here.poles) < policy.most_modes:
+        added = _with_another(few, here, diagram, policy)
+        if added is None:
+            break
+        here = added
+    here = _without_idle(few, refined(few, here.poles, policy.steps), policy)
+    return finished(response, here.poles, diagram, policy)
+
+
+def finished(response: Response, poles: np.ndarray, diagram: Diagram | None, policy: ModalPolicy) -> Identified:
+    """The poles refined on the whole band, then each in its own window; sorted, with their residues.
+
+    Where thinned curves are described down to their noise, all frequencies are needed; elsewhere the windows decide.
+    """
+    few = response.thinned(policy.search_points)
+    whole = refined(few, poles, policy.steps)
+    ordered = whole.poles[np.argsort(np.abs(whole.poles))]
+    if len(few.frequency) < len(response.frequency) and leaves_noise(few, whole, policy):
+        ordered = refined(response, ordered, policy.last_steps).poles
+    poles, part, errors = refined_in_windows(response, solved(response, ordered), policy)
+    order = np.argsort(np.abs(poles))
+    errors = Uncertainty(errors.frequency[order], errors.log_rate[order])
+    return Identified(response, poles[order], LinearPart(part.residues[order], part.rest), errors, diagram)
+
+
+def pays(larger: Refined, smaller: Refined, independent: float, policy: ModalPolicy) -> bool:
+    """Whether what the larger fit explains is worth its further parameters, for so many independent values."""
+    further = 2 * (len(larger.poles) - len(smaller.poles)) + larger.coefficients.size - smaller.coefficients.size
+    gain = np.log(max(smaller.squares, _TINY)) - np.log(max(larger.squares, _TINY))
+    return bool(independent * gain > policy.price * further * np.log(independent))
+
+
+def _with_another(response: Response, here: Refined, diagram: Diagram, policy: ModalPolicy) -> Refined | None:
+    """The fit with the best further pole, or None where none pays."""
+    offers = _offers(response, here, diagram)
+    gains = _gains(response, here, offers)
+    part = linear_part(response, here.poles, here.coefficients)
+    for offer in offers[np.argsort(-gains, kind="stable")[: policy.tried]]:
+        start = _settled_nearby(response, here.poles, part, offer, policy)
+        tried = refined(response, start, policy.trial_steps)
+        # permissive: while modes are missing, the residual says little about what is independent
+        enough = tried.squares < (1.0 - policy.least_gain) * here.squares
+        if enough and pays(tried, here, tried.residual.size, policy) and _is_sound(response, tried, policy):
+            return tried
+    return None
+
+
+def _settled_nearby(
+    response: Response, poles: np.ndarray, part: LinearPart, offer: complex, policy: ModalPolicy
+) -> np.ndarray:
+    """The poles with a further one, after it and its neighbours have settled in a window: that costs little.
+
+    A wide pole sees farther, so the best of several widths is taken.
+    """
+    together = np.append(poles, offer)
+    residues = np.concatenate([part.residues, np.zeros((1, part.residues.shape[1]))])
+    near = np.abs(np.imag(together) - offer.imag) < policy.reach * -offer.real
+    group = np.flatnonzero(near)
+    fits = []
+    for factor in policy.widening:
+        together[-1] = complex(factor * offer.real, offer.imag)
+        inside = inside_of(response, together[group], policy)
+        window = window_of(response, together, LinearPart(residues, part.rest), group, inside)
+        fits.append(refined(window, together[group], policy.steps))
+    together[group] = min(fits, key=lambda fit: fit.squares / fit.residual.size).poles
+    return together
+
+
+def _is_sound(response: Response, fit: Refined, policy: ModalPolicy) -> bool:
+    """All poles near the band, and none of them doubled."""
+    low, high = response.frequency[0], response.frequency[-1]
+    reach = policy.beyond_band * (high - low)
+    inside = (np.imag(fit.poles) > low - reach) & (np.imag(fit.poles) < high + reach)
+    return bool(inside.all()) and not doubled(fit, policy).any()
+
+
+def doubled(fit: Refined, policy: ModalPolicy) -> np.ndarray:
+    """Pairs (m, m) of poles within each other's width whose shapes are alike: they describe one mode together.
+
+    With a single point all shapes are alike, so two modes need to lie farther apart than their widths.
+    """
+    m = len(fit.poles)
+    pairs = fit.coefficients[: 2 * m].reshape(m, 2, -1)
+    shapes = pairs[:, 0] + 1j * pairs[:, 1]
+    rate = -np.real(fit.poles)
+    near = np.abs(np.imag(fit.poles)[:, None] - np.imag(fit.poles)) < rate[:, None] + rate
+    return np.triu(near & (mac(shapes, shapes) > policy.same_shape), 1)
+
+
+def _separated(response: Response, here: Refined, policy: ModalPolicy) -> Refined:
+    """Of two poles that describe one mode the weaker goes."""
+    while len(here.poles) > 1:
+        pairs = np.argwhere(doubled(here, policy))
+        if not len(pairs):
+            break
+        fits = [solved(response, np.delete(here.poles, k)) for k in pairs[0]]
+        here = refined(response, min(fits, key=lambda fit: fit.squares).poles, policy.steps)
+    return here
+
+
+def _offers(response: Response, here: Refined, diagram: Diagram) -> np.ndarray:
+    """Poles worth trying, no two of them nearly the same."""
+    low, high = response.frequency[0], response.frequency[-1]
+    step = float(np.median(np.diff(response.frequency)))
+    split = [pole + sign * 1j * pole.real for pole in here.poles for sign in (-1.0, 1.0)]
+    narrow = [complex(pole.real / 3.0, pole.imag) for pole in here.poles]
+    largest = response.frequency[_largest_places(here.residual, len(response.frequency))]
+    width = np.maximum(0.005 * largest, step)
+    pool = np.concatenate([pole_of(diagram.frequency, diagram.damping), split, narrow, -width + 1j * largest])
+    pool = pool[(np.imag(pool) > 0) & (np.real(pool) < 0)]
+    cell = (high - low) / _OFFERS_PER_BAND
+    keys = np.stack(
+        [np.round(np.imag(pool) / np.maximum(-np.real(pool), cell)), np.round(2.0 * np.log(-np.real(pool)))], axis=1
+    )
+    _, first = np.unique(keys, axis=0, return_index=True)
+    return pool[np.sort(first)]
+
+
+def _largest_places(residual: np.ndarray, n: int, count: int = 5) -> np.ndarray:
+    power = np.sum(residual[:n] ** 2 + residual[n:] ** 2, axis=1)
+    peaks = np.flatnonzero((power[1:-1] >= power[:-2]) & (power[1:-1] > power[2:])) + 1
+    return peaks[np.argsort(-power[peaks], kind="stable")[:count]]
+
+
+def _gains(response: Response, here: Refined, offers: np.ndarray) -> np.ndarray:
+    """By how much each pole alone would lower the sum of squares, the others standing still."""
+    rest = response.residual_columns().shape[1] * 2
+    columns = design(response, offers)
+    columns = columns[:, : columns.shape[1] - rest] if rest else columns
+    columns = columns - here.basis @ (here.basis.T @ columns)
+    gains = np.zeros(len(offers))
+    for k in range(len(offers)):
+        own, _ = np.linalg.qr(columns[:, 2 * k : 2 * k + 2])
+        gains[k] = np.sum((own.T @ here.residual) ** 2)
+    return gains
+
+
+def _without_idle(response: Response, here: Refined, policy: ModalPolicy) -> Refined:
+    """Poles go whose loss costs less than their price, judged where they are: elsewhere misfit is none of theirs."""
+    while len(here.poles) > 1:
+        fewer = [solved(response, np.delete(here.poles, k)) for k in range(len(here.poles))]
+        margins = [_margin(response, here, fewer[k], k, policy) for k in range(len(fewer))]
+        weakest = int(np.argmin(margins))
+        if margins[weakest] > 0.0:
+            break
+        without = refined(response, fewer[weakest].poles, policy.steps)
+        if _margin(response, here, without, weakest, policy) > 0.0:
+            break
+        here = without
+    return here
+
+
+def _margin(response: Response, here: Refined, without: Refined, pole: int, policy: ModalPolicy) -> float:
+    """What a pole explains within its window, less its price."""
+    inside = np.tile(inside_of(response, here.poles[[pole]], policy), 2)
+    own, other = here.residual[inside], without.residual[inside]
+    independent = max(own.size / likeness(own, len(own) // 2), 8.0)
+    gain = np.log(max(float(np.sum(other**2)), _TINY)) - np.log(max(float(np.sum(own**2)), _TINY))
+    further = 2 + 2 * own.shape[1]
+    return float(independent * gain - policy.price * further * np.log(independent))

@@ -1,0 +1,33 @@
+"""Mode shapes: how alike two are, how nearly real one is, and how it is normalised."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def mac(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The modal assurance criterion between the rows of two sets of shapes (m, p): 1 for the same shape."""
+    one, other = np.atleast_2d(one), np.atleast_2d(other)
+    across = np.abs(one.conj() @ other.T) ** 2
+    sizes = np.outer(np.sum(np.abs(one) ** 2, axis=1), np.sum(np.abs(other) ** 2, axis=1))
+    return np.where(sizes > 0, across / np.where(sizes > 0, sizes, 1.0), 0.0)
+
+
+def collinearity(shape: np.ndarray) -> float:
+    """The modal phase collinearity: 1 where all points move in phase or against it, 0 where phases are scattered."""
+    x, y = np.real(shape), np.imag(shape)
+    xx, yy, xy = x @ x, y @ y, x @ y
+    total = xx + yy
+    return float(((xx - yy) ** 2 + 4.0 * xy**2) / total**2) if total > 0 else 0.0
+
+
+def normalised(shape: np.ndarray) -> np.ndarray:
+    """With the largest entry one."""
+    largest = shape[np.argmax(np.abs(shape))] if shape.size else 1.0
+    return shape / largest if largest != 0 else shape
+
+
+def contribution(shape: np.ndarray, reference: np.ndarray) -> complex:
+    """The factor q with which q times the reference comes nearest to the shape."""
+    size = np.vdot(reference, reference).real
+    return complex(np.vdot(reference, shape) / size) if size > 0 else 0j
