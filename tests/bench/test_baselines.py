@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,12 +13,14 @@ import sympy
 from ceql.bench.baselines import METHODS
 from ceql.bench.baselines.front import Data, Rough, Row, best_row, pareto, refitted, rounding, without_neutral
 from ceql.bench.baselines.others import from_postfix, quotient, readable_rows, trimmed
-from ceql.bench.baselines.own import Own, Paper
+from ceql.bench.baselines.own import Own, Paper, Without, as_trained
 from ceql.bench.errors import MethodError
 from ceql.bench.judge import score
 from ceql.bench.methods import find_method
+from ceql.bench.points import columns
 from ceql.bench.problems import load_problem, load_suite, sample
-from ceql.expression import node_count, parse_formula
+from ceql.expression import compile_numpy, node_count, parse_formula
+from ceql.search.policy import SearchPolicy
 from ceql.training import recipes
 
 
@@ -144,15 +147,47 @@ def test_own_methods_pass_what_they_say():
 def test_the_recipe_is_the_papers_unless_a_part_is_taken_out():
     assert Paper("ceql-paper").recipe() == recipes.paper()
     assert not Paper("x", complex_weights=False).recipe().complex_weights
-    changed = Paper("x", log=0, sqrt=1, skips=False, imaginary_penalty=False, passes_complex=True).recipe()
-    assert changed.layers[1] == {"id": 1, "sqrt": 1, "div": 2}
-    assert (changed.skip, changed.passes_complex) == ("none", True)
+    changed = Paper("x", logs=1, skips=False, imaginary_penalty=False, passes_complex=True, starts=2).recipe()
+    assert [layer["log"] for layer in changed.layers] == [1, 1]
+    assert (changed.skip, changed.passes_complex, changed.starts) == ("none", True, 2)
     assert {phase.imaginary for phase in changed.phases} == {0.0}
     assert not Paper("ceql-paper").timed
+    assert Paper("x", schedule="authors-ablation").recipe() == recipes.authors_ablation()
+    with pytest.raises(MethodError, match="Did you mean 'authors'"):
+        Paper("x", schedule="author").recipe()
+
+
+def test_a_network_as_trained_is_read_off_without_a_refit():
+    layers = ({"const": 1}, {"id": 1, "div": 1})
+    short = replace(recipes.paper(), layers=layers, phases=(replace(recipes.paper().phases[0], epochs=2000),), starts=2)
+    x = np.random.default_rng(0).uniform(-2, 2, (40, 1))
+    found = as_trained(x, 1.87 * x[:, 0] + 2.01, ("x1",), short, seed=0)
+    value = compile_numpy(found.expression, columns(("x1",)))(x)
+    assert np.mean((value - 1.87 * x[:, 0] - 2.01) ** 2) < 1e-2
+    assert found.extra["imaginary_residue"] > 0
 
 
 def test_the_search_without_its_penalty_runs():
     assert math.isfinite(solved(find_method("ceql-unpenalised"), "E-1", seconds=5).interp_mse)
+
+
+def without(name, settings=None) -> Without:
+    method = find_method(name, settings)
+    assert isinstance(method, Without)
+    return method
+
+
+def test_a_part_of_the_search_can_be_left_out():
+    policy = SearchPolicy()
+    assert without("ceql-no-sums").changed(policy).sums.most_columns == 0
+    assert not without("ceql-no-elimination").changed(policy).schedule.separable
+    assert set(without("ceql-unpenalised").changed(policy).schedule.imaginary) == {0.0}
+    with pytest.raises(MethodError, match="penalty, elimination, sums"):
+        without("ceql-no-sums", {"part": "sumz"}).changed(policy)
+
+
+def test_the_search_without_sums_runs():
+    assert solved(find_method("ceql-no-sums"), "E-1", seconds=5).exact
 
 
 def test_dense_starts_find_a_line():

@@ -43,7 +43,7 @@ def test_a_run_writes_records_and_tables(tmp_path):
         (["paper", "--methods", "aaa", "--markdown", "/nowhere/at/all.md"], "cannot be written"),
         (["paper", "--methods", "aaa", "--latex", "/nowhere/at/all.tex"], "cannot be written"),
         (["poles", "--methods", "aaa", "--latex", "poles.tex"], "no tables of its own for LaTeX"),
-        (["ablation", "--methods", "recipe-reel"], "Did you mean 'recipe-real'?"),
+        (["ablation", "--methods", "authors-reel"], "Did you mean 'authors-real'?"),
         (["poles", "--methods", "aaa", "--problems", "nothing"], "Unknown problem"),
     ],
 )

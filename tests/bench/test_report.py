@@ -14,6 +14,7 @@ from ceql.bench.records import Record, append_record
 from ceql.bench.results_page import as_latex_file, best_cells, commands, in_order, results_page, sheets
 from ceql.bench.sheets import Cell, Sheet, as_latex, as_markdown, escaped, number
 from ceql.bench.suite_tables import slope
+from ceql.expression import node_count, parse_formula
 
 
 def record(suite, problem, method, seed, **changes):
@@ -53,7 +54,7 @@ def test_the_papers_table_marks_the_best_cells():
     assert "PySR (paper)" in interpolation.note
     assert best_cells([interpolation], "ceql")[0] == 1
     assert formulas.rows[0][2].text == "`1.87*x1 + 2.01`"
-    assert formulas.rows[0][3].text == "1.0e-31"
+    assert formulas.rows[0][4].text == "1.0e-31"
 
 
 def test_latex_is_balanced_and_escaped():
@@ -83,16 +84,53 @@ def test_markdown_keeps_bars_apart():
     assert as_latex(Sheet("T", ["a"], [[Cell("b")]])).startswith(r"\begin{table*}")
 
 
-def test_the_ablation_stands_beside_the_authors():
+TRUTH = "(-2.09*x1 + 1.17*x2 + 0.60*x3 + 0.54)/(-2.02*x1 + 2.32*x2 + 1.86*x3 - 2.84)"
+NEARLY = TRUTH.replace("0.54", "0.5401")  # right to two decimals of the cross-multiplied difference, not to 1e-6
+
+
+def test_the_ablation_stands_beside_the_authors_and_criteria_are_not_mixed():
     suite = load_suite("ablation")
-    runs = [record("ablation", "rational-3", m, s, exact=m == "recipe") for m in suite.methods for s in (0, 1)]
-    fitted, sheet = sheets(suite, runs)
-    assert {row[2].text for row in fitted.rows} == {"1.00"}
-    rows = {row[0].text: [cell.text for cell in row] for row in sheet.rows}
-    assert rows["recipe"][2:] == ["1.00", "1.00", "0.80"]
-    assert rows["recipe-unpenalised"][2:] == ["0.00", "0.00", "0.00"]
-    authors = {name: rows[name][-1] for name in ("recipe-real", "recipe-no-skips", "recipe-log", "ceql")}
-    assert authors == {"recipe-real": "0.00", "recipe-no-skips": "0.80", "recipe-log": "0.20", "ceql": "–"}
+    runs = [
+        record("ablation", "A-1", m, s, exact=m == "ceql", expression=TRUTH if m == "ceql" else NEARLY)
+        for m in suite.methods
+        for s in (0, 1)
+    ]
+    first, exact, fitted = sheets(suite, runs)
+    rows = {row[0].text: [cell.text for cell in row] for row in first.rows}
+    assert rows["authors"][2:6] == ["4 of 5", "2 of 2 (0.34–1.00)", "0 of 2 (0.00–0.66)", "2 of 2 (0.34–1.00)"]
+    assert rows["ceql"][2:5] == ["–", "2 of 2 (0.34–1.00)", "2 of 2 (0.34–1.00)"]
+    theirs = {name: rows[name][2] for name in ("authors-real", "authors-no-skips", "authors-log")}
+    assert theirs == {"authors-real": "0 of 5", "authors-no-skips": "4 of 5", "authors-log": "1 of 5"}
+    assert {row[0].text: row[2].text for row in exact.rows}["ceql"] == "2/2"
+    assert {row[2].text for row in fitted.rows} == {"2/2"}
+
+
+def test_an_ablation_without_the_reported_problem_has_no_column_of_the_authors():
+    suite = load_suite("ablation")
+    tables = sheets(suite, [record("ablation", "E-7", "ceql", 0)])
+    assert [sheet.header[-1] for sheet in tables] == ["all", "all"]
+
+
+def test_the_papers_runs_stand_beside_the_unselected_runs_of_the_authors():
+    suite = load_suite("paper")
+    runs = [record("paper", "E-9", m, s, train_mse=1e-7 * 10**s) for m in ("ceql-paper", "sindy") for s in (0, 1, 2)]
+    *_, fitted, formulas = sheets(suite, runs)
+    rows = {row[0].text: [cell.text for cell in row] for row in fitted.rows}
+    assert list(fitted.header) == ["", "authors", "ceql-paper"]
+    assert rows["E-9"][1:] == ["2 of 10", "1 of 3"]
+    assert rows["all"][1].startswith("59 of 100 (0.49–0.68)")
+    assert "selected seeds" in fitted.note
+    assert formulas.title == "Recovered by ceql-paper"
+    size = next(sheet for sheet in sheets(suite, runs) if sheet.title.startswith("Node count"))
+    assert "log(x) and sqrt(x)" in size.note
+
+
+def test_the_form_is_shown_whose_nodes_are_counted():
+    text = "2.4800000001*(x1 + 1.0382801)*(x1 - 0.26408501)"
+    size = node_count(parse_formula(text, ("x1",), as_written=True))
+    runs = [record("paper", "E-3", "ceql", 0, expression=text, node_count=size)]
+    formulas = sheets(load_suite("paper"), runs)[-1]
+    assert [cell.text for cell in formulas.rows[0][2:4]] == ["`2.48*(x1 - 0.264085)*(x1 + 1.03828)`", "8"]
 
 
 def test_growth_has_its_slope():

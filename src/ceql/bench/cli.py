@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-FIGURES = ("trajectory", "predictions", "fronts", "success")
+FIGURES = ("architecture", "cancellation", "trajectory", "predictions", "fronts", "success")
 _MADE_BY = {
     "fronts": "ceql bench paper --json paper.jsonl",
     "success": "ceql bench scalability --json scalability.jsonl",
@@ -74,7 +74,7 @@ def bench_report(records: tuple[Path, ...], out: Path, title: str) -> None:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For formulas that are found now.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
 def figures(out: Path, records: tuple[Path, ...], only: str, kind: str, dpi: int, seed: int, time_limit: float) -> None:
-    """Draw the figures: how complex weights cross a pole, what was found, and what the benchmark records show.
+    """Draw the figures: the network, how complex weights cross a pole, what was found, what benchmark records show.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def figures(out: Path, records: tuple[Path, ...], only: str, kind: str, dpi: int
       ceql figures --out figures --records paper.jsonl --records scalability.jsonl
     """
     from ceql.bench.errors import BenchError
-    from ceql.bench.figures import comparisons, predicted_curves, trajectory
+    from ceql.bench.figures import architecture, cancellation, comparisons, predicted_curves, trajectory
     from ceql.bench.records import read_records
     from ceql.bench.selections import split_names, unknown
     from ceql.output.plots.canvas import new_figure, save_figure
@@ -102,6 +102,8 @@ def figures(out: Path, records: tuple[Path, ...], only: str, kind: str, dpi: int
     for path in files.values():
         require_writable(path, BenchError)
     drawings = {
+        "architecture": architecture.draw,
+        "cancellation": cancellation.draw,
         "trajectory": lambda: trajectory.draw(trajectory.Descent()),
         "predictions": lambda: predicted_curves.draw(predicted_curves.findings(rows, seed, time_limit)),
         "fronts": lambda: comparisons.draw_fronts(rows),

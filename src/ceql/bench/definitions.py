@@ -85,6 +85,8 @@ class Problem:
     data: tuple[tuple[float, ...], ...] = ()
     constants: int | None = None
     start: tuple[tuple[str, float], ...] = ()
+    units: tuple[tuple[str, str], ...] = ()
+    unit_constants: tuple[tuple[str, str], ...] = ()
     # Variants of a problem (noise levels, nuisance counts) share the stem and thereby the points drawn.
     stem: str = ""
 

@@ -65,6 +65,11 @@ _intervals = _check(
     "must be a list of intervals such as [[-4, -2], [2, 4]], not {!r}.",
     lambda v: tuple(map(_interval, v)),
 )
+texts = _check(
+    lambda v: isinstance(v, dict) and all(isinstance(part, str) for part in v.values()),
+    'must be a table of texts, such as {{ x = "mm" }}, not {!r}.',
+    lambda v: tuple(v.items()),
+)
 BY_NAME: dict[str, Check] = {
     "name": text,
     "family": text,
@@ -79,6 +84,8 @@ BY_NAME: dict[str, Check] = {
     "relative": flag,
     "nuisance": count,
     "constants": count,
+    "units": texts,
+    "unit_constants": texts,
     "singular": lambda value: names(value) if value else (),
 }
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ceql.bench.definitions import Variant
+from ceql.bench.definitions import Problem, Variant
 from ceql.bench.errors import MethodError
 from ceql.bench.selections import unknown
 
@@ -58,6 +58,10 @@ class Adapter:
         """None when it can run, else the command that installs what is missing."""
         missing = [dist for module, dist in self.requires if importlib.util.find_spec(module) is None]
         return f"pip install {' '.join(missing)}" if missing else None
+
+    def told(self, problem: Problem) -> Adapter:
+        """The method with what it is told of a problem beside its data: nothing, unless it says so."""
+        return self
 
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
         raise NotImplementedError

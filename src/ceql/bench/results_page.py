@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from ceql.bench.ablation_tables import ablation_sheets
 from ceql.bench.definitions import Suite, families
 from ceql.bench.errors import SuiteError
 from ceql.bench.law_tables import is_of_laws, law_sheets
@@ -13,7 +14,7 @@ from ceql.bench.published import published, published_rates
 from ceql.bench.record_tables import markdown, method_table, problem_table
 from ceql.bench.records import Record, grouped
 from ceql.bench.sheets import Sheet, as_latex, as_markdown
-from ceql.bench.suite_tables import ablation_sheets, formula_sheet, public_sheets, result_sheets, scaling_sheets
+from ceql.bench.suite_tables import fitted_sheet, formula_sheet, public_sheets, result_sheets, scaling_sheets
 
 
 def has_sheets(suite: Suite) -> bool:
@@ -39,7 +40,9 @@ def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
         best, count = best_cells(results, shown)
         verdict = f" {shown} is the best, or as good as the best, in {best} of its {count} cells of the three tables."
         results[-1] = replace(results[-1], note=results[-1].note + verdict)
-        return [*results, formula_sheet(suite, records, shown)]
+        fitted = fitted_sheet(suite, records)
+        formulas = [formula_sheet(suite, records, m) for m in dict.fromkeys((shown, "ceql-paper")) if m in methods]
+        return [*results, *([fitted] if fitted else []), *formulas]
     if suite.variants:
         return ablation_sheets(suite, records)
     return scaling_sheets(records) if suite.memory else []

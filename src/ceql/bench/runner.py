@@ -86,10 +86,11 @@ def run_one(run: Run) -> Record:
         samples = sample(run.problem, run.seed)
         blank = replace(blank, rows=len(samples.y_train))
         run.method.load()
+        method = run.method.told(run.problem)
         if run.memory:
             meter.start()
         begin = time.perf_counter()
-        found = run.method.run(samples.X_train, samples.y_train, samples.names, run.seed, run.time_limit)
+        found = method.run(samples.X_train, samples.y_train, samples.names, run.seed, run.time_limit)
         seconds = time.perf_counter() - begin if found.seconds is None else found.seconds
         blank = replace(blank, **meter.read()) if run.memory else blank
         expression = as_expression(found.expression, samples.names)

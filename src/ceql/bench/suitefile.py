@@ -24,6 +24,8 @@ A suite is TOML:
     singular                               the expressions that vanish
     data                                   columns to train on, with the column "target", in place of drawn points
     constants                              how many constants of the law are for the data to say
+    units                                  of the variables and of "target", for methods that are told
+    unit_constants                         constants with their units that such methods may use, by name
     system                                 the name of differential equations whose solutions are the points
     [system.NAME]                          such equations
     rates, starts, step, points            a formula for every variable, where the solutions start, and the points

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ceql.engine import fit
-from ceql.engine.pruning import drop_least_important, drop_small
+from ceql.engine.pruning import drop_least_at_once, drop_least_important, drop_small
 from ceql.network import Network, clean_up
 from ceql.network.recording import network_tape
-from ceql.training.phase import Loss, Phase, Recipe
+from ceql.training.phase import ImpactPruning, Loss, Phase, Recipe
+from ceql.training.quotients import normalised
 
 Progress = Callable[[int, int, float], None]  # epochs done, edges alive, misfit
 
@@ -36,21 +37,24 @@ class Trained:
         return replace(self, params=np.where(self.network.is_imaginary, 0.0, self.params))
 
 
-def loss_weights(loss: Loss, y: np.ndarray) -> np.ndarray:
-    """The sample weights that turn the core's mean square into the named loss."""
-    if loss is Loss.MSE:
+def loss_weights(recipe: Recipe, y: np.ndarray) -> np.ndarray:
+    """The sample weights that turn the core's mean square into the recipe's loss."""
+    if recipe.loss is Loss.MSE:
         return np.ones_like(y)
-    pivot = np.median(np.abs(y))
-    if pivot == 0.0:
-        pivot = np.max(np.abs(y), initial=0.0) or 1.0
-    return 1.0 / (y**2 + pivot**2)
+    return 1.0 / np.maximum(np.abs(y), recipe.pivot) ** 2
+
+
+def initial_params(network: Network, recipe: Recipe, seed: int | tuple[int, ...]) -> np.ndarray:
+    """Uniform weights, the imaginary parts in a range of their own."""
+    size = np.where(network.is_imaginary, recipe.initial_imaginary, recipe.initial_range)
+    return size * np.random.default_rng(seed).uniform(-1.0, 1.0, network.n_params)
 
 
 def train(
     x: np.ndarray,
     y: np.ndarray,
     recipe: Recipe,
-    seed: int,
+    seed: int | tuple[int, ...],
     *,
     sample_weight: np.ndarray | None = None,
     stop: fit.StopFlag | None = None,
@@ -58,10 +62,9 @@ def train(
 ) -> Trained:
     """Trains one network from one seed. Setting `stop` ends it early with what it has."""
     network = recipe.network(x.shape[1])
-    weight = loss_weights(recipe.loss, y)
+    weight = loss_weights(recipe, y)
     samples = fit.Samples.of(x, y, weight if sample_weight is None else weight * sample_weight)
-    rng = np.random.default_rng(seed)
-    params = rng.uniform(-recipe.initial_range, recipe.initial_range, network.n_params)
+    params = initial_params(network, recipe, seed)
     edges = clean_up(network, np.ones(network.n_edges, bool))
     run = _Run(network, samples, recipe, edges, params, stop or fit.StopFlag(), progress)
     for phase in recipe.phases:
@@ -89,19 +92,13 @@ class _Run:
         return self.network.parameter_mask(edges, imaginary=self.recipe.complex_weights)
 
     def phase(self, phase: Phase) -> None:
-        penalties = fit.Penalties(
-            ridge=np.where(self.network.is_imaginary, phase.imaginary, 0.0),
-            lasso=phase.sparsity,
-            aux=phase.argument,
-        )
         piece = phase.pruning.interval if phase.pruning else max(1, phase.epochs)
-        state = None
         for begin in range(0, phase.epochs, piece):
             if self.stop.is_set():
                 return
-            state = self._descend(phase, min(piece, phase.epochs - begin), penalties, state)
+            self._descend(phase, min(piece, phase.epochs - begin))
             if phase.pruning:
-                self._prune(phase.pruning, penalties)
+                self._prune(phase.pruning)
         if phase.final_threshold:
             weights = self.network.complex_weights(self.params)
             self._cut_to(drop_small(self.network, self.edges, weights, phase.final_threshold))
@@ -110,10 +107,22 @@ class _Run:
         """The misfit as it is now: a cut may have come after the last step."""
         self.misfit = float(fit.objective(self.tape, self.samples, self.params, self.mask(self.edges)).misfit[0])
 
-    def _descend(self, phase: Phase, steps: int, penalties: fit.Penalties, state: fit.Fits | None) -> fit.Fits:
-        plateau = phase.plateau
-        options = fit.Adam(steps, phase.rate, keep_best=True)
-        if plateau:
+    def penalties(self, phase: Phase) -> fit.Penalties:
+        """The core adds up the units whose arguments are penalised; the recipe means their mean."""
+        confined = [u for u, operator in enumerate(self.network.units) if operator.domain.is_half_line]
+        live = sum(self.edges[s.first : s.last].any() for s in self.network.sums if s.unit in confined)
+        return fit.Penalties(
+            ridge=np.where(self.network.is_imaginary, phase.imaginary, 0.0),
+            lasso=phase.sparsity,
+            aux=phase.argument / max(1, int(live)),
+        )
+
+    def _descend(self, phase: Phase, steps: int) -> None:
+        """Adam from the weights as they are, with new moments: after a cut the old ones are of another network."""
+        penalties, state = self.penalties(phase), None
+        whole = not phase.normalise_every
+        options = fit.Adam(steps, phase.rate, beta1=phase.beta1, keep_best=phase.keep_best and whole)
+        if plateau := phase.plateau:
             options = replace(
                 options,
                 patience=plateau.patience,
@@ -121,30 +130,32 @@ class _Run:
                 minimum_rate=plateau.minimum_rate,
                 threshold=plateau.threshold,
             )
-        fits = fit.adam(
-            self.tape,
-            self.samples,
-            self.params,
-            self.mask(self.edges),
-            options,
-            penalties,
-            resume=state,
-            stop=self.stop,
-        )
-        self.params, self.misfit = fits.params[0], float(fits.misfit[0])
+        piece = steps if whole else phase.normalise_every
+        best, kept = np.inf, (self.params, self.misfit)
+        for begin in range(0, steps, piece):
+            start = self.params if whole else normalised(self.network, self.edges, self.params)
+            options = replace(options, steps=min(piece, steps - begin))
+            state = fit.adam(
+                self.tape, self.samples, start, self.mask(self.edges), options, penalties, resume=state, stop=self.stop
+            )
+            self.params, self.misfit = state.params[0], float(state.misfit[0])
+            if state.objective[0] < best:
+                best, kept = float(state.objective[0]), (self.params, self.misfit)
+            if self.stop.is_set():
+                break
+        if phase.keep_best and np.isfinite(best):
+            self.params, self.misfit = kept
         self.epochs_done += steps
         if self.progress:
             self.progress(self.epochs_done, int(self.edges.sum()), self.misfit)
-        return fits
 
-    def _prune(self, pruning, penalties: fit.Penalties) -> None:
+    def _prune(self, pruning: ImpactPruning) -> None:
         def loss_without(candidates: np.ndarray) -> np.ndarray:
             params = np.repeat(self.params[None], len(candidates), axis=0)
-            return fit.objective(self.tape, self.samples, params, self.mask(candidates), penalties).misfit
+            return fit.objective(self.tape, self.samples, params, self.mask(candidates)).misfit
 
-        self._cut_to(
-            drop_least_important(self.network, self.edges, loss_without, pruning.fraction, pruning.minimum_edges)
-        )
+        drop = drop_least_at_once if pruning.at_once else drop_least_important
+        self._cut_to(drop(self.network, self.edges, loss_without, pruning.fraction, pruning.minimum_edges))
 
     def _cut_to(self, edges: np.ndarray) -> None:
         self.edges = edges

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from ceql.bench.baselines.eql_div import EqlDiv
 from ceql.bench.baselines.others import Aaa, Gplearn, Operon, Pysr, Sindy
-from ceql.bench.baselines.own import DenseStarts, Own, Paper, Unpenalised
+from ceql.bench.baselines.own import DenseStarts, Own, Paper, Without, WithUnits
 from ceql.bench.methods import Adapter
 
 METHODS: dict[str, Adapter] = {
     method.name: method
     for method in (
         Own("ceql"),
+        WithUnits("ceql-units"),
         Paper("ceql-paper"),
         Own("ceql-real", recipe="real"),
-        Unpenalised("ceql-unpenalised"),
+        Without("ceql-unpenalised", part="penalty"),
+        Without("ceql-no-elimination", part="elimination"),
+        Without("ceql-no-sums", part="sums"),
         DenseStarts("ceql-dense"),
         EqlDiv("eql-div"),
         Sindy("sindy"),

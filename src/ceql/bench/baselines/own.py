@@ -9,9 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from ceql.bench.definitions import Problem
 from ceql.bench.errors import MethodError
 from ceql.bench.methods import Adapter, Found
+from ceql.bench.selections import unknown
 
+TARGET = "target"  # what a suite calls the target
 _NEAR = 1e-9  # misfit below which a formula may be hidden under edges it does not need
 
 
@@ -40,42 +43,67 @@ class Own(Adapter):
 
 
 @dataclass(frozen=True)
-class Paper(Adapter):
-    """`CEQLRegressor(recipe="paper")`, or with the recipe changed in one of the ways an ablation asks about.
+class WithUnits(Own):
+    """The same, told the units of the columns and the target. Numbers carry none, but for constants of nature that the
+    suite names, the same for all its problems."""
 
-    `log` and `sqrt` are how many of them the second layer has, `identities` how many `id` the first has: without skip
-    connections no linear term would reach the second layer. Without `refit` the network is read off as the schedule
-    leaves it, its imaginary parts dropped: our pipeline would refit and round the constants, and so mend what a variant
-    has missed. The schedule has a fixed length: a time limit does not apply to it.
+    requires: ClassVar = (("pint", "pint"),)
+    imports: ClassVar = ("ceql.estimator", "pint")
+    units: tuple[tuple[str, str], ...] = ()
+    unit_constants: tuple[tuple[str, str], ...] = ()
+
+    def told(self, problem: Problem) -> WithUnits:
+        if not problem.units:
+            raise MethodError(f"The suite has no units for {problem.name!r}: {self.name} needs them.")
+        return replace(self, units=problem.units, unit_constants=problem.unit_constants)
+
+    def arguments(self, seed: int, time_limit: float) -> dict[str, Any]:
+        constants = dict(self.unit_constants) or "dimensionless"
+        return {**super().arguments(seed, time_limit), "units": dict(self.units), "constants": constants}
+
+    def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
+        return fitted(X, pd.Series(y, name=TARGET), names, self.arguments(seed, time_limit))
+
+
+@dataclass(frozen=True)
+class Paper(Adapter):
+    """`CEQLRegressor(recipe="paper")`, or a recipe changed in one of the ways an ablation asks about.
+
+    `schedule` is the recipe to begin with: "paper", "authors" or "authors-ablation". `starts` is how many
+    initialisations it has, its own where zero; `logs` how many logs every layer gets on top of its library. Without
+    `refit` the network is read off as the schedule leaves it, its imaginary parts and negligible weights dropped: our
+    pipeline would refit and round the constants, and so mend what a variant has missed. The schedule has a fixed
+    length: a time limit does not apply to it.
     """
 
     imports: ClassVar = ("ceql.estimator",)
     timed: ClassVar = False
+    schedule: str = "paper"
     complex_weights: bool = True
     imaginary_penalty: bool = True
     skips: bool = True
-    identities: int = 0
-    log: int = 2
-    sqrt: int = 2
+    logs: int = 0
+    starts: int = 0
     passes_complex: bool = False
     refit: bool = True
 
     def recipe(self) -> Any:
         from ceql.training import recipes
 
-        paper = recipes.paper()
-        first, second = paper.layers
-        counts = {"id": 1, "log": self.log, "sqrt": self.sqrt, "div": second["div"]}
-        phases = paper.phases
+        schedules = {**recipes.RECIPES, "authors-ablation": recipes.authors_ablation}
+        if self.schedule not in schedules:
+            raise MethodError(unknown("schedule", self.schedule, schedules))
+        base = schedules[self.schedule]()
+        phases = base.phases
         if not self.imaginary_penalty:
             phases = tuple(replace(phase, imaginary=0.0) for phase in phases)
-        if self.identities:
-            first = {**first, "id": self.identities}
+        more = {"log": self.logs} if self.logs else {}
         return replace(
-            paper,
-            layers=(first, {name: count for name, count in counts.items() if count}),
+            base,
+            layers=tuple({**layer, **more} for layer in base.layers),
             phases=phases,
-            skip=paper.skip if self.skips else "none",
+            skip=base.skip if self.skips else "none",
+            starts=self.starts or base.starts,
             passes_complex=self.passes_complex,
             complex_weights=self.complex_weights,
         )
@@ -87,18 +115,21 @@ class Paper(Adapter):
 
 
 def as_trained(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], recipe: Any, seed: int) -> Found:
-    """The network as the schedule leaves it, put on the real axis and written out."""
+    """The network of the best start as the schedule leaves it, put on the real axis and written out."""
     from ceql.bench.points import columns
-    from ceql.network.extract import extract, upright
-    from ceql.training import train
+    from ceql.training import read_off, training_error, trainings
 
-    trained = train(X, y, recipe, seed)
-    params = upright(trained.network, trained.edges, trained.on_real_axis().params, X)
-    expression = extract(trained.network, trained.edges, params, columns(names))
-    return Found(expression, extra={"imaginary_residue": trained.imaginary_residue})
+    symbols = columns(names)
+    runs = []
+    for trained in trainings(X, y, recipe, seed):
+        expression = read_off(trained, recipe.negligible, X, symbols)
+        error = training_error(expression, symbols, X, y, np.ones(len(y)))
+        runs.append((error, expression, trained.imaginary_residue))
+    _, expression, residue = min(runs, key=lambda run: run[0])
+    return Found(expression, extra={"imaginary_residue": residue})
 
 
-def fitted(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], arguments: dict[str, Any]) -> Found:
+def fitted(X: np.ndarray, y: Any, names: tuple[str, ...], arguments: dict[str, Any]) -> Found:
     """What `CEQLRegressor` finds with these arguments."""
     from ceql import CEQLRegressor
 
@@ -115,20 +146,35 @@ def without_catalogue() -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Unpenalised(Adapter):
-    """The search without its imaginary penalty: weights stay complex until the imaginary parts are dropped at once."""
+class Without(Adapter):
+    """The search with one part of it left out, for an ablation.
+
+    "penalty": weights stay complex until the imaginary parts are dropped at once. "elimination": in the fits of drawn
+    networks all weights are searched; sums live on solving theirs. "sums": no search for sums.
+    """
 
     imports: ClassVar = ("ceql.pipeline",)
+    part: str = "penalty"
 
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
         from ceql.discovery import Settings
         from ceql.pipeline import discover
 
         base = Settings(seed=seed, time_limit=time_limit)
-        schedule = base.search.schedule
-        free = replace(schedule, imaginary=(0.0,) * len(schedule.imaginary), adam_imaginary=0.0)
-        found = discover(_dataset(X, y, names), replace(base, search=replace(base.search, schedule=free)))
-        return Found(found.best.expression)
+        found = discover(_dataset(X, y, names), replace(base, search=self.changed(base.search)))
+        front = tuple(formula.expression for formula in found.formulas)
+        return Found(found.best.expression, front=front, outcome=found.outcome.name.lower())
+
+    def changed(self, policy: Any) -> Any:
+        schedule = policy.schedule
+        if self.part == "penalty":
+            free = (0.0,) * len(schedule.imaginary)
+            return replace(policy, schedule=replace(schedule, imaginary=free, adam_imaginary=0.0))
+        if self.part == "elimination":
+            return replace(policy, schedule=replace(schedule, separable=False))
+        if self.part == "sums":
+            return replace(policy, sums=replace(policy.sums, most_columns=0))
+        raise MethodError(unknown("part", self.part, ("penalty", "elimination", "sums")))
 
 
 @dataclass(frozen=True)

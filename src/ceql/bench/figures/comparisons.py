@@ -3,55 +3,114 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ceql.bench.baselines.front import pareto
+from ceql.bench.intervals import CONFIDENCE, wilson
 from ceql.bench.records import Record, grouped
 from ceql.bench.suite_tables import SAMPLE_SIZE
-from ceql.output.plots.canvas import new_figure
+from ceql.output.plots.canvas import moved_by, new_figure
 from ceql.output.plots.style import looks
 
 _FLOOR, _CEILING = 1e-32, 1e6  # errors beyond these are drawn at the edge
 _ACROSS = 5
+_PANEL = (150.0, 130.0)  # points of a panel, nearly
+_APART = 11.0  # points between the centres of two markers
+_PUSHES = 60
+
+Point = tuple[float, float]
 
 
 def draw_fronts(records: Sequence[Record]) -> Any:
-    """Where each method's formulas lie, and the front they form together; None where there are no records.
+    """Where each method's median run lies, and the front they form together; None where there are no records.
 
-    The records of the paper's suite are drawn, or all of them where there are none of it.
+    The records of the paper's suite are drawn, or all of them where there are none of it. Markers that would lie on
+    each other are moved apart, and a line leads from each to its place.
     """
     usable = [r for r in records if r.error is None and r.interp_mse is not None and r.node_count]
     records = [r for r in usable if r.suite == "paper"] or usable
     if not records:
         return None
-    problems = grouped(records, "problem")
+    problems = dict(sorted(grouped(records, "problem").items(), key=lambda item: _in_order(item[0])))
     style = looks(r.method for r in records)
     across = min(_ACROSS, len(problems))
     down = math.ceil(len(problems) / across)
     figure = new_figure(2.5 * across + 0.8, 2.5 * down + 0.9)
     axes = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-    for place, (problem, runs) in zip(axes, problems.items(), strict=False):
-        front = pareto([(r.node_count or 0, _clipped(r)) for r in runs])
-        sizes, errors = zip(*front, strict=True)
-        place.step(sizes, errors, where="post", color="0.7", lw=1.5, zorder=0)
-        # The first method is drawn last, on top of those that found the same formula.
-        for method, look in reversed(style.items()):
-            own = [r for r in runs if r.method == method]
-            points = [r.node_count for r in own], [_clipped(r) for r in own]
-            place.plot(*points, look.marker, color=look.colour, ms=7, mew=1.2, mec=_edge(look), alpha=0.85, ls="none")
-        place.set(title=problem, xscale="log", yscale="log", ylim=(_FLOOR / 10, _CEILING * 10))
+    places = {problem: _medians(runs) for problem, runs in problems.items()}
+    sizes = [size for own in places.values() for size, _ in own.values()]
+    limits = ((0.6 * min(sizes), 1.8 * max(sizes)), (_FLOOR / 1e5, _CEILING * 10))
+    for place, (problem, own) in zip(axes, places.items(), strict=False):
+        _draw_panel(place, own, limits, style)
+        place.set(title=problem, xscale="log", yscale="log", xlim=limits[0], ylim=limits[1])
         place.grid(alpha=0.25)
     for place in axes[len(problems) :]:
         place.set_visible(False)
-    figure.supxlabel("nodes of the formula")
-    figure.supylabel("mean squared error inside the training range")
-    handles = [
-        axes[0].plot([], [], look.marker, color=look.colour, mec=_edge(look), ms=7, ls="none")[0]
-        for look in style.values()
-    ]
-    _legend(figure, handles, list(style))
+    figure.supxlabel("nodes of the formula (median over the seeds)")
+    figure.supylabel("median mean squared error inside the training range")
+    _legend(figure, [_handle(axes[0], look) for look in style.values()], list(style))
     return figure
+
+
+def _in_order(name: str) -> list[tuple[bool, int, str]]:
+    """E-2 before E-10."""
+    parts = re.split(r"(\d+)", name)
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def _medians(runs: Sequence[Record]) -> dict[str, Point]:
+    """Of each method the median size and the median error, of runs that gave a formula."""
+    return {
+        method: (
+            float(np.median([r.node_count or 0 for r in own])),
+            float(np.exp(np.median([math.log(_clipped(r)) for r in own]))),
+        )
+        for method, own in grouped(runs, "method").items()
+    }
+
+
+def _draw_panel(place: Any, points: Mapping[str, Point], limits: Any, style: Mapping[str, Any]) -> None:
+    sizes, errors = zip(*pareto(list(points.values())), strict=True)
+    place.step(sizes, errors, where="post", color="0.7", lw=1.5, zorder=0)
+    methods = [m for m in style if m in points]
+    moved = apart(np.array([_in_points(points[m], limits) for m in methods]))
+    for method, (right, up) in zip(methods, moved, strict=True):
+        x, y = points[method]
+        arrow = {"arrowstyle": "-", "color": "0.4", "lw": 0.8, "shrinkA": 0, "shrinkB": 0}
+        if math.hypot(right, up) > 1.0:
+            place.annotate("", (x, y), (right, up), textcoords="offset points", arrowprops=arrow, zorder=2)
+            place.plot(x, y, ".", color="0.25", ms=3, zorder=2)
+        look = style[method]
+        marker = {"color": look.colour, "mec": _edge(look), "ms": 8, "mew": 1.0, "clip_on": False, "zorder": 3}
+        place.plot(x, y, look.marker, transform=moved_by(place, right, up), **marker)
+
+
+def _in_points(point: Point, limits: Any) -> Point:
+    """Where a point of two logarithmic axes lies, in points from the corner."""
+    shares = [math.log(v / low) / math.log(high / low) for v, (low, high) in zip(point, limits, strict=True)]
+    return shares[0] * _PANEL[0], shares[1] * _PANEL[1]
+
+
+def apart(places: np.ndarray) -> np.ndarray:
+    """How far each marker is to be moved so that no two are closer than they are wide; the same every time."""
+    angles = np.linspace(0.0, 2.0 * np.pi, len(places), endpoint=False)
+    now = places + 1e-3 * np.column_stack([np.cos(angles), np.sin(angles)])  # two in one place need a direction
+    for _ in range(_PUSHES):
+        between = now[:, None] - now[None]
+        distance = np.hypot(*np.moveaxis(between, -1, 0)) + np.eye(len(now)) * 1e9
+        lack = np.clip(_APART - distance, 0.0, None)
+        now = now + 0.5 * (between / distance[..., None] * lack[..., None]).sum(axis=1)
+        if not lack.any():
+            break
+    return now - places
+
+
+def _handle(place: Any, look: Any) -> Any:
+    return place.plot([], [], look.marker, color=look.colour, mec=_edge(look), ms=8, ls="none")[0]
 
 
 def _clipped(record: Record) -> float:
@@ -68,47 +127,42 @@ def _legend(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
 
 
 def draw_success(records: Sequence[Record]) -> Any:
-    """Families whose problems differ in their number of columns, with the uncertainty that the number of runs leaves.
+    """Problems that differ in columns that do not matter alone, with the interval that the number of runs leaves.
 
     None where there are no such records.
     """
     counted = grouped((r for r in records if r.columns and r.family != SAMPLE_SIZE), "family")
-    families = {family: own for family, own in counted.items() if len({r.columns for r in own}) > 1}
+    families = {family: own for family, own in counted.items() if _is_one_formula(own)}
     if not families:
         return None
-    style = looks(r.method for r in records if r.family in families)
+    style = looks(r.method for own in families.values() for r in own)
     figure = new_figure(3.4 * len(families) + 0.6, 3.9)
     axes = figure.subplots(1, len(families), sharey=True, squeeze=False).ravel()
     for place, (family, runs) in zip(axes, families.items(), strict=True):
         counts = sorted({r.columns or 0 for r in runs})
         for k, (method, look) in enumerate(style.items()):
             own = [r for r in runs if r.method == method]
-            _line(place, own, method, look, shift=1.0 + 0.02 * (k - len(style) / 2))
-        place.set(title=family, xlabel="number of variables", xscale="log", ylim=(-0.04, 1.04))
-        place.set_xticks(counts, [str(n) for n in counts])
-        place.minorticks_off()
-        place.grid(alpha=0.25)
-    axes[0].set_ylabel("share of exact formulas")
+            _points(place, own, counts, method, look, shift=0.7 * ((k + 0.5) / len(style) - 0.5))
+        place.set(title=family, xlabel="number of columns", ylim=(-0.04, 1.04), xlim=(-0.6, len(counts) - 0.4))
+        place.set_xticks(range(len(counts)), [str(n) for n in counts])
+        place.grid(alpha=0.25, axis="y")
+    axes[0].set_ylabel(f"share of exact formulas,\nWilson's {CONFIDENCE:.0%} interval")
     _legend(figure, *axes[0].get_legend_handles_labels())
     return figure
 
 
-def _line(place: Any, records: Sequence[Record], method: str, look: Any, shift: float) -> None:
-    """Points of several methods are moved apart a little, as they often lie on each other."""
+def _is_one_formula(records: Sequence[Record]) -> bool:
+    """Whether the problems are one formula among different numbers of columns: unlike ones have no common axis."""
+    return len({r.problem.partition("[")[0] for r in records}) == 1 and len({r.columns for r in records}) > 1
+
+
+def _points(place: Any, records: Sequence[Record], counts: Sequence[int], method: str, look: Any, shift: float) -> None:
+    """A point per number of columns, side by side with those of the other methods; no line joins them."""
     runs = sorted(grouped(records, "columns").items())
     rates = [sum(r.exact for r in own) / len(own) for _, own in runs]
     ends = [wilson(sum(r.exact for r in own), len(own)) for _, own in runs]
     low, high = ([abs(end[k] - rate) for end, rate in zip(ends, rates, strict=True)] for k in (0, 1))
     place.errorbar(
-        [count * shift for count, _ in runs], rates, (low, high), label=method,
-        color=look.colour, marker=look.marker, ms=7, mec="black", mew=0.6, lw=1.5, capsize=3,
+        [counts.index(count) + shift for count, _ in runs], rates, (low, high), label=method,
+        color=look.colour, marker=look.marker, ms=8, mec="black", mew=0.6, ls="none", elinewidth=1.5, capsize=4,
     )  # fmt: skip
-
-
-def wilson(hits: int, runs: int) -> tuple[float, float]:
-    """Wilson's interval for a rate, one standard deviation wide on each side."""
-    from scipy.stats import binomtest, norm
-
-    one_sigma = float(norm.cdf(1.0) - norm.cdf(-1.0))
-    interval = binomtest(hits, runs).proportion_ci(one_sigma, method="wilson")
-    return float(interval.low), float(interval.high)

@@ -45,6 +45,13 @@ def published(suite: str) -> tuple[Column, ...]:
 
 
 @cache
+def published_fits(suite: str) -> tuple[int, Mapping[str, int]] | None:
+    """How many unselected runs others made of each problem, and how many of them fitted; None where none are known."""
+    counts = dict(_data(suite).get("fitted", {}))
+    return (counts.pop("runs"), counts) if counts else None
+
+
+@cache
 def published_rates(suite: str) -> tuple[Rate, ...] | None:
     """What has been reported for a public benchmark, with the budget others had; None for a suite that is none."""
     data = _data(suite)
