@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 CHROMIUM = shutil.which("chromium")
+DRIVER = shutil.which("chromedriver")
 _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
@@ -53,3 +58,43 @@ def picture(page: str, width: int, path: Path, dark: bool = False) -> None:
     window = max(width, 500)
     scheme = ("--blink-settings=preferredColorScheme=0",) if dark else ()
     _run(page, width, height, f"--window-size={window},{height}", f"--screenshot={path}", *scheme)
+
+
+@contextmanager
+def driven(downloads: Path | None = None) -> Iterator[Any]:
+    """A browser that can be told what to do, as selenium does; it reaches this machine and nothing else."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    # Names are not looked up, so that a request to elsewhere fails and is seen.
+    for flag in (*_FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1200,900"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        options.add_argument(f"--user-data-dir={folder}/profile")
+        chrome = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+        try:
+            if downloads is not None:
+                place = {"behavior": "allow", "downloadPath": str(downloads)}
+                chrome.execute_cdp_cmd("Browser.setDownloadBehavior", place)
+            yield chrome
+        finally:
+            chrome.quit()
+
+
+def resize(chrome: Any, width: int, height: int) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def prefer(chrome: Any, scheme: str) -> None:
+    """Light or dark."""
+    wish = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", wish)
+
+
+def screenshot(chrome: Any, path: Path) -> None:
+    taken = chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
+    path.write_bytes(base64.b64decode(taken["data"]))

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/report.md: a synthetic lens, its four plots and its report at two widths.
+"""Makes the pictures of docs/report.md: a synthetic lens, its four plots and its report at three widths.
 
 python tools/report_pictures.py docs/images
 """
@@ -6,6 +6,7 @@ python tools/report_pictures.py docs/images
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from PIL import Image
 
 from ceql import CEQLRegressor
 
-_COLOURS = 128  # of the pictures, which are mostly white
+_COLOURS = 256  # of the pictures, which are mostly white
+_HEIGHT = 1750  # of what is shown of the report
 
 
 def lens() -> tuple[Any, Any]:
@@ -28,9 +30,8 @@ def lens() -> tuple[Any, Any]:
     return table, image + 0.05 * rng.standard_normal(len(table))
 
 
-def shrink(path: Path, box: tuple[int, int, int, int] | None = None) -> None:
+def shrink(path: Path) -> None:
     picture = Image.open(path).convert("RGB")
-    picture = picture.crop(box) if box else picture
     picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
@@ -43,12 +44,15 @@ def main(folder: Path) -> None:
         getattr(model, f"plot_{name}")(**options).figure.savefig(path, dpi=90)
         shrink(path)
     model.report(folder / "report.html", target="image", table="lens.csv")
-    page = (folder / "report.html").read_text(encoding="utf-8")
+    with browser.driven() as chrome:
+        for name, width in (("desktop", 1100), ("tablet", 768), ("phone", 375)):
+            path = folder / f"report-{name}.png"
+            browser.resize(chrome, width, _HEIGHT)
+            chrome.get((folder / "report.html").resolve().as_uri())
+            time.sleep(0.5)  # its charts are drawn when there is room for them
+            browser.screenshot(chrome, path)
+            shrink(path)
     (folder / "report.html").unlink()
-    for name, width, height in (("desktop", 1100, 1750), ("phone", 375, 1750)):
-        path = folder / f"report-{name}.png"
-        browser.picture(page, width, path)
-        shrink(path, (0, 0, width, height))
 
 
 if __name__ == "__main__":

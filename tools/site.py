@@ -21,7 +21,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",
 }
-DOWNLOADS = ("LICENSE", "CITATION.cff", "examples/*.py", "examples/notebooks/*.ipynb")
+DOWNLOADS = ("LICENSE", "CITATION.cff", "examples/*.py", "examples/notebooks/*.ipynb", "examples/gallery/*.csv")
 NOTEBOOKS = "examples/notebooks"
 
 _BLOCK = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)

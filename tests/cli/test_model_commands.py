@@ -40,7 +40,7 @@ def test_show_says_what_was_found_and_how(ceql, model):
     code, out, err = ceql("show", model)
     assert (code, err) == (0, "")
     assert out.startswith("I = ")
-    for words in ("complexity", "x y from 1.", "rows", "operators: mul, div", "seed 0", "is the chosen one", "exact"):
+    for words in ("size", "x y from 1.", "rows", "operators: mul, div", "seed 0", "is the chosen one", "exact"):
         assert words in out
 
 

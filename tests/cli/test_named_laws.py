@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ceql.cli.front_table import CHOSEN
 from ceql.cli.summary import as_json, in_words
 
 
@@ -66,7 +67,7 @@ def test_the_table_names_the_laws_in_short(law_model):
 def rows_beside(words):
     lines = words.splitlines()
     first = lines.index("beside the front:") + 1
-    table = (line.split() for line in lines[first:] if "0." in line)
+    table = (line.removeprefix(CHOSEN).split() for line in lines[first:] if "0." in line)
     return [int(words[0]) for words in table if words[0].isdigit()]
 
 

@@ -54,10 +54,14 @@ def answer(done: Result) -> tuple:
 
 def kill_after_a_checkpoint(folder: Path, arguments: list[str], path: Path, seconds: float) -> None:
     before = path.stat().st_mtime_ns if path.exists() else None
+
+    def is_new() -> bool:
+        return path.exists() and path.stat().st_mtime_ns != before and read_checkpoint(path)[0].rounds > 0
+
     with subprocess.Popen(
         [*COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as running:
-        while running.poll() is None and (not path.exists() or path.stat().st_mtime_ns == before):
+        while running.poll() is None and not is_new():
             time.sleep(0.02)
         time.sleep(seconds)
         running.kill()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import io
 import sys
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ceql import Dataset, Settings, discover
@@ -137,3 +139,57 @@ def test_the_bar_of_tqdm_for_notebooks_is_known_as_such():
 
     assert progress._draws_widgets(notebook.tqdm)
     assert not progress._draws_widgets(std.tqdm)
+
+
+class Cell:
+    """Stands for IPython's display, which needs a kernel: what the one output of a cell has shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[dict[str, str]] = []
+
+    def display(self, content: dict[str, str], raw: bool, display_id: bool) -> Cell:
+        assert raw
+        assert display_id
+        return self.update(content, raw)
+
+    def update(self, content: dict[str, str], raw: bool) -> Cell:
+        self.shown.append(content)
+        return self
+
+
+@pytest.fixture
+def cell(monkeypatch) -> Cell:
+    made = Cell()
+    package, inside = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    package.__spec__ = importlib.machinery.ModuleSpec("IPython", None)
+    inside.display = made.display  # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setitem(sys.modules, "IPython", package)
+    monkeypatch.setitem(sys.modules, "IPython.display", inside)
+    return made
+
+
+def test_a_notebook_shows_the_front_as_it_grows_and_nothing_afterwards(cell):
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.uniform(1, 2, (80, 2)), columns=["<i>a</i>", "b"])
+    y = np.sin(5 * x["b"]) + 0.3 * rng.standard_normal(80)
+    with progress.live_display() as show:
+        discover(Dataset.of(x, y), Settings(operators=("mul",), time_limit=2.0), show)
+    first, *_, last = cell.shown
+    assert "<math" in first["text/html"]
+    assert "<svg" in first["text/html"]
+    assert "s left" in first["text/plain"]
+    assert all("<i>" not in content.get("text/html", "") for content in cell.shown)
+    assert len({content["text/plain"] for content in cell.shown}) > 2
+    assert last == {"text/plain": ""}
+
+
+def test_fits_report_to_a_display_of_ones_own_and_to_no_other(cell):
+    reports: list[Progress] = []
+    x = np.linspace(0, 1, 30)[:, None]
+    with progress.shown_by(reports.append), progress.live_display(True) as show:
+        discover(Dataset.of(x, 1 + 2 * x[:, 0]), Settings(), show)
+    assert reports
+    assert cell.shown == []
+    with progress.live_display(False) as show:
+        assert show is None

@@ -55,6 +55,11 @@ def compared(
 ) -> tuple[list[Compared], str, tuple[str, ...]]:
     """A row for each, what they come to, and notes."""
     column = target or _common_target(models)
+    grouped = [name for name, model in models.items() if model.groups_]
+    if grouped:
+        raise InputError(
+            f"{grouped[0]} has constants of groups: compare such models in Python, with predict(X, groups=...)."
+        )
     found = {name: _finding(model, column) for name, model in models.items()}
     inputs = list(dict.fromkeys(name for one in found.values() for name in one.data.names))
     numbers = table.numbers([*inputs, *([] if column in inputs else [column])], gaps=drop)

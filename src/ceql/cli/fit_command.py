@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "fit"]
 
+_BESIDE = ("weights", "sigma", "groups", "censored")  # columns that say something of the rows
 _OBJECTS = ("template", "constraints", "policy", "prices")
 
 
@@ -45,7 +46,10 @@ def fit(ctx: click.Context, **_: Any) -> None:
       ceql fit data.csv --target y --loss huber --guess 'a*exp(-b*t)'
       ceql fit data.csv --target y --template 'A*exp(-k*t)' --parameter 'k={low=0}'
       ceql fit data.csv --target y --constraint 'without=["sin", "cos"]'
+      ceql fit data.csv --target y --constraint 'increasing in t' --constraint 'f -> 0 as t -> inf'
       ceql fit data.csv --target y --select cv --groups sample
+      ceql fit data.csv --target period --units length=m,period=s --constants 'g=9.81 m/s^2'
+      ceql fit lens.csv --target q --groups lens --per-group auto
       ceql fit data.csv --target y --write-config fit.toml
       ceql fit --config fit.toml --seed 1
 
@@ -54,6 +58,8 @@ def fit(ctx: click.Context, **_: Any) -> None:
     """
     options = _all_options(ctx)
     _check_together(options)
+    from pandas import Series
+
     from ceql.cli.resuming import checkpoint_for, how_to_go_on, how_to_write_again
     from ceql.engine.cluster import cluster
 
@@ -62,10 +68,12 @@ def fit(ctx: click.Context, **_: Any) -> None:
     check_writable(options["save_to"], *pages.values(), options["json_out"], options["write_config"])
     chosen = _chosen(options)
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
-    kept_in = checkpoint_for(options["table"], targets, _course(options), say)
+    kept_in = None if options["per_group"] else checkpoint_for(options["table"], targets, _course(options), say)
     model = _regressor(options, list(chosen.x.columns), kept_in)
     with cluster(options["address"], options["device"]) if options["address"] else nullcontext():
-        given = {name: chosen.beside[options[name]] for name in ("weights", "sigma", "groups") if options[name]}
+        given: dict[str, Any] = {name: chosen.beside[options[name]] for name in _BESIDE if options[name]}
+        if "groups" in given:
+            given["groups"] = Series(given["groups"], name=options["groups"])
         errors = {name: chosen.beside[error] if isinstance(error, str) else error for name, error in in_x.items()}
         model.fit(
             chosen.x,
@@ -75,6 +83,8 @@ def fit(ctx: click.Context, **_: Any) -> None:
             sigma=given.get("sigma"),
             sigma_x=errors or None,
             absolute_sigma=not options["sigma_relative"],
+            censored=given.get("censored"),
+            detection_limit=options["detection_limit"],
         )
     steps = _outputs(model, options, pages, ctx)
     deliver(steps, partial(how_to_write_again, kept_in, targets))
@@ -88,7 +98,15 @@ def fit(ctx: click.Context, **_: Any) -> None:
 def _all_options(ctx: click.Context) -> dict[str, Any]:
     """What was said: on the command line, else in the project file, else the defaults. `more` is None at its default
     where it is only printed."""
-    from ceql.cli.project_file import RECORD, changed_since, errors_of_inputs, read_project, toml_lines
+    from ceql.cli.project_file import (
+        RECORD,
+        changed_since,
+        constraint_lines,
+        errors_of_inputs,
+        read_project,
+        toml_lines,
+        units_of_columns,
+    )
 
     params = dict(ctx.params)
     here = {name for name in params if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
@@ -96,7 +114,8 @@ def _all_options(ctx: click.Context) -> dict[str, Any]:
         params[name] = listed(params[name])
     params |= {name: list(params[name]) for name in ("targets", "guesses", "missing_marks")}
     params["sigma_x"] = errors_of_inputs(params["sigma_x"])
-    constraints = toml_lines(params.pop("constraints"), "--constraint")
+    params["units"] = units_of_columns(params["units"])
+    constraints = constraint_lines(params.pop("constraints"))
     parameters = toml_lines(params.pop("parameters"), "--parameter")
     project = {} if params["config"] is None else read_project(params["config"], ctx)
     options = dict.fromkeys(_OBJECTS) | params | project | {name: params[name] for name in here & {*params}}
@@ -125,6 +144,10 @@ def _check_together(options: dict[str, Any]) -> None:
     files = (options["save_to"], options["report_to"], options["write_config"])
     if any(path is not None and is_standard_output(path) for path in files):
         raise click.UsageError("Models, reports and project files are written to files; '-' is for --json.")
+    if options["per_group"] and not options["groups"]:
+        raise click.UsageError("--per-group says what groups have for themselves: name their column with --groups.")
+    if options["per_group"] and (options["named"] or options["resume"]):
+        raise click.UsageError("A fit with --per-group keeps no checkpoint: leave out --checkpoint and --resume.")
     if options["no_checkpoint"] and (options["named"] or options["resume"]):
         raise click.UsageError("--no-checkpoint goes neither with --checkpoint nor with --resume.")
 
@@ -141,12 +164,25 @@ def _chosen(options: dict[str, Any]) -> Chosen:
 
     numbers = [options[name] for name in ("weights", "sigma") if options[name]]
     numbers += [error for error in options["sigma_x"].values() if isinstance(error, str)]
-    labels = [options["groups"]] if options["groups"] else []
+    labels = [options[name] for name in ("groups",) if options[name]]
+    marks = [options["censored"]] if options["censored"] else []
     drop = options["missing"] == "drop"
-    wanted = Wanted(options["targets"], options["features"], options["exclude"], numbers, labels, drop)
+    wanted = Wanted(options["targets"], options["features"], options["exclude"], numbers, labels, drop, marks)
     chosen = chosen_columns(read_cells(options["table"], layout_of(options)), wanted)
     tell(chosen.notes)
+    if not options["units"]:
+        tell(_units_in_headers([*chosen.x.columns, *options["targets"]]))
     return chosen
+
+
+def _units_in_headers(names: Sequence[str]) -> tuple[str, ...]:
+    """A note where headers name units that nobody asked for: they are not used in silence."""
+    from ceql.data.headers import unit_in_header
+
+    named = [name for name in names if unit_in_header(name) is not None]
+    if len(named) < len(names):
+        return ()
+    return (f"The headers name units ({', '.join(named)}), which are not used: give --units headers to use them.",)
 
 
 def _course(options: dict[str, Any]) -> dict[str, Any]:
@@ -172,6 +208,7 @@ def _regressor(options: dict[str, Any], columns: list[str], kept_in: Checkpoint 
         max_complexity=options["max_complexity"],
         model_selection=options["choice"],
         cv=options["cv"],
+        per_group=_per_group(options["per_group"]),
         catalogue=options["catalogue"],
         more=options["more"],
         random_state=options["seed"],
@@ -180,10 +217,19 @@ def _regressor(options: dict[str, Any], columns: list[str], kept_in: Checkpoint 
         device=options["device"],
         loss=options["loss"],
         guesses=options["guesses"] or None,
+        units=options["units"] or None,
+        constants=options["constants"],
         checkpoint=kept_in,
         verbose=False if options["quiet"] else None,
         **with_objects(objects),
     )
+
+
+def _per_group(text: str | None) -> Any:
+    """A number, 'auto', or names."""
+    if text is None or text.strip() == "auto":
+        return None if text is None else "auto"
+    return int(text) if text.strip().isdigit() else listed(text)
 
 
 def _outputs(
@@ -207,9 +253,10 @@ def _outputs(
 
 
 def _show(findings: Sequence[Finding], quiet: bool, more: int | None, struck: bool) -> None:
+    from ceql.cli.front_table import terminal_width
     from ceql.cli.summary import in_words
 
     if quiet:
         click.echo("\n".join(str(f.formula) for f in findings))
     else:
-        click.echo("\n\n".join(in_words(found, more, struck) for found in findings))
+        click.echo("\n\n".join(in_words(found, more, struck, terminal_width()) for found in findings))

@@ -16,7 +16,10 @@ RULES = ("best", "accuracy", "score", "cv")
 _FILE = click.Path(path_type=Path)
 
 SECTIONS = {
-    "Columns": ("targets", "features", "exclude", "weights", "sigma", "sigma_x", "sigma_relative", "groups", "missing"),
+    "Columns": (
+        *("targets", "features", "exclude", "weights", "sigma", "sigma_x", "sigma_relative", "censored"),
+        *("detection_limit", "groups", "per_group", "missing", "units", "constants"),
+    ),
     "What a formula may be": (
         "operators",
         "max_complexity",
@@ -48,8 +51,27 @@ _OPTIONS = (
         help="Errors of an input, a column or a number, such as t=0.1; may be repeated.",
     ),
     click.option("--sigma-relative", is_flag=True, help="The errors are known up to a factor, which the rows tell."),
+    click.option("--censored", metavar="COLUMN", help="It says 'below' or 'above' where the target is but a limit."),
+    click.option("--detection-limit", type=float, help="Below it no value of the target is known."),
     click.option("--groups", metavar="COLUMN", help="Labels: rows with the same one are held out together."),
+    click.option(
+        "--per-group",
+        metavar="WHICH",
+        help="Each of the --groups has constants of its own: 'auto', how many, or names in the template, by commas.",
+    ),
     missing_option,
+    click.option(
+        "--units",
+        multiple=True,
+        metavar="NAME=UNIT",
+        help="Such as distance=mm,image=mm; 'headers' reads them from names such as 'distance [mm]'; may be repeated.",
+    ),
+    click.option(
+        "--constants",
+        default="any",
+        show_default=True,
+        help="The units of numbers: any, dimensionless, physics, or names such as 'g=9.81 m/s^2,c'.",
+    ),
     click.option("--operators", default="", help="Separated by commas (see `ceql operators`), or 'paper'."),
     click.option("--max-complexity", type=click.IntRange(1), help="The most nodes a formula may have."),
     click.option("--guess", "guesses", multiple=True, metavar="FORMULA", help="One that you suspect; may be repeated."),
@@ -67,8 +89,8 @@ _OPTIONS = (
         "--constraint",
         "constraints",
         multiple=True,
-        metavar="TOML",
-        help="Such as 'without=[\"sin\"]' or 'constants_within=[-10, 10]'; may be repeated.",
+        metavar="TEXT",
+        help="Such as 'increasing in x', 'f(x=0) = 1' or 'without=[\"sin\"]'; may be repeated.",
     ),
     click.option("--catalogue/--no-catalogue", default=True, help="Whether named laws compete with what is found."),
     click.option(
@@ -94,7 +116,9 @@ _OPTIONS = (
     click.option("--struck", is_flag=True, help="Print the formulas that may not be chosen, and why."),
     click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
-    click.option("--recipe", type=SuggestingChoice(["search", "real", "paper"]), default="search", show_default=True),
+    click.option(
+        "--recipe", type=SuggestingChoice(["search", "real", "paper", "authors"]), default="search", show_default=True
+    ),
     click.option("--threads", type=click.IntRange(1), help="Of each process. [default: they share all cores]"),
     click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]"),
     click.option("--device", type=SuggestingChoice(["auto", "cpu", "gpu"]), default="cpu", show_default=True),

@@ -48,6 +48,7 @@ def show(
       ceql show model.ceql --more 12 --struck
       ceql show model.ceql --json - | jq .front
     """
+    from ceql.cli.front_table import terminal_width
     from ceql.cli.summary import how_found, in_words
 
     fitted = _loaded(model)
@@ -56,7 +57,11 @@ def show(
     if json_out is not None:
         write_findings(json_out, findings)
     else:
-        click.echo("\n\n".join(f"{in_words(found, more, struck)}\n{how_found(fitted, found)}" for found in findings))
+        click.echo(
+            "\n\n".join(
+                f"{in_words(found, more, struck, terminal_width())}\n{how_found(fitted, found)}" for found in findings
+            )
+        )
 
 
 @click.command()
@@ -76,7 +81,8 @@ def predict(
 ) -> None:
     """Predict the rows of TABLE with MODEL and write them as CSV; `nan` where the formula is undefined.
 
-    Columns are found by their names, in any order, and others may stand beside them.
+    Columns are found by their names, in any order, and others may stand beside them. Where groups have constants of
+    their own, the column of their labels is one of them.
 
     \b
     Examples:
@@ -99,11 +105,44 @@ def predict(
 
 @click.command()
 @_model
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--save", "save_to", type=click.Path(path_type=Path), required=True, help="Save the new model here.")
+@table_options
+def adapt(model: Path, table: Path, save_to: Path, **layout: str) -> None:
+    """Add the groups of the rows of TABLE to MODEL, whose groups have constants of their own, and save it.
+
+    The constants of the new groups are fitted to their rows; those that all groups share stay as they are. TABLE has
+    the columns of the model, that of the labels and the target.
+
+    \b
+    Example:
+      ceql adapt lens.ceql fourth.csv --save lenses.ceql
+    """
+    from ceql.cli.summary import groups_in_words
+    from ceql.data.tables import read_cells
+
+    check_writable(save_to)
+    fitted = _loaded(model)
+    cells = read_cells(table, layout_of(layout))
+    tell(cells.notes)
+    inputs = list(fitted._targets.inputs)
+    if not fitted.groups_:
+        raise click.UsageError(f"{model} has no constants of groups: fit it with --groups and --per-group.")
+    x, y = cells.numbers(inputs[:-1]), cells.numbers(fitted.target_names_)
+    grown = fitted.adapt(x, y, groups=cells.labels(inputs[-1]))
+    grown.save(save_to)
+    for name in grown.target_names_:
+        click.echo("\n".join(groups_in_words(grown._finding(target=name).formula)))
+
+
+@click.command()
+@_model
 @click.option("--to", required=True, type=SuggestingChoice(LANGUAGES), help="The language.")
 @_out
 @_row
 @_target
-def export(model: Path, to: str, out: Path, row: int | None, target: str | None) -> None:
+@click.option("--group", help="Whose constants are meant, where each group has its own.")
+def export(model: Path, to: str, out: Path, row: int | None, target: str | None, group: str | None) -> None:
     """Write the formula in MODEL as source text of another language.
 
     \b
@@ -111,9 +150,10 @@ def export(model: Path, to: str, out: Path, row: int | None, target: str | None)
       ceql export model.ceql --to c --out drag.c
       ceql export model.ceql --to excel
       ceql export model.ceql --to latex --row 1
+      ceql export lens.ceql --to python --group A
     """
     check_writable(out)
-    write_text(out, _loaded(model).export(to, row, target=target))
+    write_text(out, _loaded(model).export(to, row, target=target, group=group))
 
 
 @click.command()

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ceql.choice.uncertainty import uncertain
+from ceql.data.groups import known_codes
 from ceql.data.tables import Table
 from ceql.estimator.regressor import CEQLRegressor
 from ceql.estimator.results import Finding
@@ -25,7 +26,7 @@ def predicted(
     With an `interval` two more for each: the bounds of a new measurement that hold with this probability.
     """
     findings = [model._finding(row, name) for name in model.target_names_]
-    x = table.numbers(findings[0].data.names).to_numpy()
+    x = inputs_of(table, model, findings[0].data.names)
     taken = table.names if with_inputs else []
     columns: dict[str, np.ndarray] = {}
     for found in findings:
@@ -39,6 +40,15 @@ def predicted(
     if with_inputs:
         made = pd.concat([table.cells.reset_index(drop=True), made], axis=1)
     return made, sentences
+
+
+def inputs_of(table: Table, model: CEQLRegressor, names: Sequence[str]) -> np.ndarray:
+    """The columns that a formula takes, those of groups by their numbers."""
+    if not model.groups_:
+        return table.numbers(names).to_numpy()
+    x = table.numbers(names[:-1]).to_numpy()
+    codes = known_codes(table.labels(names[-1]), len(x), model.groups_, names[-1])
+    return np.column_stack([x, codes])
 
 
 def _warnings(found: Finding, x: np.ndarray, several: bool) -> Iterator[str]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,12 +18,14 @@ from ceql import __version__
 from ceql.cli.table_options import listed
 from ceql.errors import CeqlError, unknown_name
 
+HEADERS = "headers"  # in place of units: they stand in the names of the columns
 RECORD = "record"  # what the run was made with, beside its settings
 _LISTS = ("target", "features", "exclude", "names", "guess", "missing_mark")  # a single text is a list of one
 _TABLES = ("constraints", "template", "policy", "prices")  # which the command line says in part, or not at all
 _PATHS = ("table", "save", "report", "json", "checkpoint")
 _HERE_ONLY = ("config", "write_config", "resume", "no_checkpoint", "parameter", "constraint", "quiet", "struck", "help")
 _SHOWN = 60  # letters of a wrong value
+_SETTING = re.compile(r"\s*[A-Za-z_.]+\s*=")  # and not the f(x=0) = 1 of a sentence
 
 
 class ProjectFileError(CeqlError):
@@ -75,6 +78,12 @@ def _checked(path: Path, key: str, value: Any, param: click.Parameter, ctx: clic
         if not isinstance(value, dict) or any(isinstance(part, bool | dict | list) for part in value.values()):
             raise ProjectFileError(f"{path}: 'sigma_x' is {_shown(value)}; it must be a table such as {{t = 0.1}}.")
         return value
+    if key == "units":
+        if value != HEADERS and not _is_texts(value):
+            raise ProjectFileError(f"{path}: 'units' is {_shown(value)}; it must be a table such as {{t = \"s\"}}.")
+        return value
+    if key == "constants" and _is_texts(value):
+        return value
     if key in _LISTS or (key == "operators" and not isinstance(value, str)):
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
@@ -89,6 +98,23 @@ def _checked(path: Path, key: str, value: Any, param: click.Parameter, ctx: clic
     except click.BadParameter as error:
         raise ProjectFileError(f"{path}: {key!r} is {_shown(value)}: {error.message}") from None
     return path.parent / value if key in _PATHS and str(value) != "-" else value
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(part, str) for part in value.values())
+
+
+def units_of_columns(given: Sequence[str]) -> dict[str, str] | str:
+    """NAME=UNIT, several of them with commas between, or that they stand in the headers."""
+    found: dict[str, str] = {}
+    for text in (part for option in given for part in listed(option)):
+        name, _, unit = (part.strip() for part in text.rpartition("="))
+        if text == HEADERS and len(given) == 1:
+            return HEADERS
+        if not name or not unit:
+            raise click.UsageError(f"--units takes NAME=UNIT, such as distance=mm, or 'headers', not {text!r}.")
+        found[name] = unit
+    return found
 
 
 def _kind(param: click.Parameter) -> tuple[type | tuple[type, ...], str]:
@@ -115,6 +141,15 @@ def errors_of_inputs(given: Sequence[str]) -> dict[str, str | float]:
     return found
 
 
+def constraint_lines(lines: Sequence[str]) -> dict[str, Any]:
+    """What --constraint says each time: NAME = VALUE in TOML, or a sentence about the shape of the formula."""
+    settings = [line for line in lines if _SETTING.match(line)]
+    sentences = [line for line in lines if not _SETTING.match(line)]
+    found = toml_lines(settings, "--constraint")
+    own = found.get("shapes", [])
+    return found if not sentences else {**found, "shapes": [*([own] if isinstance(own, str) else own), *sentences]}
+
+
 def toml_lines(lines: Sequence[str], option: str) -> dict[str, Any]:
     """What an option says in TOML, NAME = VALUE, each time that it is given."""
     found: dict[str, Any] = {}
@@ -139,7 +174,7 @@ def as_project(options: Mapping[str, Any], ctx: click.Context, place: Path) -> s
         default: Any = param.get_default(ctx)
         if key in ("features", "exclude", "names"):
             default = listed(default)
-        default = {} if key == "sigma_x" else default
+        default = {} if key in ("sigma_x", "units") else default
         if key in ("seed", "time_limit") or (value != default and value not in (None, (), [])):
             settings[key] = _relative(value, place) if key in _PATHS else value
     tables = {key: options[key] for key in _TABLES if options.get(key)}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint
+from ceql.storage.checkpoint import Checkpoint, CheckpointError, may_go_on
 
 SUFFIX = ".ceql-checkpoint"
 # Options that do not change the course of a search; any other option makes it another search, in another file.
@@ -48,7 +47,7 @@ def checkpoint_for(
 
 def how_to_go_on(checkpoint: Checkpoint, targets: Sequence[str]) -> str:
     """What to tell the user if the search can be continued from its files; nothing if it is done."""
-    files = ", ".join(str(path) for path in _there(checkpoint, targets) if _may_go_on(path))
+    files = ", ".join(str(path) for path in _there(checkpoint, targets) if may_go_on(path))
     if not files:
         return ""
     return f"The search is kept in {files}: --resume goes on with it, after the time limit with a higher --time-limit."
@@ -72,14 +71,6 @@ def own_path(table: Path, targets: Sequence[str], options: Mapping[str, Any]) ->
 
 def _there(checkpoint: Checkpoint, targets: Sequence[str]) -> list[Path]:
     return [path for own in checkpoint.of_each(targets) if (path := Path(own.path)).exists()]
-
-
-def _may_go_on(path: Path) -> bool:
-    try:
-        ending = read_checkpoint(path)[0].ending
-    except CheckpointError:  # somebody else's file, which was left alone
-        return False
-    return ending is None or ending.stands_until < math.inf
 
 
 def _others(own: Path) -> str:

@@ -3,51 +3,90 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from ceql.choice.chi_square import chi_square
 from ceql.choice.criterion import description
 from ceql.choice.evidence import EVIDENCE, sentence
-from ceql.discovery import Discovery, poles_of
+from ceql.cli.front_table import front_table
+from ceql.data.censoring import in_words as censored_in_words
+from ceql.dimensions import Dimensions
+from ceql.dimensions.constants import ConstantUnit
+from ceql.discovery import Discovery, constant_units, poles_of
 from ceql.estimator.regressor import CEQLRegressor
-from ceql.estimator.results import Finding, equations_table
+from ceql.estimator.results import Finding
 from ceql.expression.evaluate.poles import count_overlooked
 from ceql.formula import POLISH, Formula, NamedLaw, in_readable_form
+from ceql.groups.grouped_formula import GroupedFormula
 
 _BESIDE = 5  # formulas beside the front that are printed unless a number is asked for: the rest is a table to itself
 _OTHER_NAMES = 3  # of a law that are printed; some have a dozen
+_PARAMETER = re.compile(r"\b(?:time_limit|max_complexity|max_starts)\b")
 _LONGEST_NAME = 30  # letters of a law in the table; the chosen one has its whole name above it
 
 
-def in_words(found: Finding, more: int | None = None, struck: bool = False) -> str:
+def in_words(found: Finding, more: int | None = None, struck: bool = False, width: int | None = None) -> str:
     """The formula, the law that it is, the front, the poles, the uncertain constants, and how the search ended.
 
     Of the formulas beside the front those that have a chance are shown, or the first `more`; with `struck` also those
-    that may not be chosen, each with the sentence that says why.
+    that may not be chosen, each with the sentence that says why. `width` is that of the terminal, if it is one.
     """
     formula, discovery = found.formula, found.discovery
-    law = [] if formula.law is None else law_in_words(formula.law)
-    lines = [f"{found.name} = {formula}", *law, "", _table(found, more), *_poles_and_constants(found), ""]
+    law = [] if formula.law is None else law_in_words(formula.law, constant_units(formula, discovery.units))
+    law = groups_in_words(formula) if isinstance(formula, GroupedFormula) else law
+    lines = [f"{found.name} = {formula}", *law, "", _table(found, more, width), *_poles_and_constants(found)]
+    lines += [*(f"shape: {one}" for one in found.verdicts), ""]
     lines += [*_evidence(found), *_struck(discovery, struck)]
+    if found.data.censored is not None:
+        lines += ["", censored_in_words(found.data.censored)]
     searched, rows = discovery.rows_searched, len(found.data.y)
     if searched < rows:
         lines += ["", f"The search looked at {searched:,} of {rows:,} rows; the constants are fitted to all of them."]
     searched, columns = discovery.columns_searched, len(found.data.names)
     if 0 < searched < columns:
         lines += ["", f"The search looked at {searched:,} of {columns:,} columns, those that seem to say most."]
-    return "\n".join([*lines, "", discovery.outcome.value])
+    return "\n".join([*lines, "", f"{with_options(discovery.outcome.value)} ({discovery.seconds:.1f} s)"])
 
 
-def law_in_words(law: NamedLaw) -> list[str]:
+def with_options(sentence: str) -> str:
+    """A sentence that names parameters, with the options of the command line in their place."""
+    return _PARAMETER.sub(lambda name: "--" + name[0].replace("_", "-"), sentence)
+
+
+def law_in_words(law: NamedLaw, units: Sequence[ConstantUnit] = ()) -> list[str]:
     """Its name and formula, and a line for each constant."""
     width = max((len(constant.name) for constant in law.constants), default=0)
-    constants = [f"  {c.name:{width}} = {_with_error(c.value, c.error)} ({c.meaning})" for c in law.constants]
+    known = units or [ConstantUnit("")] * len(law.constants)
+    constants = [
+        f"  {c.name:{width}} = {_with_error(c.value, c.error)}{_unit(own)} ({c.meaning})"
+        for c, own in zip(law.constants, known, strict=True)
+    ]
     others = ", ".join(law.others[:_OTHER_NAMES])
     left = len(law.others) - _OTHER_NAMES
     also = [f"  also known as {others}{f' and {left} more' if left > 0 else ''}"] if others else []
     return [f"{law.name}: {law.text}", *constants, *also]
+
+
+def groups_in_words(formula: Formula) -> list[str]:
+    """Of a formula with constants of groups: the law that it is, what is shared, and a table of the others."""
+    if not isinstance(formula, GroupedFormula):
+        return []
+    parts, law = formula.parts, formula.law
+    lines = [] if law is None else [f"{law.name}: {law.text}"]
+    pairs = zip(parts.shared, formula.constants, strict=False)
+    lines += [f"  {name} = {_with_error(value, error)} (shared)" for name, (value, error) in pairs]
+    if not parts.own:
+        return [*lines, f"  All groups of {formula.column} share all constants."]
+    values, errors = (parts.table([pair[k] for pair in formula.constants]) for k in (0, 1))
+    cells = [[_with_error(v, e) for v, e in zip(*row, strict=True)] for row in zip(values, errors, strict=True)]
+    table = [[formula.column, *parts.own], *([label, *row] for label, row in zip(parts.labels, cells, strict=True))]
+    widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+    return [*lines, *("  " + "  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in table)]
 
 
 def _with_error(value: float, error: float) -> str:
@@ -56,17 +95,14 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:.15g} ± {error:.2g}" if error > POLISH.certain * abs(value) else f"{value:.15g}"
 
 
-def _table(found: Finding, more: int | None) -> str:
+def _table(found: Finding, more: int | None, width: int | None) -> str:
     """The front, and what competes beside it under a line of its own."""
     discovery = found.discovery
     front, all_rows = len(discovery.front), len(discovery.formulas)
     beside = _shown_beside(found, more)
-    table = equations_table(discovery, found.prices).iloc[[*range(front), *beside]]
-    columns = ["complexity", "loss", "equation"]
-    if any(table["law"]):
-        columns.insert(2, "law")
-        table = table.assign(law=[_shortened(name) for name in table["law"]])
-    shown = table[columns].to_string().splitlines()
+    rows = [*range(front), *beside]
+    laws = [_shortened(law.name) if (law := discovery.formulas[row].law) else "" for row in rows]
+    shown = front_table(discovery, rows, laws, width)
     lines = [*shown[: front + 1], *(["beside the front:"] if beside else []), *shown[front + 1 :]]
     left = all_rows - front - len(beside)
     if left:
@@ -158,11 +194,15 @@ def as_json(found: Finding) -> dict[str, Any]:
         **_named(formula, found),
         **_numbers(discovery, found.row),
         **_chi_square(found),
+        **_groups(formula),
         "outcome": discovery.outcome.name.lower(),
         "seconds": discovery.seconds,
         "starts": discovery.starts,
+        **_shapes(found),
+        **({} if found.data.censored is None else {"censored": int(np.count_nonzero(found.data.censored))}),
         "poles": [str(pole) for pole in _poles(found)],
-        "constants": [{"value": v, "standard_error": _finite(e)} for v, e in formula.constants],
+        **({} if discovery.units is None else {"units": _units_as_json(discovery.units)}),
+        "constants": _constants_as_json(found),
         "front": rows[: len(discovery.front)],
         "shortlist": rows[len(discovery.front) :],
         "chosen": discovery.chosen,
@@ -170,10 +210,52 @@ def as_json(found: Finding) -> dict[str, Any]:
     }
 
 
+def _constants_as_json(found: Finding) -> list[dict[str, Any]]:
+    formula, units = found.formula, found.discovery.units
+    rows: list[dict[str, Any]] = [{"value": v, "standard_error": _finite(e)} for v, e in formula.constants]
+    if units is None or formula.law is not None:
+        return rows
+    return [
+        {**row, "unit": own.unit, "made_of": own.made_of}
+        for row, own in zip(rows, constant_units(formula, units), strict=True)
+    ]
+
+
+def _units_as_json(units: Dimensions) -> dict[str, str]:
+    known = (quantity for quantity in (*units.columns, units.target) if quantity.dimension is not None)
+    return {quantity.name: quantity.text for quantity in known}
+
+
+def _groups(formula: Formula) -> dict[str, Any]:
+    """Where groups have constants of their own."""
+    if not isinstance(formula, GroupedFormula):
+        return {}
+    parts, pairs = formula.parts, [{"value": v, "standard_error": _finite(e)} for v, e in formula.constants]
+    shared, own = pairs[: len(parts.shared)], pairs[len(parts.shared) :]
+    of_groups = {
+        label: dict(zip(parts.own, own[k * len(parts.own) : (k + 1) * len(parts.own)], strict=True))
+        for k, label in enumerate(parts.labels)
+    }
+    return {
+        "groups": {
+            "column": formula.column,
+            "structure": str(formula.named),
+            "shared": dict(zip(parts.shared, shared, strict=True)),
+            "own": of_groups,
+        }
+    }
+
+
 def _chi_square(found: Finding) -> dict[str, Any]:
     """Where errors of measurement are known."""
     chi = chi_square(found.formula, found.data)
     return {} if chi is None else {"chi_square": {name: _finite(value) for name, value in asdict(chi).items()}}
+
+
+def _shapes(found: Finding) -> dict[str, Any]:
+    """Where some are asked for."""
+    told = [{"shape": str(one.shape), "kept": one.kept, "how": one.how} for one in found.verdicts]
+    return {"shapes": told} if told else {}
 
 
 def _named(formula: Formula, found: Finding) -> dict[str, Any]:
@@ -206,9 +288,20 @@ def _poles_and_constants(found: Finding) -> list[str]:
     overlooked = count_overlooked(found.formula.expression)
     if overlooked:
         poles.append(f"{overlooked} more places where it may be singular were not looked at: the formula is too long.")
-    if found.formula.law is not None:  # its constants stand below its name
+    if found.formula.law is not None or isinstance(found.formula, GroupedFormula):  # its constants stand above
         return poles
-    return poles + [f"constant: {value:.15g} ± {error:.2g}" for value, error in found.formula.uncertain_constants]
+    if found.discovery.units is None:
+        return poles + [f"constant: {value:.15g} ± {error:.2g}" for value, error in found.formula.uncertain_constants]
+    pairs = zip(found.formula.constants, constant_units(found.formula, found.discovery.units), strict=True)
+    return poles + [f"constant: {_with_error(*constant)}{_unit(own)}" for constant, own in pairs]
+
+
+def _unit(own: ConstantUnit) -> str:
+    """The unit of a constant and what it is made of, with a space before each."""
+    if not own.made_of:
+        return f" {own.unit}" if own.unit else ""
+    made_of = own.made_of if own.made_of.startswith("≈") else f"= {own.made_of}"
+    return f"{f' {own.unit}' if own.unit else ''} {made_of}"
 
 
 def _finite(number: float) -> float | None:

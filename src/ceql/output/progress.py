@@ -1,4 +1,4 @@
-"""The live display: one line in a terminal or a notebook, nothing when the output is piped."""
+"""The live display: a line in a terminal, the front in a notebook, nothing when the output is piped."""
 
 from __future__ import annotations
 
@@ -8,14 +8,29 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from ceql.discovery import Progress
+from ceql.output.notebook import NotebookFront, has_notebook
 
-_SHOW_AFTER = 1.0  # seconds; what ends sooner needs no bar
+_SHOW_AFTER = 0.3  # seconds; what ends sooner needs no bar
 _LOOK_EVERY, _LOOK_SELDOM = 1.0, 5.0  # seconds between two formulas; the latter where writing one takes long
 _LOOK_SHARE = 0.01  # of the time may go into writing them
 _NOTEBOOK_WIDTH = 120
+
+
+_watcher: ContextVar[Callable[[Progress], None] | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def shown_by(display: Callable[[Progress], None]) -> Iterator[None]:
+    """Fits in this context report to a display of one's own, and to no other."""
+    before = _watcher.set(display)
+    try:
+        yield
+    finally:
+        _watcher.reset(before)
 
 
 def is_interactive() -> bool:
@@ -25,10 +40,13 @@ def is_interactive() -> bool:
 @contextmanager
 def live_display(verbose: bool | None = None) -> Iterator[Callable[[Progress], None] | None]:
     """Yields the callback that a discovery reports to, or None where nobody looks."""
+    if (watcher := _watcher.get()) is not None:
+        yield watcher
+        return
     if verbose is False or (verbose is None and not is_interactive()):
         yield None
         return
-    line = _Line()
+    line = NotebookFront(describe) if has_notebook() else _Line()
     try:
         yield line.show
     finally:

@@ -49,3 +49,16 @@ def test_the_diagram_of_a_pipeline_still_works(pole_model):
     assert "CEQLRegressor" in html
     assert "ceql-card" not in html
     assert repr(CEQLRegressor(random_state=3)) == "CEQLRegressor(random_state=3)"
+
+
+def test_the_card_draws_the_charts_of_the_report(pole_model):
+    drawn = re.findall(r'<div>(<svg class="chart".*?</svg>)</div>', pole_model._repr_html_())
+    assert len(drawn) == 3
+    for chart in drawn:
+        ElementTree.fromstring(chart)
+
+
+def test_latex_for_whatever_sets_it(pole_model, law_model):
+    assert pole_model._repr_latex_() == rf"$\displaystyle y = {pole_model.latex()}$"
+    assert cast(CEQLRegressor, clone(pole_model))._repr_latex_() is None
+    assert law_model(2)._repr_latex_().count(r"$\displaystyle \mathrm{rate\ ") == 2

@@ -9,7 +9,12 @@ from ceql.output.report.page import report_page
 
 
 def page_of(model, row=None):
-    return report_page(model._subject(row, "rate", "data.csv"))
+    """What is on the page without scripts."""
+    page = report_page(model._subject(row, "rate", "data.csv"))
+    still, data, after = page.partition('<script type="application/json" id="ceql-view">')
+    assert data
+    assert "<" not in after.partition("</script>")[0]
+    return still
 
 
 def test_the_law_its_formula_and_its_constants_are_on_the_page(law_model):

@@ -47,6 +47,13 @@ def save_figure(figure: Any, path: Path, dpi: int) -> None:
     write_atomically(path, picture.getvalue())
 
 
+def moved_by(ax: Any, right: float, up: float) -> Any:
+    """The coordinates of these axes, moved by so many points to the right and up."""
+    from matplotlib.transforms import ScaledTranslation
+
+    return ax.transData + ScaledTranslation(right / 72.0, up / 72.0, ax.figure.dpi_scale_trans)
+
+
 def plain(text: str, longest: int = LONGEST_NAME) -> str:
     """Text that matplotlib does not take for mathematics, cut where it would leave the picture."""
     text = without_control_characters(text)

@@ -9,14 +9,15 @@ import numpy as np
 from ceql.data.dataset import Dataset
 from ceql.errors import unknown_name
 from ceql.formula import Formula
+from ceql.groups.grouped_formula import GroupedFormula
 from ceql.output.curves import DRAWN_ROWS, goodness, in_pieces, shown_range, slice_along, used_columns
 from ceql.output.plots.canvas import axes_or_new, plain, points_within
-from ceql.output.plots.style import BLACK, BLUE, GREY, ORANGE, RED
+from ceql.output.plots.group_plot import plot_groups
+from ceql.output.plots.style import BLACK, BLUE, BORDERS, GREY, ORANGE
 
 _POINT = {"color": BLACK, "ms": 4, "mew": 0.0, "alpha": 0.7}
 _HOLLOW = {"mfc": "none", "mec": ORANGE, "color": ORANGE, "mew": 1.2, "ms": 6}
 _PANEL, _GAP = 1.3, 0.12  # inches: the height of the residuals, and the room above them
-_BORDER_DASHES = {"pole": "--", "log singularity": "-.", "edge of the domain": ":"}
 
 
 def plot_fit(formula: Formula, data: Dataset, target: str, against: str | None = None, ax: Any = None) -> Any:
@@ -24,6 +25,8 @@ def plot_fit(formula: Formula, data: Dataset, target: str, against: str | None =
     if against is not None and against not in data.names:
         raise unknown_name("column", against, data.names)
     used = used_columns(formula)
+    if isinstance(formula, GroupedFormula) and len(used) == 1 and against in (None, data.names[used[0]]):
+        return plot_groups(formula, data, used[0], target, axes_or_new(ax, 6.4, 4.2))
     if len(data.names) == 1 or (len(used) == 1 and against in (None, data.names[used[0]])):
         return _curve(formula, data, used[0] if used else 0, target, axes_or_new(ax, 6.4, 4.2))
     ax = axes_or_new(ax, 5.6, 6.0)
@@ -45,7 +48,8 @@ def _curve(formula: Formula, data: Dataset, column: int, target: str, ax: Any) -
     seen: set[str] = set()
     for border in shown.borders:
         label = None if border.kind in seen else border.kind
-        ax.axvline(border.location, color=RED, lw=1.2, ls=_BORDER_DASHES[border.kind], label=label, zorder=1)
+        colour, dashes, _ = BORDERS[border.kind]
+        ax.axvline(border.location, color=colour, lw=1.2, ls=dashes, label=label, zorder=1)
         seen.add(border.kind)
     points_within(ax, few.x[:, column], few.y, limits, label="data", **_POINT)
     ax.set(xlim=(shown.x[0], shown.x[-1]), ylim=limits, xlabel=plain(shown.name), ylabel=plain(target))
@@ -59,7 +63,7 @@ def _points(ax: Any, data: Dataset, predicted: np.ndarray, target: str, column: 
     if column is None:
         x, below = np.clip(data.y, *limits), f"{plain(target)}, measured"
         ax.plot(limits, limits, color=GREY, lw=1, ls="--", label="equal", zorder=0)
-        points_within(ax, x, predicted, limits, **{**_POINT, "color": BLUE})
+        points_within(ax, x, predicted, limits, **_POINT)
         ax.set(xlim=limits, ylim=limits, ylabel=f"{plain(target)}, formula")
         ax.legend(loc="upper left", fontsize=9)
     else:

@@ -10,7 +10,7 @@ import numpy as np
 from ceql.formula import Formula
 from ceql.output.curves import drawable_losses
 from ceql.output.plots.canvas import axes_or_new, plain
-from ceql.output.plots.style import BLUE, GREY, ORANGE
+from ceql.output.plots.style import BLUE, GREY, RED
 
 _LONGEST = 44
 # Where a formula may stand beside its point: offset in points, and which of its corners is there.
@@ -35,7 +35,8 @@ def plot_pareto(front: Sequence[Formula], chosen: int, ax: Any = None, beside: S
     ax.plot(sizes[:last], losses[:last], "o", color=BLUE, ms=7, ls="none", label="front", zorder=2)
     if beside:
         ax.plot(sizes[last:], losses[last:], "o", mfc="none", mec=BLUE, ms=7, ls="none", label="beside it", zorder=2)
-    ax.plot(sizes[chosen], losses[chosen], "*", color=ORANGE, mec="black", ms=17, ls="none", label="chosen", zorder=3)
+    ring = {"mfc": "none", "mec": RED, "mew": 2.0, "ms": 15, "ls": "none"}  # as on the page of a report
+    ax.plot(sizes[chosen], losses[chosen], "o", label="chosen", zorder=3, **ring)
     ax.set_yscale("log")
     ax.set(xlabel="complexity, nodes", ylabel="loss, mean squared error")
     ax.margins(x=0.12, y=0.14)

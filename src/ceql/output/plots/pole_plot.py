@@ -13,9 +13,8 @@ from ceql.expression.evaluate.poles import Pole, find_borders, restricted
 from ceql.formula import Formula
 from ceql.output.curves import DRAWN_ROWS, Slice, borders_around, by_relevance, slice_along, widened
 from ceql.output.plots.canvas import axes_or_new, plain
-from ceql.output.plots.style import BLACK, BLUE, GREEN, GREY, RED
+from ceql.output.plots.style import BLACK, BORDERS, GREY
 
-LOOKS = {"pole": (RED, "--", "X"), "log singularity": (BLUE, "-.", "D"), "edge of the domain": (GREEN, ":", "s")}
 _GRID = 301
 _LINE_LENGTH = 56  # characters under the picture
 
@@ -43,7 +42,7 @@ def _line(formula: Formula, data: Dataset, column: int, ax: Any) -> Any:
     ax.plot(values, np.zeros(len(values)), "|", color=BLACK, ms=12, mew=0.8, alpha=0.6, label="data")
     _shade_undefined(ax, shown)
     for border in shown.borders:
-        colour, dashes, marker = LOOKS[border.kind]
+        colour, dashes, marker = BORDERS[border.kind]
         ax.plot([border.location] * 2, [-1, 1], color=colour, ls=dashes, lw=1.4)
         ax.plot(border.location, 0.0, marker, color=colour, mec="black", mew=0.6, ms=11, label=border.kind, ls="none")
     for k, border in enumerate(sorted(shown.borders, key=lambda pole: pole.location or 0.0)):
@@ -90,7 +89,7 @@ def _plane(formula: Formula, data: Dataset, across: int, up: int, ax: Any) -> An
 
 
 def _border_curve(ax: Any, border: Pole, symbols: list[Any], sides: list[np.ndarray]) -> None:
-    colour, dashes, _ = LOOKS[border.kind]
+    colour, dashes, _ = BORDERS[border.kind]
     if border.location is not None:
         draw = ax.axvline if symbols[0] in border.vanishes.free_symbols else ax.axhline
         draw(border.location, color=colour, ls=dashes, lw=1.8, label=border.kind)

@@ -10,6 +10,8 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     "#000000", "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7",
 )  # fmt: skip
 GREY = "0.55"
+# Where a formula is singular or ends: colour, dashes and marker, as on the page of a report.
+BORDERS = {"pole": (RED, "--", "X"), "log singularity": (RED, "-.", "D"), "edge of the domain": (GREEN, ":", "s")}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""A fitted model as one HTML page that needs nothing else: no network, no scripts, no plotting library.
+"""A fitted model as one HTML page that needs nothing else: no network, no plotting library.
 
-``chart`` draws, ``caveats`` and ``reproduce`` find the words and ``page`` puts the parts together; it also makes the
-small card for a notebook.
+``chart`` draws what is seen without scripts, ``caveats`` and ``reproduce`` find the words and ``page`` puts the parts
+together; ``card`` is the small one of a notebook. What answers to a reader is in ``ceql.output.web``.
 """

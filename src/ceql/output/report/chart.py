@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ceql.data.dataset import Dataset
+from ceql.discovery import Discovery
 from ceql.formula import Formula
 from ceql.output.curves import DRAWN_ROWS, Slice, drawable_losses, in_pieces, shown_range, slice_along, used_columns
 from ceql.output.report.markup import escape
@@ -155,16 +156,21 @@ class Chart:
         )
 
 
-def front_chart(subject: Subject) -> str:
-    formulas, last = subject.discovery.formulas, len(subject.discovery.front)
+def front_chart(discovery: Discovery, row: int) -> str:
+    formulas = discovery.formulas
     sizes = np.array([float(formula.complexity) for formula in formulas])
-    losses = drawable_losses(np.array([formula.loss for formula in formulas]))
+    return front_drawing(sizes, np.array([formula.loss for formula in formulas]), len(discovery.front), row)
+
+
+def front_drawing(sizes: np.ndarray, losses: np.ndarray, last: int, row: int) -> str:
+    """The first `last` are the front; one row is marked."""
+    losses = drawable_losses(losses)
     x = Axis(0.0, max(5.0, sizes.max() * 1.08 + 1.0), "complexity, nodes")
     chart = Chart(x, log_axis(losses, "loss"), "complexity against loss")
     chart.line(np.repeat(sizes[:last], 2)[1:], np.repeat(losses[:last], 2)[:-1], "step")
     chart.points(sizes[:last], losses[:last], "points large")
     chart.points(sizes[last:], losses[last:])
-    chart.ring(sizes[subject.row], losses[subject.row], "ring")
+    chart.ring(sizes[row], losses[row], "ring")
     return chart.svg()
 
 

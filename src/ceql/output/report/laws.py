@@ -1,9 +1,11 @@
-"""The law that a formula is, on a page; and the formulas that may not be chosen, with the reason for each."""
+"""Formulas on a page: rows of the front, the law that one is, and those that may not be chosen, with the reason."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from ceql.dimensions.constants import ConstantUnit
 from ceql.discovery import Discovery
 from ceql.formula import Formula, NamedLaw
 from ceql.output.report.markup import code_block, collapsed, escape, number, paragraph, table
@@ -16,14 +18,18 @@ def law_paragraph(law: NamedLaw | None) -> str:
     return f"<p><strong>{escape(law.name)}</strong>: <code>{escape(law.text)}</code></p>"
 
 
-def constants_of_law(law: NamedLaw) -> tuple[str, ...]:
+def constants_of_law(law: NamedLaw, units: Sequence[ConstantUnit] = ()) -> tuple[str, ...]:
     """The formula with its constants as they are called, what they mean, and further names of the law."""
     rows = [(escape(c.name), number(c.value, 15), error_cell(c.error), escape(c.meaning)) for c in law.constants]
+    heads = ("constant", "value", "standard error", "meaning")
+    if any(own.unit for own in units):
+        rows = [(*row, escape(own.unit)) for row, own in zip(rows, units, strict=True)]
+        heads = (*heads, "unit")
     words = f"{law.name}, from {law.field}. "
     words += f"The same formula is known as {', '.join(law.others)}." if law.others else ""
     return (
         code_block(law.text),
-        table(("constant", "value", "standard error", "meaning"), rows),
+        table(heads, rows),
         paragraph(words.strip()),
     )
 
@@ -47,3 +53,13 @@ def formula_cell(formula: Formula) -> str:
     """The formula with its name below it: a column of its own would leave a phone no room for the formula."""
     name = "" if formula.law is None else f"<br><small>{escape(formula.law.name)}</small>"
     return f"<code>{escape(formula)}</code>{name}"
+
+
+def front_rows(
+    discovery: Discovery, first: Sequence[str], evidence: Sequence[tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    """The formulas as cells, with these before them and what is known of each among them."""
+    return [
+        (mark, str(f.complexity), number(f.loss), *told, formula_cell(f))
+        for mark, f, told in zip(first, discovery.formulas, evidence, strict=True)
+    ]

@@ -30,8 +30,8 @@ def bullets(texts: Iterable[str], kind: str = "") -> str:
     return f"<ul{_class(kind)}>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>"
 
 
-def code_block(text: str) -> str:
-    return f"<pre><code>{escape(text)}</code></pre>"
+def code_block(text: str, kind: str = "") -> str:
+    return f"<pre{_class(kind)}><code>{escape(text)}</code></pre>"
 
 
 def definitions(pairs: Iterable[tuple[str, str]], kind: str = "") -> str:
@@ -49,11 +49,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], marked: int | No
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def formula_in_terms(expression: Expr, left: str = "") -> str:
+def formula_in_terms(expression: Expr, left: str = "", digits: int = 6) -> str:
     """A formula that may be broken between its terms."""
     from ceql.expression.text.mathml import terms_as_mathml
 
-    terms = "".join(f"<span>{term}</span> " for term in terms_as_mathml(expression, left))
+    terms = "".join(f"<span>{term}</span> " for term in terms_as_mathml(expression, left, digits))
     return f'<div class="formula">{terms}</div>'
 
 

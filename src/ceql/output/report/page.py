@@ -1,20 +1,27 @@
-"""The page of a report, part by part, and the card of a model in a notebook."""
+"""The page of a report, part by part."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
+
 from ceql.choice.evidence import sentence
-from ceql.discovery import Discovery
+from ceql.discovery import Discovery, constant_units
 from ceql.expression.constants.parametrise import with_named_constants
 from ceql.formula import constants_of, in_readable_form
+from ceql.groups.grouped_formula import GroupedFormula
 from ceql.output.curves import DRAWN_ROWS, Slice, goodness, used_columns
 from ceql.output.report.caveats import caveats
 from ceql.output.report.chart import fit_charts, front_chart, slice_charts
-from ceql.output.report.laws import constants_of_law, error_cell, formula_cell, law_paragraph, struck
+from ceql.output.report.groups import caveats_of_groups, constants_of_groups, curves_of_groups
+from ceql.output.report.laws import constants_of_law, error_cell, front_rows, law_paragraph, struck
 from ceql.output.report.markup import (
     bullets,
     code_block,
@@ -27,8 +34,10 @@ from ceql.output.report.markup import (
     table,
 )
 from ceql.output.report.reproduce import command_line, in_python, is_repeatable, not_on_the_command_line, python_lines
-from ceql.output.report.stylesheet import STYLE
 from ceql.output.report.subject import Subject
+from ceql.output.report.units import in_words, unit_cells, unit_heads
+from ceql.output.web.files import REPORT, STYLES, joined
+from ceql.output.web.view import as_script_data, view
 
 _SHOWN_WITH = ("ceql", "numpy", "scipy", "sympy", "scikit-learn")
 _MOST_EQUATIONS = 3  # of zeros that are too many to draw, under a chart
@@ -36,10 +45,6 @@ _OF_ERRORS = (
     "Standard errors from the residuals, as if they were independent noise and the form of the formula certain."
 )
 _LONGEST_READABLE = 60  # nodes; larger formulas are not searched for a shorter way to write them
-# Notebooks have colours of their own: only the layout is ours, and a mark that shows on light and dark.
-_CARD_STYLE = """.ceql-card .formula{display:flex;flex-wrap:wrap;align-items:center;gap:.35em .3em;font-size:1.3em;
-overflow-x:auto;padding:.4em 0}.ceql-card .scroll{overflow-x:auto}.ceql-card td:last-child,.ceql-card th:last-child{
-text-align:left;white-space:normal}.ceql-card tr.chosen{font-weight:bold;background:rgba(230,159,0,.25)}"""
 
 
 def header(subject: Subject) -> str:
@@ -53,13 +58,14 @@ def header(subject: Subject) -> str:
         ("loss (mean square)", number(subject.formula.loss)),
         ("complexity", f"{subject.formula.complexity} nodes"),
         ("rows", f"{len(subject.data.y):,}"),
+        *([] if subject.data.censored is None else [("censored", f"{np.count_nonzero(subject.data.censored):,}")]),
         ("time of the search", f"{discovery.seconds:.1f} s"),
     ]
     asked = "" if subject.row == discovery.chosen else paragraph("This row was asked for; it is not the chosen one.")
     return "\n".join([
         "<header>",
         f"<h1>A formula for {escape(subject.target)}</h1>",
-        formula_in_terms(subject.formula.expression, subject.target),
+        formula_in_terms(subject.formula.shown, subject.target),
         code_block(f"{subject.target} = {subject.formula}"),
         law_paragraph(subject.formula.law),
         _otherwise_written(subject),
@@ -79,20 +85,23 @@ def _otherwise_written(subject: Subject) -> str:
 
 
 def domain(subject: Subject) -> str:
-    sentences = caveats(subject.formula, subject.data)
+    formula = subject.formula
+    grouped = isinstance(formula, GroupedFormula)
+    sentences = caveats_of_groups(subject, formula) if grouped else caveats(formula, subject.data)
     calm = "No pole and no edge of its domain lies within the data or within half their range around them."
-    return section("Where to be careful", bullets(sentences, "caveats") if sentences else paragraph(calm))
+    asked = paragraph("What was asked of its shape:") + bullets(subject.shapes, "caveats") if subject.shapes else ""
+    return section("Where to be careful", bullets(sentences, "caveats") if sentences else paragraph(calm), asked)
 
 
 def front(subject: Subject) -> str:
     discovery = subject.discovery
     places = range(len(discovery.formulas))
-    rows = _rows(discovery, list(map(str, places)), [_evidence(discovery, k) for k in places])
+    rows = front_rows(discovery, list(map(str, places)), [_evidence(discovery, k) for k in places])
     words = "For every size the best formula that was found. The marked row is the one on this page."
     if discovery.shortlist:
         first = len(discovery.front)
         words += f" Rows from {first} on compete beside the front: likely as well, but not the best of their size."
-    figure = f"<figure>{front_chart(subject)}</figure>"
+    figure = f"<figure>{front_chart(discovery, subject.row)}</figure>"
     head = ("row", "nodes", "loss", *(("weight", "R², held out") if discovery.weights else ()), "formula")
     doubt = sentence(discovery.formulas, discovery.weights, subject.data)
     told = paragraph(doubt, "outcome") if doubt else ""
@@ -114,6 +123,8 @@ def fit(subject: Subject) -> str:
 
 
 def behaviour(subject: Subject) -> str:
+    if isinstance(subject.formula, GroupedFormula):
+        return curves_of_groups(subject, subject.formula)
     used = used_columns(subject.formula)
     figures = [
         f"<figure>{chart}<figcaption>{escape(_slice_caption(piece))}</figcaption></figure>"
@@ -141,8 +152,11 @@ def _slice_caption(piece: Slice) -> str:
 
 def constants(subject: Subject) -> str:
     formula = subject.formula
+    if isinstance(formula, GroupedFormula):
+        return constants_of_groups(subject, formula, _OF_ERRORS)
     if formula.law is not None:
-        return section("Constants", *constants_of_law(formula.law), paragraph(_OF_ERRORS, "soft"))
+        units = constant_units(formula, subject.discovery.units)
+        return section("Constants", *constants_of_law(formula.law, units), paragraph(_OF_ERRORS, "soft"))
     # Computed here, because the constants of a formula that was written and read again may stand in another order.
     known = constants_of(formula.form, formula.symbols, subject.data)
     expression, names = with_named_constants(formula.expression)
@@ -150,13 +164,15 @@ def constants(subject: Subject) -> str:
         return section(
             "Constants", paragraph("The formula has no decimal constants: all its numbers are whole or fractions.")
         )
+    units = constant_units(replace(formula, constants=tuple(known)), subject.discovery.units)
     rows = [
-        (escape(name), number(value, 15), error_cell(error)) for name, (value, error) in zip(names, known, strict=True)
+        (escape(name), number(value, 15), error_cell(error), *unit_cells(own, subject.discovery.units))
+        for name, (value, error), own in zip(names, known, units, strict=True)
     ]
     return section(
         "Constants",
         formula_in_terms(expression, subject.target),
-        table(("constant", "value", "standard error"), rows),
+        table(("constant", "value", "standard error", *unit_heads(subject.discovery.units)), rows),
         paragraph(_OF_ERRORS, "soft"),
     )
 
@@ -168,6 +184,7 @@ def how_found(subject: Subject) -> str:
     pairs = [
         ("rows", f"{len(data.y):,}, of which the search looked at {discovery.rows_searched:,}"),
         ("inputs", few + ", ".join(data.names)),
+        *([] if discovery.units is None else [("units", in_words(discovery.units))]),
         ("starts", f"{discovery.starts:,}" if discovery.starts else "0: linear algebra found it without a search"),
         ("time", f"{discovery.seconds:.2f} s"),
         ("outcome", discovery.outcome.name.lower().replace("_", " ")),
@@ -187,10 +204,10 @@ def how_found(subject: Subject) -> str:
 
 def reproduction(subject: Subject) -> str:
     command = command_line(subject)
-    shell = code_block(command) if command else paragraph(not_on_the_command_line(subject), "soft")
+    shell = code_block(command, "copied") if command else paragraph(not_on_the_command_line(subject), "soft")
     unless = "" if is_repeatable(subject) else " This search had no fixed seed."
     words = "The same data, settings and seed give the same formula, unless the clock ends the search." + unless
-    return section("How to find it again", paragraph(words), code_block(python_lines(subject)), shell)
+    return section("How to find it again", paragraph(words), code_block(python_lines(subject), "copied"), shell)
 
 
 def _version(package: str) -> str:
@@ -200,44 +217,46 @@ def _version(package: str) -> str:
         return "(not installed)"
 
 
-_PARTS = (header, domain, front, fit, behaviour, constants, how_found, reproduction)
+# About one row, as far as there are no scripts; these show any row, in the place that is kept for them.
+_OF_ONE_ROW = (domain, front, fit, behaviour, constants)
+_OF_THE_SEARCH = (how_found, reproduction)
+
+
+_LIVE = '<script type="application/json" id="ceql-view">{}</script>\n'
 
 
 def report_page(subject: Subject) -> str:
-    """One HTML document that refers to nothing outside itself."""
-    body = "\n".join(part(subject) for part in _PARTS)
+    """One HTML document that refers to nothing outside itself. The scripts in it are these and no others."""
+    still = "\n".join(part(subject) for part in _OF_ONE_ROW)
+    live = "" if isinstance(subject.formula, GroupedFormula) else _LIVE.format(as_script_data(view(subject)))
+    search = "\n".join(part(subject) for part in _OF_THE_SEARCH)
+    style, scripts = f"\n{joined(STYLES)}", f"\n{joined(REPORT)}"
+    allowed = f"default-src 'none'; script-src '{_hash(scripts)}'; style-src '{_hash(style)}'; base-uri 'none'"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{allowed}; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>A formula for {escape(subject.target)}</title>
-<style>{STYLE}</style>
+<style>{style}</style>
 </head>
 <body>
-{body}
+{header(subject)}
+<div class="still">
+{still}
+</div>
+<section id="ceql-live"></section>
+{search}
+{live}{f"<script>{scripts}</script>" if live else ""}
 </body>
 </html>
 """
 
 
-def card(discovery: Discovery, target: str = "y") -> str:
-    """A fitted model in a notebook: its formula and the front."""
-    marks = ["▸" if k == discovery.chosen else "" for k in range(len(discovery.formulas))]
-    rows = _rows(discovery, marks, [()] * len(marks))
-    front = table(("", "complexity", "loss", "equation"), rows, marked=discovery.chosen)
-    formula = formula_in_terms(discovery.best.expression, target)
-    outcome = f"<p><small>{escape(discovery.outcome.value)}</small></p>"
-    law = law_paragraph(discovery.best.law)
-    return f'<div class="ceql-card"><style>{_CARD_STYLE}</style>{formula}{law}{front}{outcome}</div>'
-
-
-def _rows(discovery: Discovery, first: list[str], evidence: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The formulas as cells, with these before them and what is known of each among them."""
-    return [
-        (mark, str(f.complexity), number(f.loss), *told, formula_cell(f))
-        for mark, f, told in zip(first, discovery.formulas, evidence, strict=True)
-    ]
+def _hash(text: str) -> str:
+    """By which a browser tells what may run in a page."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
 
 def _evidence(discovery: Discovery, row: int) -> tuple[str, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ceql.groups.grouped_formula import GroupedFormula
 from ceql.output.report.subject import Subject
 from ceql.templates import Template
 
@@ -19,12 +20,15 @@ _OPTIONS = {
     "max_complexity": "--max-complexity",
     "model_selection": "--select",
     "cv": "--cv",
+    "per_group": "--per-group",
     "catalogue": "--no-catalogue",  # a flag: on is the default
     "more": "--more",
     "random_state": "--seed",
     "recipe": "--recipe",
     "loss": "--loss",
     "guesses": "--guess",  # once for each
+    "units": "--units",
+    "constants": "--constants",
     "threads": "--threads",
     "n_jobs": "--jobs",
     "device": "--device",
@@ -44,10 +48,12 @@ def chosen_parameters(subject: Subject) -> dict[str, Any]:
 def python_lines(subject: Subject) -> str:
     chosen = chosen_parameters(subject)
     settings = ", ".join(f"{name}={in_python(value)}" for name, value in chosen.items())
-    names = ["CEQLRegressor"] + (["Template"] if chosen.get("template") is not None else [])
+    objects = {"constraints": "Constraints", "template": "Template"}
+    names = ["CEQLRegressor", *(kind for name, kind in objects.items() if chosen.get(name) is not None)]
     weight = ", sample_weight=weight" if is_weighted(subject) else ""
     separator = ', sep="\\t"' if subject.table.lower().endswith(".tsv") else ""
-    columns = f"table[{list(subject.data.names)!r}]{'' if subject.from_frame else '.to_numpy()'}"
+    columns = f"table[{list(_inputs(subject))!r}]{'' if subject.from_frame else '.to_numpy()'}"
+    groups = f", groups=table[{subject.data.names[-1]!r}]" if is_grouped(subject) else ""
     lines = [
         "import pandas as pd",
         "",
@@ -58,7 +64,7 @@ def python_lines(subject: Subject) -> str:
     ]
     if weight:
         lines.append("weight = ...  # as in the first fit")
-    lines += [f"model = CEQLRegressor({settings})", f"model.fit(X, y{weight})", "print(model.sympy())"]
+    lines += [f"model = CEQLRegressor({settings})", f"model.fit(X, y{weight}{groups})", "print(model.sympy())"]
     return "\n".join(lines)
 
 
@@ -66,8 +72,8 @@ def command_line(subject: Subject) -> str | None:
     """The command, or None where a setting or a name cannot be given to it."""
     if not_on_the_command_line(subject):
         return None
-    names = ",".join(subject.data.names)
-    words = ["ceql", "fit", subject.table, "--target", subject.target, "--features", names]
+    words = ["ceql", "fit", subject.table, "--target", subject.target, "--features", ",".join(_inputs(subject))]
+    words += ["--groups", subject.data.names[-1]] if is_grouped(subject) else []
     for name, value in chosen_parameters(subject).items():
         if isinstance(value, bool):
             words.append(_OPTIONS[name])
@@ -76,6 +82,8 @@ def command_line(subject: Subject) -> str | None:
             words += [word for guess in value for word in (_OPTIONS[name], guess)]
             continue
         number = f"{value:.15g}" if isinstance(value, float) else str(value)
+        if isinstance(value, Mapping):
+            number = ",".join(f"{key}={part}" for key, part in value.items())
         words += [_OPTIONS[name], ",".join(value) if isinstance(value, list | tuple) else number]
     return shlex.join(words)
 
@@ -97,6 +105,15 @@ def not_on_the_command_line(subject: Subject) -> str:
     return ""
 
 
+def is_grouped(subject: Subject) -> bool:
+    """Whether groups have constants of their own: then the last column has their numbers."""
+    return any(isinstance(formula, GroupedFormula) for formula in subject.discovery.formulas)
+
+
+def _inputs(subject: Subject) -> Sequence[str]:
+    return subject.data.names[:-1] if is_grouped(subject) else subject.data.names
+
+
 def is_weighted(subject: Subject) -> bool:
     return bool(np.ptp(subject.data.weight) > 0)
 
@@ -107,8 +124,8 @@ def is_repeatable(subject: Subject) -> bool:
 
 def in_python(value: Any) -> str:
     """The value as Python reads it; three dots for objects that have no such form."""
-    if isinstance(value, Template):
-        return f"Template.from_dict({value.as_dict()!r})"
+    if isinstance(value, Template) or hasattr(value, "as_dict"):  # of constraints, too
+        return f"{type(value).__name__}.from_dict({value.as_dict()!r})"
     if isinstance(value, np.generic):
         value = value.item()
     plain = value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))

@@ -21,6 +21,7 @@ class Subject:
     from_frame: bool  # whether the columns had names
     target: str
     table: str  # the file that the data came from, as far as it is known
+    shapes: tuple[str, ...] = ()  # that were asked for, and how it is known that the formula keeps to them
 
     @property
     def row(self) -> int:

@@ -1,0 +1,55 @@
+"""What a browser asks of a search, checked field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ceql.data import content
+from ceql.data.content import ContentError
+
+LONGEST = 24 * 3600.0  # seconds of a search
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The choices of the page."""
+
+    target: str
+    leave_out: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()  # none: the default ones
+    time_limit: float = 60.0
+    max_complexity: int | None = None
+    catalogue: bool = True
+    select: str = "best"
+    seed: int = 0
+    drop_gaps: bool = True
+
+    @classmethod
+    def of(cls, given: Any) -> Wish:
+        """From JSON; a ContentError names what is wrong."""
+        most = content.field(given, "max_complexity")
+        wish = cls(
+            target=content.text(given, "target"),
+            leave_out=content.names(given, "leave_out"),
+            operators=content.names(given, "operators"),
+            time_limit=content.number(given, "time_limit", least=1.0),
+            max_complexity=None if most is None else content.whole(given, "max_complexity", most=10_000),
+            catalogue=content.flag(given, "catalogue"),
+            select=content.text(given, "select"),
+            seed=content.whole(given, "seed", most=2**32 - 1),
+            drop_gaps=content.flag(given, "drop_gaps"),
+        )
+        if wish.time_limit > LONGEST:
+            raise ContentError(f"the time limit is {wish.time_limit:g} s; at most {LONGEST:g} s are allowed")
+        if wish.max_complexity == 0:
+            raise ContentError("a formula has at least one node: 'max_complexity' is 0")
+        return wish
+
+    def longer(self, seconds: float) -> Wish:
+        """The same search with at least that time."""
+        return replace(self, time_limit=min(max(self.time_limit, seconds), LONGEST))
+
+    def as_json(self) -> Mapping[str, Any]:
+        return asdict(self)

@@ -1,0 +1,386 @@
+// One formula in full: typeset, with its numbers, caveats and constants to change, beside the data and beyond them.
+"use strict";
+
+(() => {
+    const { h, number } = ceql;
+    const STEPS = 600,
+        WIDEN = 0.5;
+    const KINDS = { pole: "pole", "log singularity": "log-singularity", "edge of the domain": "edge" };
+
+    // The data of a page, unpacked once.
+    ceql.dataOf = (view) => {
+        const columns = new Map(
+            view.columns.map((column) => [column.index, { ...column, data: ceql.unpack(column.values) }]),
+        );
+        return { view, columns, y: ceql.unpack(view.y), target: view.target };
+    };
+
+    function numbersOf(row) {
+        const pairs = [
+            ["R²", row.r2 === null ? "no variation" : Math.abs(row.r2) < 5e-7 ? "0" : number(row.r2, 6)],
+            ["R², rows held out", number(row.r2_cv, 6)],
+            ["RMSE", number(row.rmse)],
+            ["largest residual", number(row.largest)],
+            ["loss", number(row.loss)],
+            ["complexity", ceql.nodes(row.complexity)],
+            ["weight", ceql.weight(row.weight)],
+        ];
+        return h(
+            "dl",
+            { class: "numbers" },
+            pairs
+                .filter(([, value]) => value)
+                .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+        );
+    }
+
+    function rowsOf(data, k) {
+        return [...data.columns.values()].slice(0, 6).map((column) => `${column.name} = ${number(column.data[k], 6)}`);
+    }
+
+    // What of the formula moves with its constants: values, residuals and the course along a column.
+    function evaluator(data, row) {
+        const rows = data.y.length,
+            along = (index) => data.columns.get(index).data;
+        const state = { constants: row.constants.map((c) => c.value), changed: false };
+        const refresh = () => {
+            state.predicted = ceql.run(row.program, along, state.constants, rows);
+            state.residual = data.y.map((y, k) => y - state.predicted[k]);
+            state.limits = ceql.shownRange([...data.y, ...state.predicted]);
+            const known = state.residual.filter(Number.isFinite);
+            state.rmse = Math.sqrt(known.reduce((sum, r) => sum + r * r, 0) / known.length);
+            state.undefined = rows - known.length;
+        };
+        state.refresh = refresh;
+        state.course = (index) => {
+            const { low, high } = data.columns.get(index);
+            const room = WIDEN * (high > low ? high - low : Math.max(1, Math.abs(low)));
+            const ends = [low - room, high + room],
+                step = (ends[1] - ends[0]) / STEPS;
+            const grid = Array.from({ length: STEPS + 1 }, (_, k) => ends[0] + k * step);
+            grid.push(low, high);
+            if (!state.changed) {
+                for (const border of row.borders[index] || []) {
+                    for (let share = 0.5; share > 1e-4; share /= 2)
+                        grid.push(border.at - share * step, border.at + share * step);
+                }
+            }
+            const x = Float64Array.from(grid.filter((v) => v >= ends[0] && v <= ends[1])).sort();
+            const y = ceql.run(
+                row.program,
+                (k) => (k === index ? x : data.columns.get(k).median),
+                state.constants,
+                x.length,
+            );
+            return { x, y, low, high, ends };
+        };
+        refresh();
+        return state;
+    }
+
+    function fitChart(data, model) {
+        return ceql.chart("Measured and formula", () => ({
+            x: model.limits,
+            y: model.limits,
+            xLabel: `${data.target}, measured`,
+            yLabel: `${data.target}, formula`,
+            layers: [
+                { type: "line", kind: "equal", x: model.limits, y: model.limits },
+                {
+                    type: "points",
+                    x: data.y,
+                    y: model.predicted,
+                    tell: (k) => [
+                        `measured ${number(data.y[k], 6)}`,
+                        `formula ${number(model.predicted[k], 6)}`,
+                        ...rowsOf(data, k),
+                    ],
+                },
+            ],
+        }));
+    }
+
+    function residualChart(data, model) {
+        const choices = [
+            ["", `${data.target}, formula`],
+            ["row", "row of the table"],
+            ...[...data.columns.values()].map((c) => [String(c.index), c.name]),
+        ];
+        const select = h(
+            "select",
+            { "aria-label": "Residuals against", onchange: () => chart.show() },
+            choices.map(([value, name]) => h("option", { value }, name)),
+        );
+        const chart = ceql.chart(
+            "Residuals",
+            () => {
+                const against = select.value;
+                const x =
+                    against === ""
+                        ? model.predicted
+                        : against === "row"
+                          ? Float64Array.from(data.y, (_, k) => k + 1)
+                          : data.columns.get(Number(against)).data;
+                const spread = ceql.shownRange(model.residual),
+                    ends = ceql.shownRange(x);
+                return {
+                    x: ends,
+                    y: [Math.min(spread[0], 0), Math.max(spread[1], 0)],
+                    xLabel: select.selectedOptions[0].textContent,
+                    yLabel: "measured − formula",
+                    layers: [
+                        { type: "line", kind: "equal", x: ends, y: [0, 0] },
+                        {
+                            type: "points",
+                            x,
+                            y: model.residual,
+                            tell: (k) => [
+                                `residual ${number(model.residual[k], 4)}`,
+                                `measured ${number(data.y[k], 6)}`,
+                                ...rowsOf(data, k),
+                            ],
+                        },
+                    ],
+                };
+            },
+            { tools: h("label", {}, "against ", select), noLogY: true },
+        );
+        return chart;
+    }
+
+    function sliceChart(data, row, model, index) {
+        const column = data.columns.get(index),
+            alone = row.used.length === 1;
+        return ceql.chart(`Along ${column.name}`, () => {
+            const { x, y, low, high, ends } = model.course(index),
+                cut = ceql.inPieces(y, model.limits);
+            const part = (inside) => cut.map((v, k) => ((x[k] >= low && x[k] <= high) === inside ? v : NaN));
+            const borders = model.changed ? [] : row.borders[index] || [];
+            const points = {
+                type: "points",
+                kind: alone ? "points" : "points faint",
+                x: column.data,
+                y: data.y,
+                tell: (k) => [`${data.target} = ${number(data.y[k], 6)}`, ...rowsOf(data, k)],
+            };
+            const marks = borders.slice(0, 6).map((border) => `${border.kind} at ${number(border.at, 6)}`);
+            const held = row.used
+                .filter((k) => k !== index)
+                .map((k) => `${data.columns.get(k).name} = ${number(data.columns.get(k).median, 4)}`);
+            return {
+                x: ends,
+                y: model.limits,
+                xLabel: column.name,
+                yLabel: data.target,
+                caption: [
+                    `Data from ${number(low)} to ${number(high)}, shaded; dashed beyond.`,
+                    marks.length ? ` Singular: ${marks.join("; ")}.` : "",
+                    held.length ? ` Held at their medians: ${held.join(", ")}; the points are not.` : "",
+                ],
+                layers: [
+                    { type: "band", kind: "range", low, high },
+                    points,
+                    ...borders.map((border) => ({
+                        type: "vertical",
+                        kind: KINDS[border.kind] || "pole",
+                        at: border.at,
+                    })),
+                    { type: "line", kind: "curve outside", x, y: part(false) },
+                    { type: "line", kind: "curve", x, y: part(true) },
+                ],
+            };
+        });
+    }
+
+    // One constant: its value and error, a slider and a box for a number; `changed` is told when one of them is used.
+    function constantLine(constant, changed) {
+        const reach = Math.max(0.5 * Math.abs(constant.value), 5 * (constant.error || 0)) || 1;
+        const ends = { min: constant.value - reach, max: constant.value + reach };
+        const slider = h("input", {
+            type: "range",
+            ...ends,
+            step: "any",
+            value: constant.value,
+            "aria-label": constant.name,
+        });
+        const box = h("input", {
+            type: "number",
+            step: "any",
+            value: constant.value,
+            "aria-label": `Value of ${constant.name}`,
+        });
+        const take = (value, from) => {
+            if (!Number.isFinite(value)) return;
+            if (from !== box) box.value = String(Number(value.toPrecision(8)));
+            if (from !== slider) slider.value = String(value);
+            changed(value);
+        };
+        slider.addEventListener("input", () => take(slider.valueAsNumber, slider));
+        box.addEventListener("input", () => take(box.valueAsNumber, box));
+        const meaning = constant.meaning ? h("small", {}, h("br"), constant.meaning) : null;
+        const error = constant.error === null ? "not determined by the data" : `± ${number(constant.error, 2)}`;
+        const element = h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, constant.name, meaning),
+            h("td", {}, number(constant.value, 8)),
+            h("td", {}, error),
+            h("td", { class: "slide" }, slider),
+            h("td", {}, box),
+        );
+        return { element, reset: () => take(constant.value, null) };
+    }
+
+    function howChanged(row, model) {
+        if (!model.changed) return "";
+        const gaps = model.undefined ? `; undefined in ${model.undefined} rows` : "";
+        return (
+            `Constants changed: RMSE of the rows drawn is ${number(model.rmse)} now, ${number(row.rmse)} as fitted${gaps}. ` +
+            "Poles are marked for the fitted constants alone."
+        );
+    }
+
+    function sliders(row, model, redraw) {
+        if (!row.constants.length) return h("p", { class: "soft" }, "This formula has no decimal constants.");
+        const note = h("p", { class: "soft", "aria-live": "polite" });
+        let waiting = 0;
+        const refresh = () => {
+            waiting = 0;
+            model.changed = row.constants.some((c, k) => c.value !== model.constants[k]);
+            model.refresh();
+            note.textContent = howChanged(row, model);
+            redraw();
+        };
+        const lines = row.constants.map((constant, k) =>
+            constantLine(constant, (value) => {
+                model.constants[k] = value;
+                waiting = waiting || requestAnimationFrame(refresh);
+            }),
+        );
+        const reset = h(
+            "button",
+            { type: "button", class: "small", onclick: () => lines.forEach((line) => line.reset()) },
+            "As fitted",
+        );
+        const names = ["constant", "value", "standard error", "change", ""];
+        const table = ceql.table(
+            "constants",
+            names,
+            h(
+                "tbody",
+                {},
+                lines.map((line) => line.element),
+            ),
+        );
+        return [row.named ? ceql.formula(row.named) : null, table, h("div", { class: "buttons" }, reset), note];
+    }
+
+    function codeTools(data, row) {
+        const select = h(
+            "select",
+            { "aria-label": "Language", onchange: () => show() },
+            Object.keys(row.code).map((name) => h("option", { value: name }, name)),
+        );
+        const shown = h("pre", { hidden: true }, h("code"));
+        const code = () => row.code[select.value] || "";
+        const show = () => {
+            shown.firstChild.textContent = code();
+        };
+        show();
+        const fold = h(
+            "button",
+            {
+                type: "button",
+                class: "small",
+                onclick: () => {
+                    shown.hidden = !shown.hidden;
+                    fold.textContent = shown.hidden ? "Show code" : "Hide code";
+                },
+            },
+            "Show code",
+        );
+        const latex = () => (row.code.latex || "").trim().split("\n").pop();
+        return [
+            h(
+                "div",
+                { class: "buttons" },
+                ceql.copyButton("Copy formula", () => `${data.target} = ${row.text}`),
+                ceql.copyButton("Copy LaTeX", latex),
+                h("label", {}, "code ", select),
+                fold,
+                ceql.copyButton("Copy code", code),
+            ),
+            shown,
+        ];
+    }
+
+    function careful(row) {
+        if (row.caveats === null)
+            return h("p", { class: "soft" }, "So long a formula is examined for poles when it is the chosen one.");
+        if (!row.caveats.length)
+            return h(
+                "p",
+                {},
+                "No pole and no edge of its domain lies within the data or within half their range around them.",
+            );
+        return h(
+            "ul",
+            { class: "caveats" },
+            row.caveats.map((text) => h("li", {}, text)),
+        );
+    }
+
+    // The row `k` in full.
+    ceql.details = (data, k) => {
+        const row = data.view.rows[k],
+            view = data.view;
+        const law = row.law ? h("p", {}, h("strong", {}, row.law.name), ": ", h("code", {}, row.law.text)) : null;
+        const title = k === view.chosen ? `Row ${k}, the chosen one` : `Row ${k}`;
+        const top = [
+            h("h3", {}, title),
+            ceql.formula(row.math),
+            h("pre", {}, h("code", {}, `${data.target} = ${row.text}`)),
+            codeTools(data, row),
+            law,
+            numbersOf(row),
+            h("h4", {}, "Where to be careful"),
+            careful(row),
+        ];
+        if (!ceql.canRun(row.program)) {
+            return h(
+                "div",
+                { class: "details" },
+                top,
+                h("p", { class: "soft" }, "This formula has a part that cannot be drawn here."),
+            );
+        }
+        const model = evaluator(data, row);
+        const charts = [
+            fitChart(data, model),
+            residualChart(data, model),
+            ...row.used.map((index) => sliceChart(data, row, model, index)),
+        ];
+        const left =
+            view.drawn < view.there
+                ? h(
+                      "p",
+                      { class: "soft" },
+                      `${view.drawn.toLocaleString("en")} of ${view.there.toLocaleString("en")} rows are drawn; the numbers are of all of them.`,
+                  )
+                : null;
+        return h(
+            "div",
+            { class: "details" },
+            top,
+            h("h4", {}, "Constants"),
+            sliders(row, model, () => charts.forEach((chart) => chart.show())),
+            h("h4", {}, "Fit, residuals and beyond the data"),
+            h(
+                "div",
+                { class: "charts" },
+                charts.map((chart) => chart.element),
+            ),
+            left,
+        );
+    };
+})();

@@ -1,0 +1,265 @@
+// A table before the search: where it comes from, its columns with a small plot each, and what the search may do.
+"use strict";
+
+(() => {
+    const { h, svg, number } = ceql;
+    const WIDE = 132,
+        HIGH = 44,
+        BARS = 18;
+
+    function histogram(values) {
+        const there = values.filter((v) => v !== null),
+            low = Math.min(...there),
+            high = Math.max(...there);
+        const counts = new Array(BARS).fill(0);
+        for (const v of there) counts[Math.min(BARS - 1, Math.floor(((v - low) / (high - low || 1)) * BARS))] += 1;
+        const most = Math.max(...counts, 1),
+            step = WIDE / BARS;
+        return counts.map((count, k) =>
+            svg("rect", {
+                class: "bar",
+                x: (k * step + 0.5).toFixed(1),
+                width: (step - 1).toFixed(1),
+                y: (HIGH - (count / most) * HIGH).toFixed(1),
+                height: ((count / most) * HIGH).toFixed(1),
+            }),
+        );
+    }
+
+    function scatter(values, target) {
+        const pairs = values.map((v, k) => [v, target[k]]).filter(([a, b]) => a !== null && b !== null);
+        const ends = (k) => ceql.shownRange(pairs.map((pair) => pair[k]));
+        const [x, y] = [ceql.axis(...ends(0), ""), ceql.axis(...ends(1), "")];
+        const dots = pairs
+            .map(([a, b]) => [x.share(a), y.share(b)])
+            .filter(([a, b]) => a >= 0 && a <= 1 && b >= 0 && b <= 1)
+            .map(([a, b]) => `M${(3 + a * (WIDE - 6)).toFixed(1)} ${(3 + (1 - b) * (HIGH - 6)).toFixed(1)}h0`)
+            .join("");
+        return [svg("path", { class: "points little", d: dots || "M0 0" })];
+    }
+
+    function smallPlot(column, target) {
+        if (!column.values.length) return null;
+        const isTarget = !target || target.name === column.name || !target.values.length;
+        const words = isTarget
+            ? `how the values of ${column.name} are spread`
+            : `${target.name} against ${column.name}`;
+        return svg(
+            "svg",
+            { class: "small-plot", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": words },
+            svg("title", {}, words),
+            isTarget ? histogram(column.values) : scatter(column.values, target.values),
+        );
+    }
+
+    function kindOf(column) {
+        if (column.kind !== "numbers") return column.why;
+        return column.why || (column.whole ? "whole numbers" : "numbers");
+    }
+
+    // One column as cells; `choose` takes it for the target, `use` says whether it is an input.
+    function columnLine(column, target, isUsed, choose, use) {
+        const isUsable = column.kind === "numbers",
+            isTarget = isUsable && target === column;
+        const radio = h("input", {
+            type: "radio",
+            name: "target",
+            value: column.name,
+            "aria-label": `${column.name} is the target`,
+            disabled: !isUsable,
+            onchange: choose,
+        });
+        const box = h("input", {
+            type: "checkbox",
+            "aria-label": `use ${column.name}`,
+            disabled: !isUsable || isTarget,
+            onchange: () => use(box.checked),
+        });
+        radio.checked = isTarget;
+        box.checked = isUsable && !isTarget && isUsed;
+        const range = isUsable ? `${number(column.low)} to ${number(column.high)}` : "";
+        return h(
+            "tr",
+            { class: isTarget ? "chosen" : isUsable ? "" : "idle" },
+            h(
+                "td",
+                { class: "words" },
+                column.name || "(no name)",
+                column.unit ? h("small", {}, ` ${column.unit}`) : null,
+            ),
+            h("td", {}, radio),
+            h("td", {}, box),
+            h("td", { class: "words" }, kindOf(column)),
+            h("td", {}, column.gaps || ""),
+            h("td", {}, range),
+            h("td", {}, isUsable ? smallPlot(column, target) : null),
+        );
+    }
+
+    // Columns to choose from. `state` has target and leaveOut; `changed` is told of every choice.
+    ceql.columnsTable = (table, state, changed) => {
+        const body = h("tbody");
+        const use = (column, isUsed) => {
+            if (isUsed) state.leaveOut.delete(column.name);
+            else state.leaveOut.add(column.name);
+            changed();
+        };
+        const choose = (column) => {
+            state.target = column.name;
+            use(column, true);
+            fill();
+        };
+        const fill = () => {
+            const target = table.columns.find((column) => column.kind === "numbers" && column.name === state.target);
+            ceql.replace(
+                body,
+                table.columns.map((column) =>
+                    columnLine(
+                        column,
+                        target,
+                        !state.leaveOut.has(column.name),
+                        () => choose(column),
+                        (isUsed) => use(column, isUsed),
+                    ),
+                ),
+            );
+        };
+        fill();
+        return ceql.table("columns", ["column", "target", "use", "kind", "gaps", "range", "against the target"], body);
+    };
+
+    const FIELDS = [
+        ["separator", "Separator", ", ; | tab or space"],
+        ["decimal", "Decimal mark", ". or ,"],
+        ["encoding", "Encoding", "utf-8, latin-1"],
+        ["skip", "Lines above the header", "0"],
+        ["sheet", "Sheet of a workbook", "the first"],
+        ["missing_marks", "Marks of missing values, by commas", "such as -999"],
+    ];
+
+    // What the file does not say about itself.
+    ceql.layoutForm = (layout, read) => {
+        const boxes = Object.fromEntries(
+            FIELDS.map(([name, , hint]) => [
+                name,
+                h("input", { type: "text", placeholder: hint, value: String([].concat(layout[name] ?? "").join(",")) }),
+            ]),
+        );
+        const apply = () =>
+            read({
+                separator: boxes.separator.value,
+                decimal: boxes.decimal.value.trim(),
+                encoding: boxes.encoding.value.trim(),
+                sheet: boxes.sheet.value.trim(),
+                skip: Math.max(0, Math.round(Number(boxes.skip.value) || 0)),
+                missing_marks: boxes.missing_marks.value
+                    .split(",")
+                    .map((mark) => mark.trim())
+                    .filter(Boolean),
+            });
+        return h(
+            "details",
+            { class: "layout" },
+            h("summary", {}, "How the file is laid out"),
+            h("p", { class: "soft" }, "It is recognised; say it here where that went wrong."),
+            h(
+                "div",
+                { class: "fields" },
+                FIELDS.map(([name, words]) => h("label", {}, words, boxes[name])),
+            ),
+            h("div", { class: "buttons" }, h("button", { type: "button", onclick: apply }, "Read the file again")),
+        );
+    };
+
+    const RULES = [
+        ["best", "best: by the noise-aware criterion"],
+        ["cv", "cv: the simplest that held-out rows cannot tell from the best"],
+        ["score", "score: the steepest gain per node"],
+        ["accuracy", "accuracy: the lowest loss"],
+    ];
+
+    // What the search may use; `wish()` gives it as the server takes it.
+    ceql.searchForm = (about, table, state) => {
+        const time = h("input", { type: "number", min: 1, max: 86400, step: "any", value: state.timeLimit });
+        const most = h("input", {
+            type: "number",
+            min: 1,
+            max: 10000,
+            step: 1,
+            value: state.maxComplexity ?? "",
+            placeholder: "any",
+        });
+        const seed = h("input", { type: "number", min: 0, step: 1, value: state.seed });
+        const tick = (on) => {
+            const box = h("input", { type: "checkbox" });
+            box.checked = on;
+            return box;
+        };
+        const laws = tick(state.catalogue),
+            gaps = tick(state.dropGaps),
+            chosen = new Set(state.operators);
+        const rule = h(
+            "select",
+            {},
+            RULES.map(([value, words]) => h("option", { value }, words)),
+        );
+        rule.value = state.select;
+        const boxes = about.operators.map(({ name, words }) => {
+            const box = tick(chosen.has(name));
+            box.addEventListener("change", () => {
+                if (box.checked) chosen.add(name);
+                else chosen.delete(name);
+                tell();
+            });
+            return h("label", { title: words }, box, name);
+        });
+        const told = h("span", { class: "soft" });
+        const tell = () => {
+            told.textContent = chosen.size
+                ? `only ${[...chosen].join(", ")}; sums and constants are always there`
+                : "the default ones";
+        };
+        tell();
+        const wish = () => ({
+            target: state.target,
+            leave_out: [...state.leaveOut],
+            operators: [...chosen],
+            time_limit: time.valueAsNumber,
+            max_complexity: most.value ? most.valueAsNumber : null,
+            catalogue: laws.checked,
+            select: rule.value,
+            seed: seed.valueAsNumber,
+            drop_gaps: gaps.checked,
+        });
+        const element = [
+            h(
+                "div",
+                { class: "fields" },
+                h("label", {}, "Time limit, seconds", time),
+                h("label", { class: "check" }, laws, "named laws compete (catalogue)"),
+                table.gaps
+                    ? h(
+                          "label",
+                          { class: "check" },
+                          gaps,
+                          `leave out the rows with gaps (${table.gaps} of ${table.rows})`,
+                      )
+                    : null,
+            ),
+            h("details", {}, h("summary", {}, "Operators: ", told), h("div", { class: "operators" }, boxes)),
+            h(
+                "details",
+                {},
+                h("summary", {}, "More choices"),
+                h(
+                    "div",
+                    { class: "fields" },
+                    h("label", {}, "The most nodes of a formula", most),
+                    h("label", {}, "Which row is chosen", rule),
+                    h("label", {}, "Seed", seed),
+                ),
+            ),
+        ];
+        return { element, wish };
+    };
+})();

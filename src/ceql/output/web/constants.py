@@ -1,0 +1,74 @@
+"""A formula over its constants, for sliders: by the names of the law that it is, or as c1, c2 and so on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ceql.data.dataset import Dataset
+from ceql.expression.constants.named import NamedForm
+from ceql.expression.constants.parametrise import with_named_constants
+from ceql.formula import Formula, NamedLaw, constants_of
+from ceql.operators.program import ProgramBuilder, UnsupportedExpression, run
+
+_ROWS = 200  # on which the text of a law is compared with the formula that it became
+_SAME = 1e-6  # relative
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustable:
+    """The formula in names, what stands for each, and the instructions that give its values; None where it has none."""
+
+    named: Any
+    constants: tuple[dict[str, Any], ...]
+    program: list[list[Any]] | None
+
+
+def adjustable(formula: Formula, data: Dataset) -> Adjustable:
+    law = formula.law
+    if law is not None and (form := _form_of(law, formula, data)) is not None:
+        constants = [_constant(c.name, c.value, c.error, c.meaning) for c in law.constants]
+        return Adjustable(form.named, tuple(constants), program_of(form.expr, formula.symbols, form.symbols))
+    named, names = with_named_constants(formula.expression)
+    pairs = formula.constants or constants_of(formula.form, formula.symbols, data)
+    if len(pairs) != len(names):
+        pairs = [(float(value), math.nan) for value in formula.form.values]
+    if len(pairs) != len(names):  # constants of groups, which have a table of their own
+        return Adjustable(formula.expression, (), program_of(formula.expression, formula.symbols))
+    constants = [_constant(name, *pair) for name, pair in zip(names, pairs, strict=True)]
+    symbols = [symbol for name in names for symbol in named.free_symbols if symbol.name == name]
+    if len(symbols) != len(names):  # two constants have cancelled
+        return Adjustable(formula.expression, (), program_of(formula.expression, formula.symbols))
+    return Adjustable(named, tuple(constants), program_of(named, formula.symbols, symbols))
+
+
+def program_of(expression: Any, inputs: Sequence[Any], parameters: Sequence[Any] = ()) -> list[list[Any]] | None:
+    """Steps [operation, operands, payload], each writing one slot; None where there is something without a program."""
+    try:
+        steps = ProgramBuilder(inputs, parameters).instructions(expression)
+    except UnsupportedExpression:
+        return None
+    if any(isinstance(step.payload, float) and not math.isfinite(step.payload) for step in steps):
+        return None
+    return [[step.operation, list(step.operands), step.payload] for step in steps]
+
+
+def _form_of(law: NamedLaw, formula: Formula, data: Dataset) -> NamedForm | None:
+    """What the text of the law says, if it says what the formula does."""
+    try:
+        form = law.form([symbol.name for symbol in formula.symbols])
+        steps = ProgramBuilder(formula.symbols, form.symbols).instructions(form.expr)
+    except ValueError:  # its text says more than can be read here
+        return None
+    few = data.thinned(_ROWS)
+    values, own = np.broadcast_to(run(steps, few.x, form.values), len(few.y)), formula(few.x)
+    return form if np.allclose(values, own, rtol=_SAME, atol=_SAME * float(np.ptp(few.y))) else None
+
+
+def _constant(name: str, value: float, error: float, meaning: str = "") -> dict[str, Any]:
+    finite = float(error) if math.isfinite(error) else None
+    return {"name": name, "value": float(value), "error": finite, "meaning": meaning}

@@ -1,0 +1,24 @@
+"""The scripts and style sheets, as they are shipped with the package."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+# In this order: each uses those before it.
+COMPONENTS = ("dom.js", "program.js", "axis.js", "chart.js", "details.js", "front.js")
+REPORT = (*COMPONENTS, "report.js")
+APP = (*COMPONENTS, "table.js", "app.js")
+STYLES = ("style.css", "live.css")
+APP_STYLES = (*STYLES, "app.css")
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of one file."""
+    return (files("ceql.output.web") / "assets" / name).read_text(encoding="utf-8")
+
+
+def joined(names: tuple[str, ...]) -> str:
+    """Several scripts or style sheets as one."""
+    return "\n".join(asset(name) for name in names)

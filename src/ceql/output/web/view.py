@@ -1,0 +1,125 @@
+"""A fitted model as plain data for a page: its rows, each with its formula, constants, caveats and program."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ceql.choice.evidence import sentence
+from ceql.data.dataset import Dataset
+from ceql.errors import InputError
+from ceql.formula import Formula
+from ceql.output.curves import DRAWN_ROWS, goodness, slice_along, used_columns
+from ceql.output.export import write
+from ceql.output.report.caveats import caveats
+from ceql.output.report.reproduce import command_line, not_on_the_command_line, python_lines
+from ceql.output.report.subject import Subject
+from ceql.output.web.constants import adjustable
+from ceql.output.web.typeset import typeset
+
+_MOST_COLUMNS = 24  # that residuals can be drawn against, beside those that formulas use
+_LONGEST_EXAMINED = 60  # nodes; where longer formulas are singular is looked at for the chosen row alone
+COPIED = ("python", "excel", "latex")  # what a report holds of every row; the local page has all languages
+
+
+def view(subject: Subject, languages: Sequence[str] = COPIED) -> dict[str, Any]:
+    """Everything that the components draw. Numbers that are not finite are null."""
+    data, discovery = subject.data, subject.discovery
+    few = data.thinned(DRAWN_ROWS)
+    return {
+        "target": subject.target,
+        "y": _packed(few.y),
+        "columns": [_column(data, few, k) for k in _shown_columns(discovery.formulas, data)],
+        "rows": [_row(subject, k, languages) for k in range(len(discovery.formulas))],
+        "front": len(discovery.front),
+        "chosen": discovery.chosen,
+        "shown": subject.row,
+        "drawn": len(few.y),
+        "there": len(data.y),
+        "outcome": discovery.outcome.value,
+        "seconds": discovery.seconds,
+        "doubt": sentence(discovery.formulas, discovery.weights, data) or "",
+        "struck": [{"text": str(one.formula), "why": one.why} for one in discovery.struck],
+        "python": python_lines(subject),
+        "command": command_line(subject) or "",
+        "no_command": not_on_the_command_line(subject),
+    }
+
+
+def as_script_data(content: Any) -> str:
+    """JSON that may stand inside a script element: no text in it can end the element."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _row(subject: Subject, k: int, languages: Sequence[str]) -> dict[str, Any]:
+    discovery, data, formula = subject.discovery, subject.data, subject.discovery.formulas[k]
+    quality, free = goodness(formula, data), adjustable(formula, data)
+    used = used_columns(formula)
+    is_examined = k in (discovery.chosen, subject.row) or formula.complexity <= _LONGEST_EXAMINED
+    return {
+        "text": str(formula),
+        "math": typeset(formula.shown, subject.target),
+        "named": typeset(free.named, subject.target) if free.constants else None,
+        "code": _code(formula, data.names, subject.target, languages),
+        "complexity": formula.complexity,
+        "loss": finite(formula.loss),
+        "weight": _of_row(discovery.weights, k),
+        "r2": finite(quality.r2),
+        "r2_cv": _of_row(discovery.r2_cv, k),
+        "rmse": finite(quality.rmse),
+        "largest": finite(quality.largest),
+        "law": None if formula.law is None else {"name": formula.law.name, "text": formula.law.text},
+        "constants": list(free.constants),
+        "program": free.program,
+        "used": used,
+        "caveats": caveats(formula, data) if is_examined else None,
+        "borders": {str(c): _borders(formula, data, c) for c in used} if is_examined else {},
+    }
+
+
+def _code(formula: Formula, names: Sequence[str], target: str, languages: Sequence[str]) -> dict[str, str]:
+    """The languages that can say it."""
+    found: dict[str, str] = {}
+    for language in languages:
+        try:
+            found[language] = write(formula, names, language, target)
+        except InputError:  # which says that this formula cannot be exported
+            continue
+    return found
+
+
+def _borders(formula: Formula, data: Dataset, column: int) -> list[dict[str, Any]]:
+    """Where the formula is singular along a column, the others at their medians."""
+    found = slice_along(formula, data, column).borders
+    return [{"kind": border.kind, "at": border.location} for border in found if border.location is not None]
+
+
+def _shown_columns(formulas: Iterable[Formula], data: Dataset) -> list[int]:
+    used = sorted({k for formula in formulas for k in used_columns(formula)})
+    others = [k for k in range(len(data.names)) if k not in used]
+    return sorted([*used, *others[:_MOST_COLUMNS]])
+
+
+def _column(data: Dataset, few: Dataset, k: int) -> dict[str, Any]:
+    values = data.x[:, k]
+    numbers = {"low": float(values.min()), "high": float(values.max()), "median": float(np.median(values))}
+    return {"index": k, "name": data.names[k], **numbers, "values": _packed(few.x[:, k])}
+
+
+def _packed(values: np.ndarray) -> str:
+    """All digits in a short text."""
+    return base64.b64encode(np.ascontiguousarray(values, "<f8").tobytes()).decode("ascii")
+
+
+def _of_row(values: Sequence[float], k: int) -> float | None:
+    return finite(values[k]) if values else None
+
+
+def finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,108 @@
+"""The command `ceql app`, and what it says of a table, without a browser."""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ceql.app.examples import EXAMPLES, example
+from ceql.app.tables import Held, layout_of, safe_file_name, summary
+from ceql.app.wishes import LONGEST, Wish
+from ceql.data.content import ContentError
+
+
+def test_a_port_that_is_taken_is_said_so(ceql):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        code, out, err = ceql("app", "--no-browser", "--port", other.getsockname()[1])
+    assert (code, out) == (1, "")
+    assert "cannot be used" in err
+    assert "--port" in err
+
+
+def test_a_table_that_is_not_there_is_said_so(ceql, tmp_path):
+    code, _, err = ceql("app", tmp_path / "absent.csv", "--no-browser")
+    assert code == 1
+    assert "absent.csv cannot be read: No such file or directory." in err
+
+
+def test_what_is_missing_is_told_with_the_command_that_installs_it(ceql, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    code, _, err = ceql("app", "--no-browser")
+    assert code == 1
+    assert "pip install 'ceql[app]'" in err
+
+
+def test_the_columns_of_a_table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("when,name,n,x,y\n2020-01-01,a,1,1.5,2\n2020-01-02,b,2,,3\n2020-01-03,c,3,3.5,4.5\n", "utf-8")
+    found = summary(Held("t1", "table.csv", path))
+    kinds = {column["name"]: (column["kind"], column["gaps"]) for column in found["columns"]}
+    assert kinds["when"] == ("left out", 0)
+    assert kinds["name"] == ("left out", 0)
+    assert kinds["x"] == ("numbers", 1)
+    assert (found["rows"], found["gaps"], found["target"]) == (3, 1, "y")
+    n, x = found["columns"][2], found["columns"][3]
+    assert (n["low"], n["high"], n["whole"], n["values"]) == (1.0, 3.0, True, [1.0, 2.0, 3.0])
+    assert x["values"] == [1.5, None, 3.5]
+
+
+@given(st.text(max_size=300))
+def test_a_file_keeps_a_name_that_every_disk_takes(name):
+    safe = safe_file_name(name)
+    assert 3 < len(safe) < 100
+    assert not set(safe) & set('/\\:*?"<>|\0\n')
+    assert not safe.startswith(".")
+    assert "." in safe
+    assert safe_file_name(safe) == safe
+
+
+@pytest.mark.parametrize("one", EXAMPLES, ids=lambda one: one.name)
+def test_examples_are_tables_of_numbers(one):
+    table = one.table()
+    assert example(one.name) is one
+    assert np.isfinite(table.to_numpy()).all()
+    assert len(table) >= 30
+
+
+WISH = {
+    "target": "y", "leave_out": ["a"], "operators": [], "time_limit": 5.0, "max_complexity": None, "catalogue": True,
+    "select": "best", "seed": 0, "drop_gaps": True,
+}  # fmt: skip
+
+
+def test_a_wish_is_what_was_asked_for():
+    wish = Wish.of(WISH)
+    assert wish == Wish("y", ("a",), time_limit=5.0)
+    assert Wish(**wish.as_json()) == wish
+    assert wish.longer(30.0).time_limit == 30.0
+    assert wish.longer(2.0).time_limit == 5.0
+    assert wish.longer(1e9).time_limit == LONGEST
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"time_limit": 0.5}, {"time_limit": 1e9}, {"time_limit": "5"}, {"select": 3}, {"seed": -1},
+        {"max_complexity": 0}, {"max_complexity": 2.5}, {"leave_out": "a"}, {"operators": [1]}, {"catalogue": 1},
+    ],
+)  # fmt: skip
+def test_a_wish_that_makes_no_sense_is_refused(changes):
+    with pytest.raises(ContentError):
+        Wish.of({**WISH, **changes})
+
+
+def test_a_layout_has_what_was_filled_in():
+    empty = {"separator": "", "decimal": "", "encoding": "", "sheet": "", "skip": 0, "missing_marks": []}
+    assert layout_of(empty) == {}
+    assert layout_of({**empty, "skip": 2, "decimal": ",", "missing_marks": ["-999"]}) == {
+        "skip": 2,
+        "decimal": ",",
+        "missing_marks": ("-999",),
+    }
