@@ -132,9 +132,15 @@ def test_ctrl_c_ends_the_search_without_a_long_drawing(finished, noisy):
     stage, pressed = finished.stage()
     found = ended(finished.search, stage, finished.state, [], Outcome.INTERRUPTED)
     assert 1 <= len(found.formulas) <= pressed.asked <= IN_HASTE.drawn
-    discovery = discover(noisy, replace(SETTINGS, max_starts=10**9), progress=interrupted)
+    discovery = discover(
+        noisy, replace(SETTINGS, max_starts=10**9), progress=lambda told: interrupted() if told.starts else None
+    )
     assert discovery.outcome is Outcome.INTERRUPTED
     assert len(discovery.front) >= 2
+
+
+def test_ctrl_c_before_the_first_round_leaves_a_constant(noisy):
+    assert discover(noisy, SETTINGS, progress=interrupted).outcome is Outcome.INTERRUPTED
 
 
 def test_ctrl_c_while_proposals_are_drawn_begins_no_front(finished):

@@ -58,3 +58,19 @@ def test_noise_begins_anew_and_a_stop_changes_nothing() -> None:
     assert 1 <= len(anew.known.expanded) <= EARLY.sums.first
     assert next_sums(problem, anew, 0, True, 1, lambda: True) == anew
     assert 0 < len(expressions(problem, anew)) <= EARLY.sums.proposed
+
+
+def test_what_shows_nothing_leaves_the_time_to_the_networks() -> None:
+    """Rungs come less and less often, unless terms show."""
+    rng = np.random.default_rng(1)
+    table = Dataset.of(rng.uniform(0.3, 4.0, (60, 1)), rng.normal(size=60))
+    policy = SearchPolicy(sums=SumSearchPolicy(expansions_a_rung=1, expansions_at_first=1, first=0, most_expansions=0))
+    problem = make_stage(Search(table, Settings(search=policy), Workers(1, 1), Stopwatch())).main
+    steps = []
+    for starts in (1000, 10_000):
+        sums = next_sums(problem, None, 0, False, 1, never)
+        sums = next_sums(problem, sums, starts, False, 1, never)
+        assert sums is not None
+        assert sums.peeled.in_vain == sums.peeled.steps
+        steps.append(sums.peeled.steps)
+    assert 2 <= steps[0] < steps[1] < 0.6 * 10_000 / policy.sums.starts_a_rung

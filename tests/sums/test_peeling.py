@@ -9,10 +9,10 @@ import sympy
 from ceql.operators.program import compile_numpy
 from ceql.sums import Known, SumSearchPolicy, Table, begun, exact, expression, make_table, next_rung, plain_view, tidied
 from ceql.sums.fitting import fitted
-from ceql.sums.moves import surroundings
-from ceql.sums.peeling import Rung, explored, joined, leaders, parts_left_out, rung_view, trimmed
-from ceql.sums.search import NOTHING, merged, most_promising, standing_out
-from ceql.sums.terms import Factor, Real, Sum, Term
+from ceql.sums.moves import over_poles, surroundings
+from ceql.sums.peeling import Rung, explored, joined, leaders, parts_left_out, pruned, rung_view, trimmed
+from ceql.sums.search import merged, most_promising, ranked, standing_out
+from ceql.sums.terms import NOTHING, Factor, Real, Sum, Term
 from ceql.sums.view import smooth_functions, spanned, view_beside
 from ceql.sums.vocabulary import KINDS
 
@@ -98,6 +98,32 @@ def test_what_explains_next_to_nothing_is_trimmed() -> None:
     assert term.key == Term((0,), (decay,)).key
 
 
+def test_what_noise_does_not_tell_is_left_out() -> None:
+    noise = np.random.default_rng(3).normal(0.0, 0.01, 200)
+    table = table_of(lambda x: 1.07 * np.exp(-0.53 * x) + noise, 1, rows=200)
+    decay = Term((0, 1), (Factor(kind_of("exp(p*u)"), 0, (Real(-0.5),)),))
+    view = plain_view(table)
+    larger = fitted([Sum((decay, Term((2,))))], view)
+    known = pruned(view, Known(tuple(larger)))
+    [term] = ranked(table, known.sums, len(table.y) / 2.0)[0].terms
+    assert (term.monomials, term.numbers) == ((0,), 1)
+    assert larger[0] in known.sums
+
+
+@pytest.mark.parametrize("monomial", [0, 1])  # the pole may be known as 1/(x - p) or as x/(x - p)
+def test_a_function_over_a_known_pole_is_seen_beside_it(monomial: int) -> None:
+    table = table_of(lambda x: 4.6 * np.sin(0.84 * x) / (x - 3.67), 1)
+    pole = Term((monomial,), (Factor(kind_of("1/(u - p)"), 0, (Real(3.67),)),))
+    view = rung_view(table, Rung((0,)), Sum((pole,), (Real(0.3),)))
+    near = surroundings(NOTHING, view)
+    assert near is not None
+    _, best = max(over_poles(view, NOTHING, near), key=lambda proposal: proposal[0])
+    [found] = fitted([best], view)
+    assert found.misfit < 1e-20 * view.left
+    assert kind_of("sin(p*u)") in [factor.kind for factor in found.terms[0].factors]
+    assert not list(over_poles(plain_view(table), NOTHING, near))
+
+
 def test_the_most_promising_sum_leaves_least_for_its_constants() -> None:
     table = table_of(lambda x: np.exp(-x), 1)
     sizes = [Sum((Term((0,)),), (Real(1.0),), 1e-1), Sum((Term((0,)), Term((1,))), (Real(1.0), Real(1.0)), 1e-6)]
@@ -106,9 +132,19 @@ def test_the_most_promising_sum_leaves_least_for_its_constants() -> None:
     assert decades == pytest.approx(5.0)
 
 
+@pytest.mark.parametrize(("misfit", "is_exact"), [(1e-25, False), (5e-32, True)])
+def test_a_sum_of_many_constants_must_leave_less(misfit: float, is_exact: bool) -> None:
+    table = table_of(lambda x: np.exp(-x), 1)
+    decays = tuple(Term((0,), (Factor(kind_of("exp(p*u)"), 0, (Real(-0.1 * k),)),)) for k in range(1, 8))
+    many = Sum(decays, (Real(1e-3),) * 7, misfit)
+    assert many.size == 14
+    assert (exact(table, Known((many,))) is not None) == is_exact
+
+
 FOUND = {
     "two decays and a line": (1, lambda x: 3.1 * np.exp(-0.7 * x) + 1.2 * np.exp(-0.11 * x) + 0.4 * x),
     "five terms": (1, lambda x: np.cbrt(x) + 0.4 * np.sin(1.7 * x) + 2 / (1 + x**2) - 0.1 * x**2 - np.exp(-0.6 * x)),
+    "a step and a pole": (1, lambda x: np.log(np.abs(x - 2.71)) - 8.7 / (1 + np.exp((3.62 - x) / 0.334)) + x**2),
     "two pairs of columns": (4, lambda x, z, u, v: 0.5 * np.hypot(x - u, 3.46) - 3.3 * np.sin(z - v)),
     "two columns": (2, lambda x, z: z / (x + 3.01) + 0.29 * np.abs(x - z) - 5 / x + 6 * np.tanh(z / 1.7)),
 }

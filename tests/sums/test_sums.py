@@ -10,14 +10,15 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ceql.expression.text.parse import parse_formula
 from ceql.operators.program import compile_numpy
 from ceql.sums import Known, SumSearchPolicy, Table, exact, expression, make_table, plain_view, stretch, tidied
 from ceql.sums.fitting import fitted
-from ceql.sums.moves import Scan, multiplied, surroundings, swapped
+from ceql.sums.moves import Foremost, Scan, multiplied, surroundings, swapped
 from ceql.sums.search import is_sound, ranked, with_numbers_freed
 from ceql.sums.terms import Factor, Real, Sum, Term
 from ceql.sums.view import View, smooth_functions, view_beside
-from ceql.sums.vocabulary import FREED, KINDS, ON_AXIS, PARAMETRIC, Span
+from ceql.sums.vocabulary import FREED, KINDS, ON_AXIS, PARAMETRIC, SAME_POLE, Span
 
 POLICY = SumSearchPolicy()
 X, Z = sympy.symbols("x z", real=True)
@@ -81,6 +82,31 @@ def test_a_kind_off_the_axis_becomes_one_on_it() -> None:
         np.testing.assert_allclose(first, scale * second, rtol=1e-6)
 
 
+def test_functions_that_stand_in_for_a_complex_pole_have_it_in_the_same_place() -> None:
+    for _, others in SAME_POLE.items():
+        for index, numbers_of in others:
+            kind, (p, q) = KINDS[index], (1.3 if len(KINDS[index].names) == 2 else 0.0, 0.7)
+            numbers: dict[str, float] = dict(zip(("p", "q"), numbers_of(p, q), strict=False))
+            formula = parse_formula(kind.columns[0], ("u", "p", "q"))
+            value = sympy.lambdify(sympy.symbols("u", real=True), formula.subs(numbers_for(formula, numbers)), "numpy")
+            beside = p + 1j * q + 1e-6 * np.exp(1j * np.arange(4))
+            assert (np.abs(value(beside)) > 1e4).all()
+            assert (np.abs(value(beside + 0.3)) < 1e2).all()
+
+
+def numbers_for(formula, numbers: dict[str, float]) -> dict:
+    return {symbol: numbers[symbol.name] for symbol in formula.free_symbols if symbol.name in numbers}
+
+
+def test_poles_inside_the_data_begin_on_the_axis_where_nothing_is_complex() -> None:
+    x = columns(1)
+    table = make_table(x, np.sin(x[:, 0]), [X], np.ones(len(x)), replace(POLICY, complex_poles=False))
+    kinds = [factor for block in table.blocks for factor in block.factors]
+    assert not any(factor.kind in ON_AXIS for factor in kinds)
+    inside = [f for f in kinds if f.kind == kind_of("1/(u - p)") and x.min() < f.numbers[0] < x.max()]
+    assert len(inside) > 20
+
+
 def test_only_the_functions_that_are_allowed() -> None:
     x = columns(1)
     table = table_of(x, x[:, 0], functions={"exp"})
@@ -121,6 +147,20 @@ def test_the_gain_is_no_less_than_what_is_explained_on_the_grid(move: str, view_
         left = near.rest - matrix @ np.linalg.lstsq(matrix, near.rest, rcond=None)[0]
         assert 1.0 - float(left @ left) <= gain + 1e-3  # the slopes explain more
         assert gain <= 1.01
+
+
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(st.integers(1, 6), st.integers(1, 40), st.integers(1, 12), st.integers(0, 99))
+def test_the_foremost_of_all_pieces_are_those_of_the_whole(pieces: int, width: int, most: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    gain, prices = rng.uniform(0.0, 1.0, (pieces, width)), rng.uniform(0.0, 30.0, (pieces, width))
+    foremost = Foremost(most, 25.0)
+    for k in range(pieces):
+        foremost.look_at(gain[k], prices[k], k * width)
+    score = prices.ravel() + 25.0 * np.log(1.0 - gain.ravel())
+    expected = {*np.argsort(-gain.ravel())[:most].tolist(), *np.argsort(score)[:most].tolist()}
+    assert {place for _, place in foremost.found} == expected
+    assert all(g == gain.ravel()[place] for g, place in foremost.found)
 
 
 def test_swaps_and_products_keep_the_other_terms() -> None:
@@ -177,6 +217,8 @@ FOUND = {
     "a cosine of a logarithm": (1, lambda x: -0.195 * x + 0.09 * np.cos(np.log(x + 1.0))),
     "a pole inside and a wave": (1, lambda x: 2.3 / (x - 3.37) + 0.8 * np.sin(1.9 * x + 0.4)),
     "two columns": (2, lambda x, z: -0.31 * np.exp(-0.43 * x) * z + 0.72 * np.sin(1.37 * x)),
+    "a pole of a square": (1, lambda x: 2.3 / (x**2 - 7.31) - 0.4 * x),
+    "a logarithm of a square": (1, lambda x: 0.7 * np.log(np.abs(x**2 - 5.9)) + 0.3 * np.exp(-0.8 * x)),
 }
 
 

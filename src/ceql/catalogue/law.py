@@ -98,7 +98,7 @@ class Law:
     columns: tuple[Column, ...]
     constants: tuple[Constant, ...]
     others: tuple[Alias, ...] = ()
-    known: int = 3  # 1: every textbook has it, 2: known beyond its field, 3: others, 0: a family of curves, no law
+    known: int = 4  # 1: all sciences use it, 2: every textbook has it, 3: known beyond its field, 4: others, 0: no law
 
     @cached_property
     def expression(self) -> Expr:
@@ -112,7 +112,7 @@ class Law:
     def program(self) -> CompiledJacobian:
         """Its values with their derivatives, the constants in the order they are listed in."""
         program = compiled(self.formula, [column.name for column in self.columns], self.names)
-        if not _is_linear(program, self.linear):
+        if not is_linear(program, self.linear):
             named = ", ".join(self.names[k] for k in self.linear)
             raise InputError(f"The law {self.name!r} is not linear in {named} together: give one of them a start.")
         return program
@@ -169,7 +169,7 @@ class Law:
         return all(constant.allows(float(value)) for constant, value in zip(self.constants, values, strict=True))
 
 
-def _is_linear(program: CompiledJacobian, linear: Sequence[int]) -> bool:
+def is_linear(program: CompiledJacobian, linear: Sequence[int]) -> bool:
     """Whether the values are of the first degree in these constants taken together."""
     degrees: list[int] = []
     for step in program.instructions:
@@ -221,7 +221,7 @@ def _read_law(entry: Mapping[str, Any], of_field: str) -> Law:
     others = tuple(
         Alias(alias["name"], alias.get("field", of_field), alias.get("symbols", {})) for alias in entry.get("also", ())
     )
-    law = Law(name, of_field, entry["formula"], columns, constants, others, entry.get("known", 3))
+    law = Law(name, of_field, entry["formula"], columns, constants, others, entry.get("known", 4))
     _check(law)
     return law
 
@@ -271,8 +271,8 @@ def _check(law: Law) -> None:
         raise InputError(f"The law {law.name!r} must call its columns x1, x2, ... in this order.")
     if not law.allows([constant.typical for constant in law.constants]):
         raise InputError(f"The law {law.name!r} has a typical value outside the bounds of its constant: mend one.")
-    if law.known not in (0, 1, 2, 3):
-        raise InputError(f"The law {law.name!r} has known = {law.known!r}: it is 0, 1, 2 or 3.")
+    if law.known not in (0, 1, 2, 3, 4):
+        raise InputError(f"The law {law.name!r} has known = {law.known!r}: it is 0, 1, 2, 3 or 4.")
     unknown = [key for alias in law.others for key in alias.symbols if key not in law.names]
     if unknown:
         raise InputError(f"The law {law.name!r} renames {unknown[0]}, which is none of its constants.")

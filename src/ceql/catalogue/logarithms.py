@@ -16,7 +16,7 @@ from ceql.data.dataset import Dataset
 from ceql.expression.constants.refit import minimise
 
 _ANYWHERE = Start("numbers", numbers=(1.0,))  # the fit begins at the constants of the law itself
-_COMMON, _OTHER, _UNPRICED = 1, 3, 0
+_COMMON, _OTHER, _UNPRICED = 2, 4, 0
 
 
 @np.errstate(all="ignore")
@@ -25,7 +25,7 @@ def of_logarithms(data: Dataset, laws: Sequence[Law], policy: CataloguePolicy = 
 
     The law is fitted to exp(y) or exp(-y), each row weighed as its logarithm asks for, and then its logarithm to y.
     """
-    well_known = [law for law in laws if law.known in (1, 2) and not law.is_plain]
+    well_known = [law for law in laws if law.known in (2, 3) and not law.is_plain]
     near = _moderate(data, policy)
     if near is None:
         return ()

@@ -11,6 +11,7 @@ import numpy as np
 from ceql.catalogue.fitting import LawFit, fit_all, judged, on_all_rows
 from ceql.catalogue.law import Law, catalogue
 from ceql.catalogue.logarithms import of_logarithms
+from ceql.catalogue.mended import mended, seeded
 from ceql.catalogue.plain import of_some_columns, shrunk
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.catalogue.small_forms import small_forms
@@ -38,18 +39,23 @@ def offers(
     time is up no further model is begun.
     """
     laws = catalogue() if with_laws else tuple(law for law in catalogue() if law.is_plain)
-    known = None if operators is None else _with_powers(operators)
+    known = None if operators is None else with_powers(operators)
 
     def is_allowed(fit: LawFit) -> bool:
         return may_be_said(fit.formula.expression)
 
     def may_be_said(expression: Expr) -> bool:
-        is_known = known is None or contained(expression) <= known
-        return is_known and constraints.allows(expression) and can_be_read(expression)
+        return is_known(expression) and constraints.allows(expression)
+
+    def is_known(expression: Expr) -> bool:
+        return (known is None or contained(expression) <= known) and can_be_read(expression)
 
     whole, data = data, data.thinned(policy.most_rows)
     few = data.thinned(policy.offered_rows)
-    fits = [fit for part in _on_some_rows(few, laws, policy, until) for fit in part if is_allowed(fit)]
+    policy = policy.wider if constraints.is_about_shape else policy
+    tried = [fit for part in _on_some_rows(few, laws, policy, until) for fit in part]
+    fits = [fit for fit in tried if is_allowed(fit)]
+    broken = [fit.formula for fit in tried if is_known(fit.formula.expression) and not is_allowed(fit)]
     if few is not data:
         ranked = sorted(fits, key=lambda fit: criterion(fit.formula, len(few.y)))[: policy.offered]
         longer = (on_all_rows(short, data, policy) for k, short in enumerate(ranked) if k == 0 or not until.over)
@@ -61,6 +67,9 @@ def offers(
     line = None if until.over else shrunk(data)
     if line is not None and may_be_said(line.expression):
         formulas.append(line)
+    if constraints.is_about_shape:
+        formulas += mended(broken, data, constraints, policy, until)
+        formulas += [formula for formula in seeded(data, constraints) if is_known(formula.expression)]
     formulas = [replace(formula, costs=constraints.costs) for formula in formulas]
     return formulas if whole is data else _judged_on(whole, formulas, len(data.y), until)
 
@@ -94,7 +103,7 @@ def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY
     return policy.seconds + policy.seconds_a_column * several + policy.seconds_a_row * min(rows, policy.priced_rows)
 
 
-def _with_powers(operators: Collection[str]) -> frozenset[str]:
+def with_powers(operators: Collection[str]) -> frozenset[str]:
     """A product can be a power, and a quotient by a reciprocal is a product."""
     powers = {"square", "cube", "pow"} if "mul" in operators else frozenset()
     products = {"mul"} if "div" in operators else frozenset()

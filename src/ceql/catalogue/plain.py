@@ -12,7 +12,7 @@ from ceql.data.dataset import Dataset
 from ceql.expression import parametrise
 from ceql.formula import Formula, LawConstant, NamedLaw, make_symbols, mean_square
 
-_FAMILIAR = 1  # how well a straight line is known
+_FAMILIAR = 2  # how well a straight line in many columns is known
 _NOTHING_LEFT = 1e-9  # of a column, beside those that are in
 _FEW_RATES = 12  # columns up to which an exponential of a straight line is fitted
 _NARROW = 3  # columns up to which the catalogue has these models as data

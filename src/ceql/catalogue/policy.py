@@ -18,6 +18,9 @@ class CataloguePolicy:
     rounds: tuple[tuple[int, int], ...] = ((120, 2), (48, 5))  # laws that go on, and steps of Levenberg-Marquardt each
     most_finished: int = 16  # laws that are then fitted to the bottom, besides the plain models, which always are
     finished_per_size: int = 3  # of each number of constants, likewise
+    shaped: int = 3  # times as many of both where the shape of the formula is known: many laws have another
+    mended: int = 24  # laws and forms of another shape that are fitted again so that they keep to it
+    mended_anyway: int = 6  # of these, even if the time is up
     refining_starts: int = 2  # of such a law are followed to the bottom
     last_steps: int = 60  # of Levenberg-Marquardt to the bottom
     long_table_steps: int = 6  # on all rows of a longer table, where little is left to do
@@ -66,6 +69,12 @@ class CataloguePolicy:
     recognised_within: float = 1e-6  # of the spread of the formula's values
     # Steps towards a formula, each with the root mean square misfit, in spreads, that must be reached to go on.
     recognition: tuple[tuple[int, float], ...] = ((2, 0.3), (5, 0.03))
+
+    @property
+    def wider(self) -> CataloguePolicy:
+        """For a search that most laws are no good for."""
+        finished, a_size = self.shaped * self.most_finished, self.shaped * self.finished_per_size
+        return replace(self, most_finished=finished, finished_per_size=a_size)
 
     def within(self, time_limit: float) -> CataloguePolicy:
         """With the rows that this time limit leaves for fits."""

@@ -31,10 +31,13 @@ _RIDGE = 1e-11  # keeps the normal equations of a first look solvable
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A table as the law sees it: its columns in the law's order, the target and the roots of the weights."""
+    """A table as the law sees it: its columns in the law's order, the target and the roots of the weights.
 
-    x: Array  # (1, columns, rows)
-    y: Array
+    Each start may have rows of its own: then the first axis of all three counts the starts.
+    """
+
+    x: Array  # (1 or starts, columns, rows)
+    y: Array  # (rows,) or (starts, rows)
     root_weight: Array
 
     @classmethod
@@ -84,7 +87,7 @@ def evaluated(law: Law, rows: Rows, constants: Array, wanted: Sequence[int]) -> 
     parameters = constants.T[:, :, None]
     tangents: list[Tangent] = []
     values = run(law.program.instructions, rows.x, parameters, tangents, wanted)
-    shape = (len(constants), len(rows.y))
+    shape = (len(constants), rows.y.shape[-1])
     slopes = np.zeros((*shape, len(wanted)))
     for k, place in enumerate(wanted):
         slopes[:, :, k] = tangents[-1].get(place, 0.0)
@@ -95,7 +98,7 @@ def _basis(law: Law, rows: Rows, constants: Array) -> tuple[Array, Array, Array]
     """The weighted target less what is fixed, the weighted basis, and which starts have a value on every row."""
     fixed, basis = evaluated(law, rows, constants, law.linear)
     target = (rows.y - fixed) * rows.root_weight
-    basis = basis * rows.root_weight[:, None]
+    basis = basis * rows.root_weight[..., None]
     defined = np.all(np.abs(target) < _LARGEST, axis=1) & np.all(np.abs(basis) < _LARGEST, axis=(1, 2))
     return np.where(defined[:, None], target, 0.0), np.where(defined[:, None, None], basis, 0.0), defined
 
@@ -193,7 +196,7 @@ def descend(law: Law, rows: Rows, constants: Array, steps: int) -> Ends:
         return Ends(now.constants, now.misfit)
     free = _free(law, nonlinear)
     damping = np.full(len(free), _FIRST_DAMPING)
-    least = _ROUNDING * float(np.sum((rows.y * rows.root_weight) ** 2))
+    least = _ROUNDING * np.sum((rows.y * rows.root_weight) ** 2, axis=-1)
     moving = np.isfinite(now.misfit)
     for _ in range(steps):
         step, promise = _steps(law, rows, now, free, damping)
@@ -213,7 +216,7 @@ def _steps(law: Law, rows: Rows, now: _Solved, free: Array, damping: Array) -> t
     """Damped Gauss-Newton steps in the free coordinates, none where a derivative is not finite, and what is left to
     gain by them as far as the derivatives know."""
     _, slopes = evaluated(law, rows, now.constants, law.nonlinear)
-    jacobian = slopes * rows.root_weight[:, None] * _bounded(law, free)[1][:, None, :]
+    jacobian = slopes * rows.root_weight[..., None] * _bounded(law, free)[1][:, None, :]
     usable = np.all(np.abs(jacobian) < _LARGEST, axis=(1, 2))
     jacobian = np.where(usable[:, None, None], jacobian, 0.0)
     if law.linear:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from ceql.engine.stages import edge_price
-from ceql.expression import parametrise
 from ceql.expression.operations import extra_cost
 from ceql.expression.prices import PRICES, Prices, exponents_price, structure_price
 from ceql.formula import Formula
@@ -47,7 +46,7 @@ def per_row(misfit: np.ndarray, edges: np.ndarray, rows: int) -> np.ndarray:
 def constants_of(formula: Formula) -> int:
     """How many constants the rows have to determine: those of the law, which may occur twice, or the decimals."""
     if formula.law is None:
-        return len(parametrise(formula.expression).symbols)
+        return len(formula.form.symbols)
     return sum(constant.low < constant.high for constant in formula.law.constants)  # others are known
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from ceql.choice.criterion import criterion
 from ceql.choice.exactness import EXACT, size_of
 from ceql.data.dataset import Dataset
-from ceql.expression import refit
 from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula
 
@@ -80,8 +79,7 @@ def told_apart(formulas: Sequence[Formula], data: Dataset, policy: EvidencePolic
     first: list[int] = []
     values: list[np.ndarray] = []
     for formula in formulas:
-        fitted = refit(formula.expression, formula.symbols, few.x, few.y, few.weight)
-        value = formula.with_expression(fitted.expr)(points)
+        value = formula.fitted_to(few)(points)
         alike = (k for k, other in enumerate(values) if np.allclose(value, other, 0.0, least, equal_nan=True))
         first.append(next(alike, len(values)))
         values.append(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from ceql.engine.deadline import NEVER, Deadline
 from ceql.expression.prices import PRICES, Prices
 from ceql.expression.text.formula_values import can_be_read
 from ceql.formula import Formula
+
+Kind = TypeVar("Kind", bound=Formula)
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,11 @@ def sifted(
     formulas with fewer constants have to keep to like all others. When the time is up, what was not asked about is not
     shown."""
     sieve = _Sieve(data, constant, prices, policy, until)
-    ranked = _distinct(sorted(formulas, key=sieve.score), data, policy.same)
+    ranked = distinct(sorted(formulas, key=sieve.score), data, policy.same)
     front, beside = _shown(ranked, constant, more, sieve)
     lighter = [f for f in _lightened(sieve) if can_be_read(f.expression) and allows(f.expression)]
     if lighter:
-        ranked = _distinct(sorted([*ranked, *lighter], key=sieve.score), data, policy.same)
+        ranked = distinct(sorted([*ranked, *lighter], key=sieve.score), data, policy.same)
         front, beside = _shown(ranked, constant, more, sieve)
     struck = sorted(sieve.struck, key=lambda struck: sieve.score(struck.formula))
     return Sifted(tuple(front), tuple(beside), tuple(struck))
@@ -162,10 +164,10 @@ def _lightened(sieve: _Sieve) -> list[Formula]:
     return [light for formula in loose[:most] for light in fewer(formula, data, policy, sieve.until)]
 
 
-def _distinct(ranked: Iterable[Formula], data: Dataset, same: float) -> list[Formula]:
+def distinct(ranked: Iterable[Kind], data: Dataset, same: float) -> list[Kind]:
     """Without those that say the same as one before them: the catalogue, the search and the small forms often agree."""
     few = data.thinned(400)
-    kept: list[Formula] = []
+    kept: list[Kind] = []
     values: list[np.ndarray] = []
     for formula in ranked:
         value = formula(few.x)

@@ -19,7 +19,6 @@ import numpy as np
 from ceql.choice.evidence import EVIDENCE, EvidencePolicy
 from ceql.data.dataset import Dataset
 from ceql.engine.one_thread import one_thread
-from ceql.expression import value_and_jacobian
 from ceql.formula import Formula
 
 
@@ -87,7 +86,7 @@ class _Fit:
 
     def __init__(self, formula: Formula, data: Dataset, rows: int, policy: UncertaintyPolicy) -> None:
         form = formula.form
-        self._program = value_and_jacobian(form.expr, formula.symbols, form.symbols)
+        self._program = formula.program
         self._constants = form.values
         self._data, self._policy, self._root = data, policy, np.sqrt(data.weight)
         used = [k for k, symbol in enumerate(formula.symbols) if symbol in formula.expression.free_symbols]

@@ -14,7 +14,6 @@ import numpy as np
 from ceql.choice.shrunk_line import shrunk_line
 from ceql.data.dataset import Dataset
 from ceql.engine.one_thread import one_thread
-from ceql.expression import value_and_jacobian
 from ceql.expression.constants.refit import minimise
 from ceql.expression.evaluate.residual_problem import Problem
 from ceql.formula import Formula, mean_square
@@ -153,7 +152,7 @@ def _errors(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds, s
         yield from _errors_of_shrunk_line(formula, data, weight, folds)
         return
     form = formula.form
-    program = value_and_jacobian(form.expr, formula.symbols, form.symbols)
+    program = formula.program
     whole = Problem(program, data.x, data.y, np.sqrt(weight), low=form.low, high=form.high)
     for train, test in folds:
         fold = replace(whole, x=data.x[train], y=data.y[train], root_weights=whole.root_weights[train])

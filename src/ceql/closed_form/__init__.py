@@ -4,7 +4,18 @@ from ceql.closed_form.fractions import Fraction, fraction, images
 from ceql.closed_form.noisy import noisy_forms
 from ceql.closed_form.policy import ClosedFormPolicy
 from ceql.closed_form.products import product
+from ceql.closed_form.pure import pure_law
 from ceql.closed_form.shapes import shape
 from ceql.closed_form.sums import sparse_sum
 
-__all__ = ["ClosedFormPolicy", "Fraction", "fraction", "images", "noisy_forms", "product", "shape", "sparse_sum"]
+__all__ = [
+    "ClosedFormPolicy",
+    "Fraction",
+    "fraction",
+    "images",
+    "noisy_forms",
+    "product",
+    "pure_law",
+    "shape",
+    "sparse_sum",
+]

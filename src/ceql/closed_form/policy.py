@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_SIZES = (1.0, 2.0, 1 / 2, 3.0, 1 / 3, 4.0, 1 / 4, 3 / 2, 2 / 3, 1 / 6, 6.0, 1 / 8, 8.0)
+_SIMPLE = tuple(sign * size for size in _SIZES for sign in (1.0, -1.0))
+
 
 @dataclass(frozen=True)
 class PowerPolicy:
@@ -103,6 +106,40 @@ class ShapePolicy:
 
 
 @dataclass(frozen=True)
+class PurePolicy:
+    """How laws with simple numbers are looked for between groups without dimension."""
+
+    rows: int = 80  # They are compared on this many rows at random,
+    extreme: int = 60  # and about as many as this with the largest and smallest groups.
+    most_groups: int = 4  # Between more groups none is looked for.
+    numbers: tuple[float, ...] = _SIMPLE  # What stands inside a function is w times one of these fractions
+    powers_of_pi: tuple[int, ...] = (0, 1, -1)  # and such a power of pi;
+    powers: tuple[int, ...] = (0, 1, -1, 2, -2)  # w is made of such powers of the groups,
+    plain_powers: int = 3  # whose sizes add up to at most this,
+    most_powers: int = 5  # or with the simplest functions to this,
+    most_powers_beside: int = 2  # and beside a sine or cosine to this.
+    groups_beside: int = 2  # Between so many groups, products of them may stand beside a law.
+    parts: int = 2  # Exponents are whole numbers or halves,
+    whole: float = 1e-3  # to this accuracy,
+    highest: float = 6.5  # and not higher than this.
+    tried: int = 40  # Of what may be made of one of them, so many are tried
+    near: float = 1e-2  # that leave no more than this share of what a product leaves of the logarithm of y,
+    digits: float = 1e-13  # which is more than this.
+    close: float = 1e-5  # A law that leaves no more than this of y may have a small term beside it.
+    accuracy: float = 1e-9  # The number before a law is simple to this accuracy, or to what the law leaves.
+    rough: float = 1e-6  # A coefficient of a fraction is simple to this accuracy: small terms are not known better.
+    corrected: int = 3  # Beside so many laws that leave more than rounding, a small term is looked for.
+    idle: float = 1e-10  # A factor of which others leave no more than this share is no other one.
+    vanishes: float = 1e-11  # A law may leave this share of y.
+    rounding: float = 3e-16  # What leaves no more than this is off by rounding.
+    better: float = 0.3  # One law is better than another if it leaves this share of what that one leaves.
+    kept: int = 24  # So many laws are kept that these rows cannot tell apart,
+    finished: int = 4  # and so many that no row can are written in the shortest way, which tells what they cost.
+    most_variables: int = 420  # No more products are looked at inside of functions, the simplest ones.
+    wave: int = 2  # In this order a sine or cosine counts as such a power.
+
+
+@dataclass(frozen=True)
 class NoisyFormPolicy:
     """How power laws, sums and fractions are proposed for noisy data."""
 
@@ -137,4 +174,5 @@ class ClosedFormPolicy:
     products: ProductPolicy = ProductPolicy()
     sums: SumPolicy = SumPolicy()
     shapes: ShapePolicy = ShapePolicy()
+    pure: PurePolicy = PurePolicy()
     noisy_forms: NoisyFormPolicy = NoisyFormPolicy()

@@ -8,22 +8,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
-from ceql.engine.ahead import Ahead
+from ceql.engine import fit
+from ceql.engine.ahead import Ahead, Key, Plan
 from ceql.errors import WorkersLostError
 from ceql.formula import Formula
 from ceql.search.archive import Archive
 from ceql.search.ending import ended
 from ceql.search.finishing import sketches_within
+from ceql.search.glimpses import tell_beginning, tell_round
 from ceql.search.outcome import Found, Outcome, Progress
 from ceql.search.reweighting import followed
 from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, round_of, with_others
+from ceql.search.simple_laws import simplest_law
 from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own, weighted
 from ceql.search.state import RowWeights, SearchState
 from ceql.search.summing import exact_sum, next_sums
+from ceql.search.sums_beside import Moment, SumsBeside
 from ceql.search.target_search import (
     TargetProblem,
     TargetState,
+    begin,
     best_loss,
     closed_form,
     fitted_round,
@@ -43,11 +49,17 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
     if kept is not None:
         require_own(stage.targets, kept)
     state = first_state(search, stage) if kept is None else kept
-    search.keep(state)
+    first = state
+    search.keep(first)
     exact: list[Formula] = []
     outcome = Outcome.OUT_OF_TIME if state.starts and search.deadline_of_rounds.over else None
-    ahead: Ahead[Archive] = Ahead()
+    ahead: Ahead[Archive] = Ahead(search.workers.rounds_ahead)
+    beside = SumsBeside(search)
     try:
+        state, exact = _between_groups(search, stage, state)
+        outcome = Outcome.EXACT if exact else outcome
+        if outcome is None:
+            _tell_first(search, stage, state)
         while outcome is None:
             before = state.starts
             state, exact = _next_round(search, stage, state, ahead)
@@ -55,12 +67,20 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
                 _foresee(search, stage, state, ahead)
             if not exact and not state.started_before:
                 state, exact = _without_search(search, stage, state)
-            if not exact:
-                state, exact = _summed(search, stage, state)
-            if not exact:
-                stage, state = _reweighed(search, stage, state)
-            _tell(search, stage, state)
-            stage, state, outcome = _continued(search, stage, state, before, exact)
+            moment = Moment(stage, state, before)
+            moment, exact = beside.caught_up(moment, exact) if exact else beside.follow(moment)
+            moment = moment if exact else _reweighed(search, moment)
+            _tell(search, moment.stage, moment.state)
+            stage, state, outcome = _continued(search, moment, exact)
+            if not exact and (outcome is not None or stage is not moment.stage):  # which the sums may know better
+                moment, exact = beside.caught_up(moment, exact)
+                stage, state, outcome = _continued(search, moment, exact)
+            if outcome is Outcome.SETTLED:
+                state = _summed_at_last(search, stage, state)
+            if outcome is None:
+                state = replace(state, seconds=search.watch.seconds)
+                beside.goes_on(state)
+                search.keep(beside.settled or first)
     except KeyboardInterrupt:  # what the steps before it have come to is kept
         outcome = Outcome.INTERRUPTED
     except WorkersLostError:
@@ -68,7 +88,10 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
             raise
         outcome = Outcome.WORKERS_LOST
     finally:
-        ahead.close()
+        ahead.give_up()
+        beside.close()
+    if beside.settled is not None:  # the sums of the last rounds have come since
+        search.keep(beside.settled)
     return ended(search, stage, state, exact, outcome)
 
 
@@ -88,21 +111,45 @@ def _next_round(
 
 
 def _foresee(search: Search, stage: Stage, state: SearchState, ahead: Ahead[Archive]) -> None:
-    """Begins the next round beside what follows the last one, as it will be if that changes nothing for it."""
-    targets, most, deadline = stage.targets, search.settings.max_starts, search.deadline_of_rounds
-    is_last = deadline.over or (most is not None and state.starts >= most)
-    is_first = state.rounds <= len(targets.mains)  # the other targets, which come next, are made after it
-    if is_last or not search.workers.has_spare or (targets.has_others and is_first):
+    """Begins the next rounds beside what follows the last one, as they will be if that changes nothing for them."""
+    is_first = state.rounds <= len(stage.targets.mains)  # the other targets, which come next, are made after it
+    if not search.workers.rounds_ahead or ahead.is_running or (stage.targets.has_others and is_first):
         return
-    state, turn = next_turn(targets, state, deadline.left)
-    key = stage.problems(state)[turn], state.targets[turn].archive, round_of(targets, state, turn, most)
-    ahead.begin(key, partial(fitted_round, *key, search.workers, deadline))
+
+    def call(key: Key, stop: fit.StopFlag) -> Archive:
+        problem, archive, count = cast(tuple[TargetProblem, Archive, int], key)
+        return fitted_round(problem, archive, count, search.workers, search.deadline_of_rounds, stop)
+
+    ahead.begin(_foreseen(search, stage, state), call)
 
 
-def _continued(
-    search: Search, stage: Stage, state: SearchState, before: int, exact: list[Formula]
-) -> tuple[Stage, SearchState, Outcome | None]:
-    """What the next round begins with, or how the search has ended; there were so many starts `before` this one."""
+def _foreseen(search: Search, stage: Stage, state: SearchState) -> Plan[Archive]:
+    """Problem, archive and number of starts of the next rounds; ends before other targets would have to be made."""
+    targets, most, deadline = stage.targets, search.settings.max_starts, search.deadline_of_rounds
+    while not deadline.over and (most is None or state.starts < most):
+        rounds: dict[int, Key] = {}  # of different targets
+        counted = state  # as if they were done
+        while len(rounds) < search.workers.at_once and (most is None or counted.starts < most):
+            following, turn = next_turn(targets, counted, deadline.left)
+            if turn in rounds:
+                break
+            state, known = following, following.targets[turn]
+            count = round_of(targets, state, turn, most)
+            rounds[turn] = stage.problems(state)[turn], known.archive, count
+            done = replace(known.archive, starts=known.archive.starts + count, rounds=known.archive.rounds + 1)
+            counted = state.with_target(turn, replace(known, archive=done))
+            if turn < len(targets.mains):  # whose turn comes after y depends on what was found
+                break
+        archives = yield list(rounds.values())
+        for turn, archive in zip(rounds, archives, strict=True):
+            state = state.with_target(turn, replace(state.targets[turn], archive=archive))
+        if targets.has_others and not targets.has_made_others(state):
+            return
+
+
+def _continued(search: Search, moment: Moment, exact: list[Formula]) -> tuple[Stage, SearchState, Outcome | None]:
+    """What the next round begins with, or how the search has ended."""
+    stage, state = moment.stage, moment.state
     if exact:
         return stage, state, Outcome.EXACT
     if search.deadline_of_rounds.over:
@@ -120,18 +167,15 @@ def _continued(
             rounds_with_spare=state.rounds_with_spare,
         )
     else:
-        state, outcome = _ended_by_itself(search, stage, state, before)
-    if outcome is None:
-        state = replace(state, seconds=search.watch.seconds)
-        search.keep(state)
+        state, outcome = _ended_by_itself(search, stage, state, moment.before)
     return stage, state, outcome
 
 
-def _reweighed(search: Search, stage: Stage, state: SearchState) -> tuple[Stage, SearchState]:
+def _reweighed(search: Search, moment: Moment) -> Moment:
     """The rows weighed anew where a fit of y has become better, under a loss that is not of squares."""
-    loss = search.loss
+    loss, stage, state = search.loss, moment.stage, moment.state
     if loss is None or search.deadline_of_rounds.over:
-        return stage, state
+        return moment
     before = weights = state.weights or RowWeights(search.data.weight)
     for index, problem in enumerate(stage.mains):
         weights, known = followed(problem, state.targets[index], before, search.rows, loss)
@@ -140,10 +184,26 @@ def _reweighed(search: Search, stage: Stage, state: SearchState) -> tuple[Stage,
             break
         before = weights
     else:
-        return stage, state
+        return replace(moment, state=state)
     stage = weighted(search, stage, weights)
     problems = zip(stage.problems(state), state.targets, strict=True)
-    return stage, replace(state, targets=tuple(reweighed(problem, known) for problem, known in problems))
+    state = replace(state, targets=tuple(reweighed(problem, known) for problem, known in problems))
+    return replace(moment, stage=stage, state=state)
+
+
+def _between_groups(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
+    """Laws with simple numbers between groups without dimension, before the first round and after y itself."""
+    if state.starts or search.loss is not None or not search.settings.constraints.is_strict:
+        return state, []
+    deadline = search.deadline_of_rounds
+    plain = stage.targets.plain_mains[0]
+    known, exact = closed_form(plain, begin(plain), deadline)
+    if known.spare is not None:
+        state = state.with_target(0, replace(state.targets[0], spare=known.spare))
+    if not exact:
+        law = simplest_law(stage.targets.grouped, lambda: deadline.over)
+        exact = [] if law is None else [law]
+    return state, exact
 
 
 def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
@@ -177,24 +237,14 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
     return state, []
 
 
-def _summed(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
-    """Sums of terms for y itself, under squares: their weights are solved for.
-
-    Of few measured rows none: these cannot tell sums apart from the small forms, which are all tried.
-    """
-    if search.loss is not None or search.settings.template is not None or search.deadline_of_rounds.over:
-        return state, []
-    if is_measured(search.data.y, search.policy.end):
-        return state, []
-    threads = search.workers.threads_here
-    in_noise = bool(state.started_before)
-    starts = state.starts - state.started_before
-    sums = next_sums(stage.main, state.sums, starts, in_noise, threads, lambda: search.deadline_of_rounds.over)
-    state = replace(state, sums=sums)
-    if sums is None:
-        return state, []
-    changed, exact = exact_sum(stage.main, state.targets[0], sums, threads)
-    return state.with_target(0, changed), exact
+def _summed_at_last(search: Search, stage: Stage, state: SearchState) -> SearchState:
+    """Sums for noisy data, where the search has settled before their turn came."""
+    if state.sums is None or state.sums.in_noise:
+        return state
+    policy, threads = search.policy.sums, search.workers.threads_here
+    starts, over = policy.last_in_noise * policy.starts_an_expansion_in_noise, lambda: search.deadline_of_rounds.over
+    begun = next_sums(stage.main, None, 0, True, threads, over)
+    return replace(state, sums=next_sums(stage.main, begun, starts, True, threads, over))
 
 
 def _glimpsed(search: Search, problem: TargetProblem, known: TargetState) -> tuple[TargetState, list[Formula]]:
@@ -263,11 +313,20 @@ def _ended_by_itself(
     return state, Outcome.EXACT if state.rounds_with_spare > policy.rounds_with_spare else None
 
 
+def _tell_first(search: Search, stage: Stage, state: SearchState) -> None:
+    """What there is before a round: the beginning, or what an earlier search left."""
+    if state.starts:
+        _tell(search, stage, state)
+    else:
+        tell_beginning(search, stage)
+
+
 def _tell(search: Search, stage: Stage, state: SearchState) -> None:
     if not state.starts or not state.targets[0].archive.rounds:
         return
     seen, there = len(stage.main.samples.y), len(search.data.y)
     rows = f"{seen:,} of {there:,} rows" if seen < there else ""
-    best, formula = best_loss(stage.main, state.targets[0]), partial(glance, stage.main, state.targets[0])
+    first = stage.main, state.targets[0]
     seconds, limit = search.watch.seconds, search.settings.time_limit
-    search.report(Progress(seconds, limit, state.starts, best, rows, formula=formula))
+    report = Progress(seconds, limit, state.starts, best_loss(*first), rows, formula=partial(glance, *first))
+    tell_round(search, stage, state, report)

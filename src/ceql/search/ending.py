@@ -13,6 +13,7 @@ from ceql.engine.deadline import NEVER, Deadline
 from ceql.formula import Formula
 from ceql.search.drawing import at_once, front, lines, outline
 from ceql.search.finishing import finishing, planned
+from ceql.search.glimpses import tell_finished
 from ceql.search.outcome import Found, Outcome
 from ceql.search.policy import Finishing
 from ceql.search.scheduler import asked, is_measured
@@ -66,7 +67,8 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
         plan = Finishing(*map(min, astuple(plan), astuple(least)))
     deadline = search.deadline
     least = search.policy.finishing.drawn_anyway if len(data.y) <= search.policy.finishing.rows_for_free else 1
-    proposed, cut = _as_it_grows(partial(_proposals, search, stage, state, plan), deadline.halfway, least)
+    tell = partial(tell_finished, search, state.starts)
+    proposed, cut = _as_it_grows(partial(_proposals, search, stage, state, plan), deadline.halfway, least, tell)
     rival = min((criterion(formula, len(data.y), search.policy.prices) for formula in proposed), default=np.inf)
     of_fits: list[Formula] = []
     for problem, known in zip(stage.mains, state.targets, strict=False):
@@ -74,7 +76,7 @@ def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formu
             given = problem, known, search.workers.threads_here, plan, rival
             # To take fits apart is the longest step of all. When the time is up they are drawn as they stand.
             growing = partial(at_once, problem, known, plan.drawn) if deadline.over else partial(front, *given)
-            drawn, cut_now = _as_it_grows(growing, deadline, least)
+            drawn, cut_now = _as_it_grows(growing, deadline, least, lambda drawn: tell([*proposed, *drawn]))
             of_fits, cut = of_fits + drawn, cut_now or cut
     if cut is not Outcome.INTERRUPTED and settings.template is None and deadline.over:
         of_fits += lines(stage.main, least)
@@ -133,12 +135,18 @@ def _proposals(search: Search, stage: Stage, state: SearchState, plan: Finishing
         yield outlined + drawn
 
 
-def _as_it_grows(growing: Growing, deadline: Deadline = NEVER, least: int = 1) -> tuple[list[Formula], Outcome | None]:
+def _as_it_grows(
+    growing: Growing,
+    deadline: Deadline = NEVER,
+    least: int = 1,
+    tell: Callable[[list[Formula]], None] = lambda _: None,
+) -> tuple[list[Formula], Outcome | None]:
     """The last of these lists, and what has kept others from being made: Ctrl-C, or the clock once it has the least."""
     so_far: list[Formula] = []
     try:
         for longer in growing():
             so_far = longer
+            tell(so_far)
             if len(so_far) >= least and deadline.over:
                 return so_far, Outcome.OUT_OF_TIME
     except KeyboardInterrupt:

@@ -28,4 +28,5 @@ def _named_columns(data: Dataset, settings: Settings) -> set[str]:
     """Those that constraints ask for and those of the guesses."""
     guesses = (read_guess(text, data.names)[0] for text in settings.guesses)
     in_guesses = {symbol.name for guess in guesses for symbol in guess.free_symbols}
-    return {*settings.constraints.required, *in_guesses.intersection(data.names)}
+    shaped = (name for shape in settings.constraints.asked for name in shape.names)
+    return {*settings.constraints.required, *shaped, *in_guesses.intersection(data.names)}

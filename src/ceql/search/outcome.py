@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ceql.formula import Formula
+
+if TYPE_CHECKING:
+    from ceql.search.glimpses import Glimpse
 
 
 class Outcome(Enum):
@@ -16,10 +20,10 @@ class Outcome(Enum):
 
     EXACT = "An exact formula was found: it fits to machine precision and no part of it can be left out."
     SETTLED = (
-        "No formula fits exactly, and further rounds stopped improving the fit. If the data are noise-free, allow "
-        "more operators or a higher max_complexity; otherwise look at the whole front in equations_."
+        "Done: the search ended by itself, since further rounds no longer changed the formulas. No formula fits these "
+        "rows exactly; if they have no noise, allow more operators or a higher max_complexity."
     )
-    OUT_OF_TIME = "The time limit was reached. Raise time_limit if the fit is not good enough."
+    OUT_OF_TIME = "The time limit was reached; this is the best so far. Raise time_limit if the fit is not good enough."
     OUT_OF_STARTS = "The allowed number of starts was fitted. Raise max_starts if the fit is not good enough."
     WORKERS_LOST = "The workers died one after the other and the search ended early; look into their logs."
     INTERRUPTED = "The search was interrupted; this is the best it had found."
@@ -46,6 +50,7 @@ class Progress:
     fraction: float | None = None  # of a schedule of known length
     target: str = ""  # which of several
     formula: Callable[[], str] | None = None  # the best so far; to write it takes milliseconds, so only on demand
+    front: Callable[[], Sequence[Glimpse]] | None = None  # the best of every size so far; the same holds for these
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from ceql.engine.stages import Schedule
 from ceql.expression.prices import Prices
 from ceql.formula import PolishPolicy
 from ceql.network.sampling import Prior
+from ceql.shapes.policy import ShapePolicy
 from ceql.sums.policy import SumSearchPolicy
 from ceql.templates.sizes import SizePolicy
 from ceql.transforms.policy import TransformPolicy
@@ -115,6 +116,9 @@ class TurnPolicy:
     most_joined: int = 16  # up to this number, statistics look for fewer variables among all columns as well
     most_predicted: int = 4  # up to this number, they are looked for by predicting rows too, where there are many rows
     most_shorter: int = 5  # targets in fewer variables
+    most_grouped: int = 5  # targets over groups without dimension, where units are known and numbers have none
+    as_smooth: float = 3.0  # groups explain y as well as any that leave this many times as much
+    groups_reduced: int = 2  # of these, fewer variables are looked for in this many
     other_every: int = 2  # another target than y has every second start
     other_every_in_noise: int = 4  # less often where the data seem noisy, but a hard formula may look like noise
     first_rows: int = 400  # of a long table; without noise few rows say as much as many
@@ -156,11 +160,15 @@ class MemoryPolicy:
     share: float = 0.25  # This share of the machine's memory,
     most: float = 4e9  # and no more bytes than these.
     copies: int = 8  # A linear fit holds this many copies of its rows.
+    held: float = 0.5  # This share of it may go into states that the search may have to go back to.
+
+    def budget(self, machine: float | None = None) -> float:
+        """Bytes."""
+        return min(self.share * (machine_memory() if machine is None else machine), self.most)
 
     def rows(self, columns: int, machine: float | None = None) -> int:
         """Of a table with this many columns, how many a linear fit may have at once."""
-        budget = min(self.share * (machine_memory() if machine is None else machine), self.most)
-        return int(budget / (8 * self.copies * max(columns, 1)))
+        return int(self.budget(machine) / (8 * self.copies * max(columns, 1)))
 
 
 @dataclass(frozen=True)
@@ -279,13 +287,24 @@ class FinishingPolicy:
 class FixedPolicy:
     """The fit of a template in which only numbers are to be found."""
 
-    starts: int = 512
+    starts: int = 1024
     rows: int = 400  # that the starts are fitted to; the best of them to all
     look: int = 4  # iterations on the real axis that show which starts promise most there
-    direct: int = 100  # of these, besides those that went through the complex domain
+    direct: int = 200  # of these, besides those that went through the complex domain
     iterations: int = 100  # of plain least squares from both
-    finished: int = 6  # bottoms that are fitted to all rows
+    finished: int = 12  # bottoms that are fitted to all rows
     sizes: SizePolicy = field(default_factory=SizePolicy)
+
+
+@dataclass(frozen=True)
+class ShapedPolicy:
+    """How much the search is shown of what it cannot see in the rows, and when the rows contradict it."""
+
+    images: int = 3  # symmetries that are shown; each doubles the rows
+    point: float = 0.2  # share of the weight of all rows that a point has
+    rows_a_point: int = 8  # of which it consists where it leaves columns free
+    sketch: float = 5.0  # times as long as of another formula a sketch takes, by the price list
+    against: float = 20.0  # difference of the criterion from which on the rows speak against the shapes
 
 
 @dataclass(frozen=True)
@@ -294,7 +313,7 @@ class SearchPolicy:
 
     round_size: int = 1024  # starts of the first rounds
     growth: float = 0.06  # share of all starts so far that a later round of y itself has; it is the same everywhere,
-    growth_of_others: float = 0.015  # and of another target,
+    growth_of_others: float = 0.03  # and of another target,
     largest_round: int = 65_536  # up to this many
     chunk_size: int = 256  # starts that compete with each other
     bytes_at_a_time: int = 2**27  # of start values that are held; the starts of a round are made in pieces of that size
@@ -337,3 +356,5 @@ class SearchPolicy:
     prices: Prices = field(default_factory=Prices)
     sifting: SiftingPolicy = field(default_factory=SiftingPolicy)
     sums: SumSearchPolicy = field(default_factory=SumSearchPolicy)
+    shapes: ShapePolicy = field(default_factory=ShapePolicy)
+    shaped: ShapedPolicy = field(default_factory=ShapedPolicy)

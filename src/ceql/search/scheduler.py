@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from ceql.data.dataset import Dataset
+from ceql.dimensions import Dimensions
 from ceql.search.policy import EndPolicy, SearchPolicy
 from ceql.search.state import SearchState
 from ceql.search.target_search import TargetProblem, begin, sees_noise
 from ceql.transforms import (
     TARGETS,
     TransformedTarget,
+    dimensionless,
     flattened,
     independent_parts,
     is_curve,
@@ -70,6 +72,7 @@ class SearchTargets:
     has_others: bool = True
     required: tuple[int, ...] = ()
     rows: int | None = None  # that the search looks at; which columns it needs is read off all
+    units: Dimensions | None = None
 
     @cached_property
     def few_columns(self) -> TransformedTarget:
@@ -79,23 +82,48 @@ class SearchTargets:
 
     @cached_property
     def mains(self) -> tuple[TargetProblem, ...]:
-        """y itself: over the columns that seem to matter, and over all where these are more."""
+        """y itself: over the columns that seem to matter, and over all where these are more. Where numbers carry no
+        units, y over the groups that explain it best comes first: all of that is dimensionally possible."""
+        if not self.smooth_groups:
+            return self.plain_mains
+        errors = [smooth_error(problem.whole, self.policy.transforms) for problem in self.smooth_groups]
+        enough = self.policy.turns.as_smooth * min(errors)
+        good = [problem for problem, error in zip(self.smooth_groups, errors, strict=True) if error <= enough]
+        return min(good, key=lambda problem: problem.target.x.shape[1]), self.plain_mains[0]
+
+    @cached_property
+    def plain_mains(self) -> tuple[TargetProblem, ...]:
+        """y over the user's columns."""
         few = self.few_columns
         return self._made([few] if few is self.target else [few, self.target])
+
+    @cached_property
+    def grouped(self) -> tuple[TargetProblem, ...]:
+        """y over groups without dimension, where units are known and numbers carry none."""
+        if self.units is None or not self.units.is_strict or not self.has_others:
+            return ()
+        made = dimensionless(self.few_columns, self.units, self.policy.transforms.groups)
+        return self._made(made)
+
+    @cached_property
+    def smooth_groups(self) -> tuple[TargetProblem, ...]:
+        """Those of them that may be searched: of a single group it is seen at once whether more is needed."""
+        return tuple(problem for problem in self.grouped if _is_possible(problem.whole, self.policy))
 
     @cached_property
     def others(self) -> Others:
         if not self.has_others:
             return Others((), (), np.inf)
         few = self.few_columns
-        shorter = _in_fewer_variables(few, self.target, self.policy)
+        in_groups = _shorter_groups([problem.whole for problem in self.smooth_groups], self.policy)
+        shorter = [*_in_fewer_variables(few, self.target, self.policy), *in_groups]
         transformed = _variants((*shorter[:1], few, *shorter[1:]), self.operators, self.policy)
         error = smooth_error(shorter[0], self.policy.transforms) if shorter else np.inf
         return Others(self._made(shorter), self._made(transformed), error)
 
     @cached_property
     def smooth_error(self) -> float:
-        return smooth_error(self.few_columns, self.policy.transforms)
+        return smooth_error(self.mains[0].whole if self.smooth_groups else self.few_columns, self.policy.transforms)
 
     def problems(self, state: SearchState) -> tuple[TargetProblem, ...]:
         """In the order of the states; the others only once they are there."""
@@ -209,23 +237,44 @@ def _in_fewer_variables(
     Statistics need no choice of columns before them: what is chosen may lack a column whose part is small.
     """
     base = whole if whole.x.shape[1] <= policy.turns.most_joined else few
-    found = independent_parts(base, policy.transforms)
-    if base.x.shape[1] <= policy.turns.many_columns + 1:
-        by_symmetry = symmetric(base, policy.transforms)
-        found += [] if by_symmetry is None else [*independent_parts(by_symmetry, policy.transforms), by_symmetry]
+    found = _reduced_by_tests(base, policy)
     flat = flattened(base, policy.transforms)
     found += [] if flat is None else [*independent_parts(flat, policy.transforms), flat]
     found = [target for target in found if _is_possible(target, policy)]
     if few.x.shape[1] <= _most_predicted(few, policy) and not any(target.x.shape[1] == 1 for target in found):
         by_prediction = reduced(few, policy.transforms)
         found += [by_prediction] if by_prediction is not None and _is_possible(by_prediction, policy) else []
-    distinct: dict[frozenset[Any], TransformedTarget] = {}
-    for target in found:  # a ratio and its reciprocal are the same variable
-        distinct.setdefault(frozenset(min(symbol, 1 / symbol, key=str) for symbol in target.symbols), target)
-    both = [either for target in distinct.values() for either in _both_ways(target)]
+    both = [either for target in _distinct(found) for either in _both_ways(target)]
     both.sort(key=lambda shorter: shorter.x.shape[1])
     # Of many steps the last may be wrong; the first is the surest.
     return both if len(both) <= policy.turns.most_shorter else [*both[: policy.turns.most_shorter - 1], both[-1]]
+
+
+def _shorter_groups(made: Sequence[TransformedTarget], policy: SearchPolicy) -> list[TransformedTarget]:
+    """Targets over groups without dimension: as they are, and in even fewer variables."""
+    fewer: list[TransformedTarget] = []
+    for target in made[: policy.turns.groups_reduced]:
+        if target.x.shape[1] > 1:
+            fewer += [one for one in _reduced_by_tests(target, policy) if _is_possible(one, policy)]
+    found = sorted([*made, *_distinct(fewer)], key=lambda target: target.x.shape[1])
+    return [either for target in found for either in _both_ways(target)][: policy.turns.most_grouped]
+
+
+def _reduced_by_tests(base: TransformedTarget, policy: SearchPolicy) -> list[TransformedTarget]:
+    """What statistics and symmetries lead to."""
+    found = independent_parts(base, policy.transforms)
+    if base.x.shape[1] <= policy.turns.many_columns + 1:
+        by_symmetry = symmetric(base, policy.transforms)
+        found += [] if by_symmetry is None else [*independent_parts(by_symmetry, policy.transforms), by_symmetry]
+    return found
+
+
+def _distinct(found: Sequence[TransformedTarget]) -> list[TransformedTarget]:
+    """One for each set of variables: a ratio and its reciprocal are the same."""
+    distinct: dict[frozenset[Any], TransformedTarget] = {}
+    for target in found:
+        distinct.setdefault(frozenset(min(symbol, 1 / symbol, key=str) for symbol in target.symbols), target)
+    return list(distinct.values())
 
 
 def _most_predicted(target: TransformedTarget, policy: SearchPolicy) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ceql.constraints import NONE, Constraints
+from ceql.dimensions import Dimensions
 from ceql.search.losses import SQUARED
 from ceql.search.policy import SearchPolicy
 from ceql.templates import Template
@@ -31,6 +32,7 @@ class Settings:
     device: str = "cpu"  # or "gpu", or "auto": the GPU if there is one
     template: Template | None = None  # what is known of the formula; then nothing but its unknown parts is searched
     constraints: Constraints = NONE  # what every formula of the front keeps to
+    units: Dimensions | None = None  # of the columns and the target, as far as they are known
     loss: str = SQUARED  # by name, or a formula in `residual`
     guesses: tuple[str, ...] = ()  # formulas as text that compete in the front and are parents of the search
     search: SearchPolicy = field(default_factory=SearchPolicy)  # every number that steers the search

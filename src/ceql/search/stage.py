@@ -154,6 +154,7 @@ def make_stage(search: Search, kept: SearchState | None = None, on_all_rows: boo
         has_others=settings.template is None,
         required=tuple(data.names.index(name) for name in settings.constraints.required),
         rows=policy.first_rows if few_will_do else None,
+        units=settings.units,
     )
     stage = Stage(targets, NoisyCandidates(data, settings.constraints, search.policy))
     return stage if kept is None or kept.weights is None else weighted(search, stage, kept.weights)
@@ -182,12 +183,14 @@ def _functions(settings: Settings) -> frozenset[str] | None:
 def _limited(search: Search) -> SearchPolicy:
     """The policy with the sizes that the rows and the user's limits allow."""
     settings, policy = search.settings, search.policy
-    schedule = replace(policy.schedule, complex_weights=policy.schedule.complex_weights and settings.recipe != "real")
+    if settings.recipe == "real":
+        schedule, sums = replace(policy.schedule, complex_weights=False), replace(policy.sums, complex_poles=False)
+        policy = replace(policy, schedule=schedule, sums=sums)
     edges = min(policy.prior.maximum_edges, edges_for(len(search.data.y), policy))
     if settings.max_complexity is not None:
         edges = min(edges, edges_within(settings.max_complexity, policy))
     prior = replace(policy.prior, nesting=settings.constraints.nesting, maximum_edges=edges)
-    return replace(policy, schedule=schedule, prior=prior)
+    return replace(policy, prior=prior)
 
 
 def edges_within(max_complexity: int, policy: SearchPolicy) -> int:

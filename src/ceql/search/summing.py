@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ceql.engine.one_thread import one_thread
 from ceql.search.target_search import Step, TargetProblem, TargetState, examined
 from ceql.sums import Known, Peeled, View, begun, exact, expression, make_table, next_rung, plain_view, stretch, tidied
-from ceql.sums.peeling import explored
+from ceql.sums.peeling import explored, pruned
 from ceql.sums.search import merged, ranked
 
 
@@ -23,6 +24,7 @@ class Summing:
     peeled: Peeled
 
 
+@one_thread
 def next_sums(
     problem: TargetProblem, before: Summing | None, starts: int, in_noise: bool, threads: int, stop: Callable[[], bool]
 ) -> Summing | None:
@@ -40,14 +42,19 @@ def next_sums(
         first = policy.first // len(view.table.symbols)
         return Summing(stretch(view, Known(), first, threads), in_noise, begun(view.table))
     while not in_noise and before.peeled.waiting and not stop():
-        if before.peeled.steps > starts // policy.starts_a_rung:
+        if before.peeled.due > starts:
             return before
         before = _climbed(view, before, threads, stop)
         if exact(view.table, before.known) is not None:
             return before
-    most = policy.most_in_noise if in_noise else policy.most_expansions
-    count = min(policy.first + starts // policy.starts_an_expansion, most) - len(before.known.expanded)
-    return replace(before, known=stretch(view, before.known, count, threads, stop))
+    most, for_each = policy.most_expansions, policy.starts_an_expansion
+    if in_noise:
+        most, for_each = policy.most_in_noise, policy.starts_an_expansion_in_noise
+    count = min(policy.first + starts // for_each, most) - len(before.known.expanded)
+    known = stretch(view, before.known, count, threads, stop)
+    if in_noise and known is not before.known and not stop():
+        known = pruned(view, known, threads)
+    return replace(before, known=known)
 
 
 def _climbed(view: View, before: Summing, threads: int, stop: Callable[[], bool]) -> Summing:
@@ -59,6 +66,13 @@ def _climbed(view: View, before: Summing, threads: int, stop: Callable[[], bool]
     return before if stop() else replace(before, known=known, peeled=peeled)
 
 
+@one_thread
+def has_exact(problem: TargetProblem, summing: Summing) -> bool:
+    """Whether one of the sums leaves nothing."""
+    return exact(view_of(problem, summing.in_noise).table, summing.known) is not None
+
+
+@one_thread
 def exact_sum(problem: TargetProblem, state: TargetState, summing: Summing, threads: int) -> Step:
     """The formula of an exact sum, if there is one."""
     view = view_of(problem, summing.in_noise)

@@ -7,8 +7,11 @@ where the data look noisy, the most promising fits are reduced instead. Every fu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -146,7 +149,7 @@ Step = tuple[TargetState, list[Formula]]  # the next state, and the exact formul
 def begin(problem: TargetProblem, guesses: Sequence[Any] = ()) -> TargetState:
     """Before the first round. Guesses in the user's columns are parents of the search, as far as they fit in."""
     archive = empty_archive(problem.structure)
-    if guesses and problem.target.is_direct:
+    if guesses and problem.target.is_plain:
         symbols, scaling = problem.target.symbols, problem.scaling
         founders = tuple(s for g in guesses for s in problem.structure.embedded(g, symbols, scaling))
         if founders:
@@ -203,12 +206,21 @@ def fitted_round(
     policy, structure = problem.policy, problem.structure
     proposals = Proposals(structure, policy, archive, problem.seed, count, problem.rhythms)
     at_a_time = max(1, policy.bytes_at_a_time // (8 * structure.n_params * policy.chunk_size)) * policy.chunk_size
-    chunks: list[Chunk] = []
-    for first in range(0, count, at_a_time):
+
+    def fitted(first: int) -> list[Chunk]:
         starts = proposals.starts(first, min(first + at_a_time, count), workers.threads_here)
         work = Work(structure, problem.samples, policy.schedule, *starts, policy.chunk_size)
-        chunks += workers.fit([work], deadline, stop)
-    return merge(archive, Chunk.concatenate(chunks), count, len(problem.samples.y), policy)
+        return workers.fit([work], deadline, stop)
+
+    pieces = range(0, count, at_a_time)
+    at_once = min(workers.at_once, len(pieces))
+    if at_once > 1:
+        with ThreadPoolExecutor(at_once) as threads:
+            contexts = [copy_context() for _ in pieces]
+            chunks = list(threads.map(lambda context, first: context.run(fitted, first), contexts, pieces))
+    else:
+        chunks = list(map(fitted, pieces))
+    return merge(archive, Chunk.concatenate(list(chain(*chunks))), count, len(problem.samples.y), policy)
 
 
 def reduced(problem: TargetProblem, state: TargetState, threads: int, most: int | None = None) -> Contenders:
@@ -310,6 +322,8 @@ def _functions(problem: TargetProblem) -> tuple[str, ...]:
 def examined(problem: TargetProblem, state: TargetState, found: Any) -> tuple[TargetState, Formula | None]:
     """The formula for y that this expression for the target leads to, if it is exact and not too large."""
     raw = problem.target.back(found)
+    if not problem.constraints.is_possible(raw):
+        return state, None
     few = problem.data.thinned(problem.policy.exact.rows)
     values = values_of(raw, problem.symbols, few.x)
     if values is not None:
@@ -332,13 +346,22 @@ def examined(problem: TargetProblem, state: TargetState, found: Any) -> tuple[Ta
 
 def _proven(problem: TargetProblem, state: TargetState, formula: Formula) -> tuple[TargetState, Formula | None]:
     """The formula where it is exact; otherwise it is kept for the case that nothing better comes."""
-    if is_exact(formula, problem.data, problem.policy.exact):
+    if is_exact(formula, problem.data, problem.policy.exact) and _needs_no_better(problem, formula):
         return state, formula
     if interpolates(formula, len(problem.data.y)):  # which proves nothing
         return state, None
     if state.spare is None or formula.loss < state.spare.loss:
         state = replace(state, spare=formula)
     return state, None
+
+
+def _needs_no_better(problem: TargetProblem, formula: Formula) -> bool:
+    """Where numbers have no units, a formula is proven that leaves nothing but rounding and has simple numbers, or
+    constants that have a name: a good approximation has others."""
+    if not problem.constraints.is_strict:
+        return True
+    is_rounding = formula.loss <= problem.policy.exact.rounding * size_of(problem.data)
+    return is_rounding and problem.constraints.explains(formula.expression)
 
 
 def _exact_formulas(problem: TargetProblem, state: TargetState, threads: int) -> Step:

@@ -32,9 +32,7 @@ def fitted(sums: Sequence[Sum], view: View, threads: int = 1) -> list[Sum]:
 def _fitted(sums: Sequence[Sum], view: View, threads: int) -> list[Sum]:
     table = view.table
     tape = TapeBuilder(view.samples.x.shape[1])
-    first = table.samples.x.shape[1]
-    beside = [tape.parameter() for _ in view.nuisance.T]
-    numbers, weights, readout = [], [], [(first + k, scale, 1.0) for k, scale in enumerate(beside)]
+    numbers, weights, readout = [], [], []
     for one in sums:
         own = [tape.parameter() for _ in one.numbers]
         slots = _columns(tape, one, own, table)
@@ -46,7 +44,7 @@ def _fitted(sums: Sequence[Sum], view: View, threads: int) -> list[Sum]:
     params, masks = np.zeros((len(sums), written.n_params)), np.zeros((len(sums), written.n_params), np.uint8)
     for k, one in enumerate(sums):
         params[k, numbers[k]] = one.numbers
-        masks[k, beside + numbers[k] + weights[k]] = 1
+        masks[k, numbers[k] + weights[k]] = 1
     size = table.size / len(table.y)
     options = fit.Levenberg(
         table.policy.fitting_steps, target=table.policy.rounding * size, least_reduction=1e-6, separable=True

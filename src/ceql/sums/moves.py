@@ -7,13 +7,15 @@ judged with its own slopes, so that it need not lie on the grid. All of it is ma
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from ceql.engine.pairs import Directions, PairRules, best_pairs
 from ceql.sums.terms import Sum, Term
 from ceql.sums.view import Shelf, View, spanned
+from ceql.sums.vocabulary import POLES
 
 Proposal = tuple[float, Sum]  # the share of the rest that would be explained, and the sum
 
@@ -22,6 +24,8 @@ _APART = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-11}
 _IN_PAIRS = 1e-3  # in pairs, where rounding has gathered
 _TOO_MUCH = 1.01  # explained: it is rounding that explains
 _NEW_SLOPE = 1e-9  # of the length of the longest combination of terms and slopes, what a shorter one must have
+_HUGE = 1e100  # values whose squares are nearly too large for a number
+_AT_ONCE = 64  # first terms of pairs, so that they stay in the cache
 _ROUNDING = 1e-12  # of the rest, below which it is explained in a scan
 
 
@@ -38,13 +42,13 @@ class Surroundings:
 
 
 def surroundings(found: Sum, view: View, slopes_too: bool = True) -> Surroundings | None:
-    """None where nothing is left of y, or a column is not finite. Numbers that are known need no slopes."""
+    """None where nothing is left of y, or a column is huge or not finite. Numbers that are known need no slopes."""
     table = view.table
     rest = view.beside(table.y)
     basis = np.zeros((len(rest), 0))
     if found.terms:
         columns, by_term = table.columns_of(found)
-        if not np.isfinite(columns).all():
+        if not (np.abs(columns) < _HUGE).all():
             return None
         weights = np.linalg.lstsq(view.beside(columns), rest, rcond=None)[0]
         ends = np.cumsum([term.columns for term in found.terms])[:-1]
@@ -59,9 +63,9 @@ def surroundings(found: Sum, view: View, slopes_too: bool = True) -> Surrounding
 
 
 def _orthonormal(columns: np.ndarray) -> np.ndarray:
+    columns = columns[:, (np.abs(columns) < _HUGE).all(axis=0)]
     size = np.linalg.norm(columns, axis=0)
-    usable = np.isfinite(size) & (size > 0.0)
-    return spanned(columns[:, usable] / size[usable], _NEW_SLOPE)
+    return spanned(columns[:, size > 0.0] / size[size > 0.0], _NEW_SLOPE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,32 +110,39 @@ class Beside:
     def gain(self) -> np.ndarray:
         return np.sum(self.along**2, axis=0)
 
-    def directions(self, places: slice | np.ndarray) -> np.ndarray:
-        """Orthonormal beside the sum: (width, rows, places)."""
+    def directions(self, places: slice | np.ndarray, width: int | None = None) -> np.ndarray:
+        """Orthonormal beside the sum: (width, rows, places); all of each term or its first ones."""
+        columns, against, mixing = self.shelf.directions[:width], self.against[:width], self.mixing[:width, :, places]
         plain = np.stack(
-            [
-                one[:, places] - self.near.basis @ c[:, places]
-                for one, c in zip(self.shelf.directions, self.against, strict=True)
-            ]
+            [one[:, places] - self.near.basis @ c[:, places] for one, c in zip(columns, against, strict=True)]
         )
-        mixing = self.mixing[:, :, places]
-        return np.stack([np.sum(plain[: k + 1] * mixing[k, : k + 1, None], axis=0) for k in range(len(plain))])
+        for k in range(len(plain) - 1, -1, -1):  # from the last, since each takes up those before it
+            plain[k] *= mixing[k, k]
+            for before in range(k):
+                plain[k] += plain[before] * mixing[k, before]
+        return plain
+
+    def first(self, most: int) -> Directions:
+        """The terms that come first, as they are tried in pairs."""
+        own = np.arange(self.shelf.width)
+        present = self.mixing[own, own, :most] > 0.0
+        return Directions(self.directions(slice(0, most)), self.shelf.prices[:most], present)
 
 
 class Scan:
     """All that is worked out once of the view beside a sum."""
 
-    def __init__(self, view: View, found: Sum, near: Surroundings) -> None:
-        self.view, self.found = view, found
+    def __init__(self, view: View, found: Sum, near: Surroundings, threads: int = 1) -> None:
+        self.view, self.found, self.rest, self.threads = view, found, near.rest, threads
         self.policy = view.table.policy
         self.shelves = [Beside(shelf, near.like(shelf.directions)) for shelf in view.shelves]
 
     def single_terms(self) -> Iterator[Proposal]:
         """A monomial with a factor."""
         for beside in self.shelves:
-            gain = beside.gain
-            for (k,) in _best(gain, beside.shelf.prices, self.policy.refined, self.policy.weights_of_misfit[0]):
-                yield float(gain[k]), with_terms(self.found, beside.shelf.term(k))
+            weight = self.policy.weights_of_misfit[0]
+            for gain, k in _best(beside.gain, beside.shelf.prices, self.policy.refined, weight):
+                yield gain, with_terms(self.found, beside.shelf.term(k))
 
     def groups(self) -> Iterator[Proposal]:
         """Two monomials of low degree that share a factor with numbers."""
@@ -152,14 +163,14 @@ class Scan:
                 if not len(factors):
                     continue
                 one, other = where[a][at_a], where[b][at_b]
-                gain = self._together(beside, one, other, linear)
-                for (k,) in _best(gain, shelf.prices[one], 1, self.policy.weights_of_misfit[0]):
+                gains = self._together(beside, one, other, linear)
+                for gain, k in _best(gains, shelf.prices[one], 1, self.policy.weights_of_misfit[0]):
                     factor = shelf.block.factors[factors[k]]
-                    yield float(gain[k]), with_terms(self.found, Term((a, b), (factor,)))
+                    yield gain, with_terms(self.found, Term((a, b), (factor,)))
 
     def _together(self, beside: Beside, one: np.ndarray, other: np.ndarray, linear: int) -> np.ndarray:
         """What terms explain two by two, without their slopes."""
-        first, second = beside.directions(one)[:linear], beside.directions(other)[:linear]
+        first, second = beside.directions(one, linear), beside.directions(other, linear)
         gain = np.sum(beside.along[:linear, one] ** 2, axis=0)
         taken: list[np.ndarray] = []
         rest = beside.near.rest
@@ -174,70 +185,71 @@ class Scan:
             gain = gain + (rest @ column) ** 2
         return gain
 
+    @cached_property
+    def _in_pairs(self) -> list[tuple[Shelf, Directions]]:
+        """What is tried in pairs."""
+        most = self.policy.in_pairs
+        return [(b.shelf, b.first(most[min(b.shelf.width, len(most)) - 1])) for b in self.shelves]
+
     def pairs(self) -> list[Iterator[Proposal]]:
         """Two more terms, by their widths: the second with no number inside or with one."""
-        narrow = [beside for beside in self.shelves if beside.shelf.width <= 2]
+        narrow = [of_shelf for of_shelf in self._in_pairs if of_shelf[0].width <= 2]
         return [
-            self._pairs(beside, other)
-            for beside in self.shelves
+            self._pairs(one, other)
+            for one in self._in_pairs
             for other in narrow
-            if beside is other or beside.shelf.width > other.shelf.width
+            if one is other or one[0].width > other[0].width
         ]
 
     def free_pairs(self) -> Iterator[Proposal]:
         """Of terms without numbers."""
-        for beside in self.shelves:
-            if beside.shelf.width == 1:
-                yield from self._pairs(beside, beside)
+        for of_shelf in self._in_pairs:
+            if of_shelf[0].width == 1:
+                yield from self._pairs(of_shelf, of_shelf)
 
-    def _pairs(self, one: Beside, other: Beside) -> Iterator[Proposal]:
-        policy = self.policy
-        count, others = (len(b.shelf.places[: policy.in_pairs[min(b.shelf.width, 3) - 1]]) for b in (one, other))
-        first = one.directions(slice(0, count)).astype(np.float32)
-        second = other.directions(slice(0, others)).astype(np.float32)
-        along = one.along[:, :count].astype(np.float32)
-        rest = one.near.rest.astype(np.float32)[:, None] - np.einsum("knf,kf->nf", first, along)
-        across = [[a.T @ b for b in second] for a in first]
-        u = [rest.T @ b for b in second]
-        present = (other.mixing[range(len(second)), range(len(second)), :others] > 0.0).astype(np.float32)
-        left = [
-            [
-                (present[c] if c == d else np.float32(0.0)) - np.sum([a[c] * a[d] for a in across], axis=0)
-                for d in range(c + 1)
-            ]
-            for c in range(len(second))
-        ]
-        gain = _solved(u, left) + np.sum(along**2, axis=0)[:, None]
-        gain = np.where(gain < _TOO_MUCH, gain, 0.0)
-        if one is other:
-            gain = np.triu(gain, 1)
-        prices = one.shelf.prices[:count, None] + other.shelf.prices[:others]
-        for i, j in _best(gain, prices, policy.refined, policy.weights_of_misfit[0]):
-            yield float(gain[i, j]), with_terms(self.found, one.shelf.term(i), other.shelf.term(j))
+    def _pairs(self, one: tuple[Shelf, Directions], other: tuple[Shelf, Directions]) -> Iterator[Proposal]:
+        (shelf, first), (other_shelf, second) = one, other
+        rules = PairRules(self.policy.refined, self.policy.weights_of_misfit[0], _IN_PAIRS, _TOO_MUCH, _ROUNDING)
+        ordered, threads = one is other, self.threads
+        for gain, i, j in best_pairs(first, second, self.rest, rules, ordered=ordered, threads=threads):
+            yield gain, with_terms(self.found, shelf.term(i), other_shelf.term(j))
 
 
-def _solved(u: list[np.ndarray], left: list[list[np.ndarray]]) -> np.ndarray:
-    """u' L^-1 u of one or two rows; directions of which too little is left are left out."""
-    fresh = left[0][0] > _IN_PAIRS
-    first = np.where(fresh, u[0] ** 2 / np.where(fresh, left[0][0], 1.0), 0.0)
-    if len(u) == 1:
-        return first
-    share = np.where(fresh, left[1][0] / np.where(fresh, left[0][0], 1.0), 0.0)
-    rest, size = u[1] - share * u[0], left[1][1] - share * left[1][0]
-    # The second direction is a slope: it may add to the term, never stand for it.
-    usable = fresh & (size > _IN_PAIRS)
-    return first + np.where(usable, rest**2 / np.where(usable, size, 1.0), 0.0)
+class Foremost:
+    """The places of the best by gain, and as many by gain and price, of pieces that come one after the other."""
+
+    def __init__(self, most: int, weight: float) -> None:
+        self._most, self._weight = most, weight
+        nothing = np.zeros(0), np.zeros(0), np.zeros(0, int)
+        self._best = [nothing, nothing]  # by each order: what it goes by, gain, place
+
+    def look_at(self, gain: np.ndarray, prices: np.ndarray, first: int) -> None:
+        score = np.maximum(1.0 - gain, gain.dtype.type(_ROUNDING))
+        np.log(score, out=score)
+        score *= -gain.dtype.type(self._weight)
+        score -= prices
+        for k, order in enumerate((gain.ravel(), score.ravel())):
+            known, gains, places = self._best[k]
+            enough = known.min() if len(known) == self._most else -np.inf
+            fresh = np.flatnonzero(order > enough)
+            if len(fresh) > self._most:
+                fresh = fresh[np.argpartition(-order[fresh], self._most - 1)[: self._most]]
+            known = np.concatenate([known, order[fresh]])
+            chosen = np.argsort(-known, kind="stable")[: self._most]
+            gains = np.concatenate([gains, gain.ravel()[fresh]])[chosen]
+            self._best[k] = known[chosen], gains, np.concatenate([places, first + fresh])[chosen]
+
+    @property
+    def found(self) -> list[tuple[float, int]]:
+        """Gains and places."""
+        both = {int(p): float(g) for _, gains, places in self._best for g, p in zip(gains, places, strict=True)}
+        return [(both[place], place) for place in sorted(both)]
 
 
-def _best(gain: np.ndarray, prices: np.ndarray, most: int, weight: float) -> list[tuple[int, ...]]:
-    """Places of the best by gain, and as many by gain and price."""
-    flat = gain.ravel()
-    count = min(most, flat.size)
-    if count == 0:
-        return []
-    score = np.broadcast_to(prices, gain.shape).ravel() + weight * np.log(np.maximum(1.0 - flat, _ROUNDING))
-    index = np.unique([np.argpartition(key, count - 1)[:count] for key in (-flat, score)])
-    return list(zip(*(part.tolist() for part in np.unravel_index(index, gain.shape)), strict=True))
+def _best(gain: np.ndarray, prices: np.ndarray, most: int, weight: float) -> list[tuple[float, int]]:
+    foremost = Foremost(most, weight)
+    foremost.look_at(gain, prices, 0)
+    return foremost.found
 
 
 # ---- a term changed -------------------------------------------------------------------------------------------------
@@ -266,11 +278,28 @@ def multiplied(view: View, found: Sum) -> Iterator[Proposal]:
             if block.width > 2:
                 continue
             shelf = view.products(block, own[:, 0])
-            gain = Beside(shelf, near.like(shelf.directions)).gain
-            for (k,) in _best(gain, shelf.prices, policy.refined, policy.weights_of_misfit[0]):
+            gains = Beside(shelf, near.like(shelf.directions)).gain
+            for gain, k in _best(gains, shelf.prices, policy.refined, policy.weights_of_misfit[0]):
                 factor = block.factors[shelf.places[k, 1]]
                 if factor.kind and factor.key not in taken:
-                    yield float(gain[k]), found.replaced(place, Term(term.monomials, (*term.factors, factor)))
+                    yield gain, found.replaced(place, Term(term.monomials, (*term.factors, factor)))
+
+
+def over_poles(view: View, found: Sum, near: Surroundings) -> Iterator[Proposal]:
+    """A function over a pole that is known: beside the pole itself, what is left of it is smooth."""
+    table, policy = view.table, view.table.policy
+    known = [t for t in view.base.terms if t.columns == 1 and [f.kind in POLES for f in t.factors] == [True]]
+    # A column over the pole is the pole itself and a constant: what is over it may be without that column.
+    alone = (replace(term, monomials=(0,)) for term in known)
+    for term in dict.fromkeys([*known, *alone]):
+        own = table.columns_of(Sum((term,)))[0] / table.root_weight[:, None]
+        for block in table.blocks:
+            shelf = view.products(block, own[:, 0])
+            gains = Beside(shelf, near.like(shelf.directions)).gain
+            for gain, k in _best(gains, shelf.prices, policy.refined, policy.weights_of_misfit[0]):
+                factor = block.factors[shelf.places[k, 1]]
+                if factor.kind and (view.within is None or factor.inner in view.within):
+                    yield gain, with_terms(found, replace(term, factors=(*term.factors, factor)))
 
 
 def with_terms(found: Sum, *terms: Term) -> Sum:

@@ -15,9 +15,10 @@ import numpy as np
 
 from ceql.sums.fitting import fitted
 from ceql.sums.interactions import Pair, interacting
-from ceql.sums.search import NOTHING, Known, exact, expanded, merged, most_promising, standing_out
+from ceql.sums.policy import SumSearchPolicy
+from ceql.sums.search import Known, exact, expanded, merged, most_promising, ranked, standing_out
 from ceql.sums.table import Table
-from ceql.sums.terms import Real, Sum
+from ceql.sums.terms import NOTHING, Real, Sum
 from ceql.sums.view import View, smooth_functions, view_beside
 
 _FLOOR = 1e-26  # of the square of y: misfits below it are rounding
@@ -57,7 +58,7 @@ def rung_view(table: Table, rung: Rung, base: Sum = NOTHING) -> View:
         most = int(policy.projected * len(table.y))
         functions.append(smooth_functions(table.x, rung.others, most, apart, policy.dearer_apart))
     own, within = frozenset(rung.own), frozenset((*rung.own, *beside))
-    return view_beside(table, np.concatenate(functions, axis=1), own if rung.others else None, within)
+    return view_beside(table, np.concatenate(functions, axis=1), own if rung.others else None, within, base)
 
 
 def _sorted(j: int, k: int) -> Pair:
@@ -134,6 +135,20 @@ def proved(view: View, known: Known) -> Sum | None:
     return standing_out(view.table, known, view.left)
 
 
+def pruned(view: View, known: Known, threads: int = 1) -> Known:
+    """With parts of the best sums left out, as long as the price saved is worth what they explain in noise."""
+    table, weight = view.table, len(view.table.y) / 2.0
+    smaller: list[Sum] = []
+    for found in ranked(table, known.sums, weight)[: table.policy.looked_at]:
+        while True:
+            parts = fitted(list(parts_left_out(found)), view, threads)
+            found, before = next(iter(ranked(table, [found, *parts], weight))), found
+            if found is before:
+                break
+            smaller.append(found)
+    return merged(table, known, smaller)
+
+
 # ---- column by column -----------------------------------------------------------------------------------------------
 
 
@@ -156,6 +171,8 @@ class Peeled:
     rung: int = 0  # the next of the first column that waits
     roots: tuple[Sum, ...] = (NOTHING,)
     steps: int = 0
+    in_vain: int = 0  # of these, since the last that showed a term
+    due: int = 0  # the starts of networks that come before the next
     hopes: tuple[Hope, ...] = ()  # not followed yet, the best first
     followed: int = 0
     sure: Hope | None = None  # what is known without any hope, once the first is followed
@@ -188,11 +205,11 @@ def next_rung(
         return _column_done(peeled, NOTHING, policy.hopes), [peeled.base] if is_last else []
     count = policy.expansions_at_first if in_haste else policy.expansions_a_rung
     known = explored(view, peeled.roots, count, threads, stop)
-    peeled = replace(peeled, steps=peeled.steps + 1)
     found = proved(view, known)
     decades, best = most_promising(table, known, view.left) if in_haste and found is None else (0.0, NOTHING)
     if decades >= policy.hope_at_once and not is_done:
         found, peeled = best, replace(peeled, sure=peeled.sure or Hope(0.0, peeled.left, peeled.base))
+    peeled = _counted(peeled, found is not None, policy)
     if found is not None:
         found = trimmed(view, found, threads)
         if is_done and not is_last:
@@ -212,6 +229,13 @@ def next_rung(
     if waiting:
         return replace(peeled, waiting=waiting, rung=0, roots=(NOTHING,)), tries
     return _turned_back(peeled, policy.hopes), tries
+
+
+def _counted(peeled: Peeled, has_shown: bool, policy: SumSearchPolicy) -> Peeled:
+    """With one step more: what shows nothing for long comes less and less often."""
+    in_vain = 0 if has_shown else peeled.in_vain + 1
+    due = peeled.due + round(policy.starts_a_rung * (1.0 + policy.dearer_in_vain * in_vain))
+    return replace(peeled, steps=peeled.steps + 1, in_vain=in_vain, due=due)
 
 
 def _column_done(peeled: Peeled, found: Sum, most_hopes: int) -> Peeled:
@@ -238,6 +262,8 @@ def _turned_back(peeled: Peeled, most_hopes: int) -> Peeled:
             hope.left,
             hope.base,
             steps=peeled.steps,
+            in_vain=peeled.in_vain,
+            due=peeled.due,
             hopes=tuple(others),
             followed=peeled.followed + 1,
             sure=sure,

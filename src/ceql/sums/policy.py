@@ -26,6 +26,7 @@ class SumSearchPolicy:
     weights_of_misfit: tuple[float, ...] = (25.0, 1e6)  # In the rankings, nats for ln of the misfit.
     a_constant: float = 3.0  # The price of a number, in the rankings.
     vanishes: float = 1e-24  # Share of the square of y that an exact sum leaves at most.
+    vanishes_a_constant: float = 6e-3  # And this to the power of its constants: many reach far without being right.
     leap_beside: float = 1e-8  # Beside functions that are projected out, the share that stands out,
     leap_a_constant: float = 1e-3  # and for each further constant.
     leap: float = 1e-5  # And this share of what any smaller sum leaves.
@@ -40,12 +41,16 @@ class SumSearchPolicy:
     hopes: int = 6  # as often as this,
     hope_at_once: float = 2.5  # and decades to be followed before anything else is looked at.
     nothing_left: float = 1e-18  # Share of the square of y that is too little to look at.
-    starts_a_rung: int = 500  # A rung for this many starts of networks,
-    starts_an_expansion: int = 2000  # and when all were climbed, an expansion for this many,
+    starts_a_rung: int = 400  # A rung for this many starts of networks,
+    dearer_in_vain: float = 0.17  # and this share more for every one since the last that showed a term.
+    starts_an_expansion: int = 4000  # When all were climbed, an expansion for this many starts,
+    starts_an_expansion_in_noise: int = 1000  # or this many,
     most_expansions: int = 60  # until there were this many.
-    most_in_noise: int = 24  # In noise fewer: what rows can tell apart is soon tried.
+    most_in_noise: int = 48  # In noise fewer: what rows can tell apart is soon tried.
+    last_in_noise: int = 12  # Where a search ends before noise is met, it is met at last by this many expansions.
     proposed_a_size: int = 4  # Sums of each size that are proposed for noisy data,
     proposed: int = 12  # and in all.
+    complex_poles: bool = True  # Whether poles inside the data begin off the axis; otherwise on it.
     most_combined: int = 4  # Functions of combinations of two columns, in tables of at most this many columns.
     projected: float = 0.55  # Functions that are projected out, at most, as a share of the rows.
     interactions: InteractionPolicy = field(default_factory=InteractionPolicy)  # Which columns act together.

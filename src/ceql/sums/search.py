@@ -9,13 +9,12 @@ from math import log, log10
 import numpy as np
 
 from ceql.sums.fitting import fitted
-from ceql.sums.moves import Proposal, Scan, multiplied, surroundings, swapped
+from ceql.sums.moves import Proposal, Scan, multiplied, over_poles, surroundings, swapped
 from ceql.sums.table import Table
-from ceql.sums.terms import Sum
+from ceql.sums.terms import NOTHING, Factor, Real, Sum
 from ceql.sums.view import View
-from ceql.sums.vocabulary import FREED, ON_AXIS
+from ceql.sums.vocabulary import FREED, ON_AXIS, SAME_POLE
 
-NOTHING = Sum(())  # what every sum grows from
 _ROUNDING = 1e-32  # of the square of y, below which misfits are alike
 
 
@@ -35,6 +34,13 @@ def ranked(table: Table, sums: Sequence[Sum], weight: float) -> list[Sum]:
     return sorted(sums, key=lambda s: weight * log(max(s.misfit, _ROUNDING)) + table.price_of(s))
 
 
+def rankings(table: Table, sums: Sequence[Sum]) -> list[list[Sum]]:
+    """By misfit and price, for each weight of the misfit."""
+    parts = [(log(max(s.misfit, _ROUNDING)), table.price_of(s)) for s in sums]
+    orders = (np.argsort([w * a + b for a, b in parts], kind="stable") for w in table.policy.weights_of_misfit)
+    return [[sums[k] for k in order] for order in orders]
+
+
 def merged(table: Table, known: Known, new: Sequence[Sum]) -> Known:
     """The best of every size and ranking, each structure once."""
     best: dict[tuple, Sum] = {}
@@ -46,8 +52,7 @@ def merged(table: Table, known: Known, new: Sequence[Sum]) -> Known:
         sizes.setdefault(found.size, []).append(found)
     kept: dict[tuple, Sum] = {}
     for size in sorted(sizes):
-        for weight in table.policy.weights_of_misfit:
-            kept |= {s.key: s for s in ranked(table, sizes[size], weight)[: table.policy.kept]}
+        kept |= {s.key: s for first in rankings(table, sizes[size]) for s in first[: table.policy.kept]}
     return replace(known, sums=tuple(kept.values()))
 
 
@@ -56,9 +61,13 @@ def exact(table: Table, known: Known) -> Sum | None:
 
     Of equal size the cheapest. One that lives on the difference of large terms proves nothing.
     """
-    return _smallest(
-        table, known, lambda size, least, before: least < min(table.policy.vanishes, table.policy.leap * before[1])
-    )
+    policy = table.policy
+
+    def is_far(size: int, least: float, before: tuple[int, float]) -> bool:
+        reachable = max(policy.vanishes_a_constant**size, 10.0 * policy.rounding)
+        return least < min(policy.vanishes, reachable, policy.leap * before[1])
+
+    return _smallest(table, known, is_far)
 
 
 def standing_out(table: Table, known: Known, left: float) -> Sum | None:
@@ -106,8 +115,9 @@ def _smallest(
 
 def is_sound(table: Table, found: Sum) -> bool:
     """Whether no term is far larger than what all add up to."""
-    columns = table.columns_of(found)[0]
-    sizes = np.abs(found.weights) * np.linalg.norm(columns, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        columns = table.columns_of(found)[0]
+        sizes = np.abs(found.weights) * np.linalg.norm(columns, axis=0)
     return bool(np.isfinite(sizes).all() and (sizes <= table.policy.cancelling * np.sqrt(table.size)).all())
 
 
@@ -157,9 +167,8 @@ def _to_expand(table: Table, known: Known) -> Iterator[Sum]:
     """One of each size and ranking, the small ones first."""
     chosen: set[tuple] = set()
     for size in range(0, min(table.policy.largest, len(table.y) // table.policy.rows_a_constant) + 1):
-        for weight in table.policy.weights_of_misfit:
-            of_size = known.of_size(size) if size else [NOTHING]
-            first = ranked(table, of_size, weight)[: table.policy.looked_at]
+        for first in rankings(table, known.of_size(size) if size else [NOTHING]):
+            first = first[: table.policy.looked_at]
             fresh = [s for s in first if str(s.key) not in known.expanded and s.key not in chosen]
             if fresh:
                 chosen.add(fresh[0].key)
@@ -173,12 +182,13 @@ def expanded(view: View, known: Known, found: Sum, threads: int = 1, is_sure: bo
     known = replace(known, expanded=known.expanded | {str(found.key)})
     if near is None:
         return known
-    scan = Scan(view, found, near)
-    moves = (scan.single_terms(), scan.groups(), *scan.pairs(), multiplied(view, found), swapped(view, found))
+    scan = Scan(view, found, near, threads)
+    changed = multiplied(view, found), swapped(view, found), over_poles(view, found, near)
+    moves = (scan.single_terms(), scan.groups(), *scan.pairs(), *changed)
     proposals = [s for move in moves for s in _few(table, move)]
     proposals += with_numbers_freed(found)
     new = fitted(list({(p.key, *p.numbers): p for p in proposals}.values()), view, threads)
-    return merged(table, known, [*new, *fitted([s for n in new for s in _on_axis(n)], view, threads)])
+    return merged(table, known, [*new, *fitted([s for n in new for s in _elsewhere(n)], view, threads)])
 
 
 def _few(table: Table, proposals: Iterable[Proposal], most: int | None = None) -> list[Sum]:
@@ -186,12 +196,12 @@ def _few(table: Table, proposals: Iterable[Proposal], most: int | None = None) -
     policy = table.policy
     most = policy.refined if most is None else most
     usable = [(gain, found) for gain, found in proposals if not _repeats(found)]
+    parts = [(log(max(1.0 - gain, _ROUNDING)), table.price_of(found)) for gain, found in usable]
     few: dict[tuple, Sum] = {}
     for weight in (policy.weights_of_misfit[0], policy.weights_of_misfit[-1]):
         seen: dict[tuple, int] = {}
-        scores = [weight * log(max(1.0 - gain, _ROUNDING)) + table.price_of(found) for gain, found in usable]
         chosen = 0
-        for k in np.argsort(scores, kind="stable"):
+        for k in np.argsort([weight * left + price for left, price in parts], kind="stable"):
             found = usable[k][1]
             seen[found.key] = seen.get(found.key, 0) + 1
             if seen[found.key] <= policy.alike:
@@ -223,10 +233,18 @@ def with_numbers_freed(found: Sum) -> Iterator[Sum]:
         yield everywhere
 
 
-def _on_axis(found: Sum) -> Iterator[Sum]:
-    """With a complex number on the real axis."""
+def _elsewhere(found: Sum) -> Iterator[Sum]:
+    """With a complex pole on the real axis, or another function with a pole in the same place."""
     for place, term in enumerate(found.terms):
         for k, factor in enumerate(term.factors):
-            if factor.kind in ON_AXIS:
-                on = replace(factor, kind=ON_AXIS[factor.kind], numbers=factor.numbers[:1])
-                yield found.replaced(place, replace(term, factors=(*term.factors[:k], on, *term.factors[k + 1 :])))
+            for other in _in_its_place(factor):
+                yield found.replaced(place, replace(term, factors=(*term.factors[:k], other, *term.factors[k + 1 :])))
+
+
+def _in_its_place(factor: Factor) -> Iterator[Factor]:
+    if factor.kind in ON_AXIS:
+        yield replace(factor, kind=ON_AXIS[factor.kind], numbers=factor.numbers[:1])
+    for kind, numbers_of in SAME_POLE.get(factor.kind, ()):
+        p, q = factor.numbers
+        if q != 0.0:
+            yield replace(factor, kind=kind, numbers=tuple(Real(float(n)) for n in numbers_of(p, abs(q))))

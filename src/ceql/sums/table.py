@@ -49,6 +49,11 @@ class Block:
     def width(self) -> int:
         return self.values.shape[2]
 
+    @cached_property
+    def by_column(self) -> np.ndarray:
+        """(width, rows, factors)."""
+        return np.ascontiguousarray(self.values.transpose(2, 0, 1))
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -94,7 +99,7 @@ class Table:
         return known
 
     def price_of(self, found: Sum) -> float:
-        return sum(self.price(term) for term in found.terms)
+        return sum([self.price(term) for term in found.terms])
 
 
 def _price(factor: Factor, inners: Named) -> float:
@@ -121,7 +126,7 @@ def make_table(
         if combined:
             inners = Named.of([*_each(inners), *_combined(x, symbols, policy, divided)])
         monomials = Named.of(list(_monomials(x, symbols, policy, divided)))
-        blocks = _blocks(inners, len(symbols), root_weight, functions, policy.a_constant)
+        blocks = _blocks(inners, len(symbols), root_weight, functions, policy)
     return Table(x, y * root_weight, root_weight, tuple(symbols), inners, monomials, blocks, policy)
 
 
@@ -167,7 +172,11 @@ def _monomials(
 
 
 def _blocks(
-    inners: Named, columns: int, root_weight: np.ndarray, functions: Collection[str] | None, a_constant: float
+    inners: Named,
+    columns: int,
+    root_weight: np.ndarray,
+    functions: Collection[str] | None,
+    policy: SumSearchPolicy,
 ) -> tuple[Block, ...]:
     found: dict[tuple[int, int], tuple[list[Factor], list[np.ndarray]]] = {}
     for inner, u in enumerate(inners.values.T):
@@ -181,6 +190,9 @@ def _blocks(
             if inner >= columns and len(kind.names) > 1 and index not in ON_AXIS:
                 continue  # of a combination, only what has one number
             begins = kind.begin(span)
+            if index in ON_AXIS and not policy.complex_poles:
+                index = ON_AXIS[index]
+                kind, begins = KINDS[index], [numbers[:1] for numbers in begins]
             numbers = np.array(begins, float).reshape(len(begins), len(kind.names))
             if not len(numbers):
                 continue
@@ -199,7 +211,9 @@ def _blocks(
             tuple(factors),
             np.ascontiguousarray(np.concatenate(arrays, axis=1)),
             linear,
-            np.array([_price(factor, inners) + a_constant * (len(factor.numbers) + linear) for factor in factors]),
+            np.array(
+                [_price(factor, inners) + policy.a_constant * (len(factor.numbers) + linear) for factor in factors]
+            ),
         )
         for (_, linear), (factors, arrays) in sorted(found.items())
     )

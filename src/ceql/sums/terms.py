@@ -41,11 +41,11 @@ class Term:
         """Its structure, whatever the numbers."""
         return self.monomials, tuple(sorted(factor.key for factor in self.factors))
 
-    @property
+    @cached_property
     def numbers(self) -> int:
         return sum(len(factor.numbers) for factor in self.factors)
 
-    @property
+    @cached_property
     def columns(self) -> int:
         return len(self.monomials) * prod(len(KINDS[factor.kind].columns) for factor in self.factors)
 
@@ -85,6 +85,9 @@ class Sum:
     def replaced(self, place: int, *terms: Term) -> Sum:
         """With these in place of one of its terms."""
         return Sum((*self.terms[:place], *terms, *self.terms[place + 1 :]))
+
+
+NOTHING = Sum(())  # what every sum grows from
 
 
 def columns_of(term: Term, inners: np.ndarray, monomials: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:

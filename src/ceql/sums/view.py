@@ -7,7 +7,7 @@ functions of all columns but one shows the terms with that one. So the terms of 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -17,9 +17,10 @@ from numpy.polynomial import chebyshev
 from ceql.engine import fit
 from ceql.sums.interactions import Pair, scaled
 from ceql.sums.table import Block, Table, term_of
-from ceql.sums.terms import Term
+from ceql.sums.terms import NOTHING, Sum, Term
 
 _NEW_FUNCTION = 1e-11  # of the length of the longest combination of functions, what a shorter one must have
+_AT_ONCE = 128  # terms
 _LEFT = 1e-7  # of a column's length, what the projection must leave of it: double precision has no more
 
 
@@ -43,9 +44,16 @@ class Shelf:
         """Which directions are there: (width, terms)."""
         return np.any(self.directions != 0.0, axis=1)
 
+    @cached_property
+    def _terms(self) -> dict[int, Term]:
+        return {}
+
     def term(self, index: int) -> Term:
-        m, f = self.places[index].tolist()
-        return term_of(m, self.block.factors[f])
+        known = self._terms.get(index)
+        if known is None:  # each is made once, with all that it works out of itself
+            m, f = self.places[index].tolist()
+            known = self._terms[index] = term_of(m, self.block.factors[f])
+        return known
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +64,13 @@ class View:
     nuisance: np.ndarray  # (rows, functions), weighted, orthonormal
     touching: frozenset[int] | None = None
     within: frozenset[int] | None = None  # the columns that a term may have
+    base: Sum = NOTHING  # of what is projected out, the terms that are known
 
     @cached_property
     def samples(self) -> fit.Samples:
-        """For the core: those of the table, then what is projected out."""
+        """For the core: those of the table, mixed into what is not projected out."""
         given = self.table.samples
-        unweighted = self.nuisance / self.table.root_weight[:, None]
-        return fit.Samples.of(np.column_stack([given.x, unweighted]), given.y, given.weight)
+        return replace(given, mixing=self._complement.T) if self.nuisance.shape[1] else given
 
     @cached_property
     def left(self) -> float:
@@ -104,11 +112,17 @@ class View:
         return self._filled(block, places, block.prices[plain], columns)
 
     def _filled(self, block: Block, places: np.ndarray, prices: np.ndarray, monomials: np.ndarray) -> Shelf:
-        columns = monomials[:, :, None] * block.values[:, places[:, 1]]
-        directions = self._orthonormal(columns.transpose(2, 0, 1))
-        good = directions[0].any(axis=0)
-        kept = directions[:, :, good]
-        return Shelf(block, places[good], prices[good], kept if block.width == 1 else kept.astype(np.float32))
+        """A few terms at a time, so that they stay in the cache."""
+        precision = np.float64 if block.width == 1 else np.float32
+        pieces = [np.zeros((block.width, len(self.table.y) - self.nuisance.shape[1], 0), precision)]
+        good = np.zeros(len(places), bool)
+        for first in range(0, len(places), _AT_ONCE):
+            piece = slice(first, first + _AT_ONCE)
+            columns = block.by_column[:, :, places[piece, 1]] * monomials[:, piece]
+            directions = self._orthonormal(columns)
+            good[piece] = directions[0].any(axis=0)
+            pieces.append(directions[:, :, good[piece]].astype(precision))
+        return Shelf(block, places[good], prices[good], np.concatenate(pieces, axis=2))
 
     def _seen(self, block: Block) -> np.ndarray:
         """Which monomials with which factors have a column that counts."""
@@ -126,16 +140,14 @@ class View:
 
     def _orthonormal(self, columns: np.ndarray) -> np.ndarray:
         """Each term's columns beside the nuisance and the ones before; zero where nothing is left."""
-        width, rows, count = columns.shape
         size = np.linalg.norm(columns, axis=1)
         usable = (size > 0.0) & np.isfinite(size)
         with np.errstate(all="ignore"):
             flat = columns * np.where(usable, 1.0 / size, 0.0)[:, None]
         if not usable.all():
             flat = np.where(usable[:, None], flat, 0.0)
-        flat = self.beside(flat.transpose(1, 0, 2).reshape(rows, -1))
-        flat = flat.reshape(-1, width, count).transpose(1, 0, 2).copy()
-        for k in range(width):
+        flat = np.stack([self.beside(one) for one in flat])
+        for k in range(len(flat)):
             for before in range(k):
                 flat[k] -= flat[before] * np.einsum("nf,nf->f", flat[before], flat[k])
             left = np.linalg.norm(flat[k], axis=0)
@@ -154,12 +166,13 @@ def view_beside(
     functions: np.ndarray,
     touching: frozenset[int] | None = None,
     within: frozenset[int] | None = None,
+    base: Sum = NOTHING,
 ) -> View:
     """With these functions, (rows, functions), projected out."""
     weighted = functions * table.root_weight[:, None]
     length = np.linalg.norm(weighted, axis=0)
     usable = np.isfinite(length) & (length > 0.0)
-    return View(table, spanned(weighted[:, usable] / length[usable], _NEW_FUNCTION), touching, within)
+    return View(table, spanned(weighted[:, usable] / length[usable], _NEW_FUNCTION), touching, within, base)
 
 
 def spanned(columns: np.ndarray, least: float) -> np.ndarray:
@@ -176,7 +189,7 @@ def smooth_functions(
     Products of columns that stand apart are so many times as dear as others.
     """
     found = [(0.0, ())]
-    most = count + 1
+    most = -(-count // max(len(columns), 1)) + 1  # dearer ones would come after `count` functions of one column
     found += [(float(a), ((k, a),)) for k in columns for a in range(1, most)]
     for j, k in combinations(columns, 2):
         price = 2.0 * (dearer if (j, k) in apart else 1.0)
@@ -185,7 +198,7 @@ def smooth_functions(
             (price * (max(a, b) if min(a, b) == 1 else a + b), ((j, a), (k, b)))
             for a in range(1, most)
             for b in range(1, most)
-            if a + b < most
+            if price * max(a, b) < most
         ]
     chosen = sorted(found, key=lambda entry: entry[0])[:count]
     bases = {k: chebyshev.chebvander(scaled(x[:, k]), most) for k in columns}

@@ -39,6 +39,12 @@ class Span:
         return max(abs(self.low), abs(self.high))
 
     @property
+    def squared(self) -> Span:
+        """Of the squares."""
+        nearest = 0.0 if self.has_both_signs else min(abs(self.low), abs(self.high))
+        return Span(nearest**2, self.size**2, self.distinct)
+
+    @property
     def is_positive(self) -> bool:
         return self.low > 0.0
 
@@ -63,6 +69,8 @@ class Kind:
     begin: Callable[[Span], list[Numbers]] = lambda span: [()]  # numbers to begin with
     fits: Callable[[Span], bool] = _always  # whether it can be had of such a column
     real: str | None = None  # what it becomes once q is zero
+    # Others with a pole at p + i q, and for which numbers: beside smooth functions they look the same.
+    same_pole: tuple[tuple[str, Callable[[float, float], Numbers]], ...] = ()
     joined: str | None = None  # its two columns as one, with a phase r
     freed: tuple[str, Numbers] | None = (
         None  # the kind, by its first column, that it is a case of, and for which numbers
@@ -227,6 +235,12 @@ PARAMETRIC: tuple[Kind, ...] = (
         ("(u - p)/((u - p)**2 + q**2)", "1/((u - p)**2 + q**2)"),
         lambda s: [*_pairs(_inside(s, 30), [s.length / 30]), *_pairs(_inside(s, 6), [s.length / 6])],
         real="1/(u - p)",
+        same_pole=(
+            ("1/(1 + exp((p - u)/q))", lambda p, q: (p, q / np.pi)),
+            ("1/(1 + (p/u)**q)", lambda p, q: (np.hypot(p, q), np.pi / np.arctan2(q, p))),
+            ("tanh(p*u)", lambda p, q: (0.5 * np.pi / q,)),
+            ("1/(u**2 + p**2)", lambda p, q: (q,)),
+        ),
     ),
     Kind(("1/(u**2 + p**2)",), lambda s: _ones(s.size * np.geomspace(0.03, 1.3, 11))),
     Kind(("1/(u**2 - p**2)",), lambda s: _ones(s.size * np.array([1.05, 1.3, 2.0]))),
@@ -249,9 +263,28 @@ PARAMETRIC: tuple[Kind, ...] = (
         lambda s: _pairs(s.size * np.array([0.06, 0.18, 0.4, 0.8]), [0.5, 1.5, 2.0, 2.7, 4.0]),
         _positive,
     ),
+    Kind(
+        ("(u**2 - p)/((u**2 - p)**2 + q**2)", "1/((u**2 - p)**2 + q**2)"),
+        lambda s: _pairs(_inside(s.squared, 20), [s.squared.length / 20]),
+        real="1/(u**2 - p)",
+    ),
+    Kind(("1/(u**2 - p)",), lambda s: []),  # beyond the data other kinds begin with it
+    Kind(
+        ("log((u**2 - p)**2 + q**2)",),
+        lambda s: _pairs(_inside(s.squared, 16), [s.squared.length / 16]),
+        real="log(abs(u**2 - p))",
+    ),
+    Kind(("log(abs(u**2 - p))",), lambda s: _ones([*-np.geomspace(1e-3, 2.0, 6) * s.size**2, 1.05 * s.size**2])),
+    Kind(("sqrt(p - u**2)",), lambda s: _ones(s.size**2 * np.array([1.005, 1.05, 1.3, 2.0]))),
 )
 
 KINDS: tuple[Kind, ...] = (*FREE, *PARAMETRIC)
 _BY_TEXT = {kind.columns[0]: index for index, kind in enumerate(KINDS)}
 ON_AXIS = {index: _BY_TEXT[kind.real] for index, kind in enumerate(KINDS) if kind.real is not None}
+POLES = frozenset(_BY_TEXT[text] for text in ("1/(u - p)", "1/(u**2 - p)"))  # on the axis, perhaps inside the data
+SAME_POLE = {
+    index: tuple((_BY_TEXT[text], numbers) for text, numbers in kind.same_pole)
+    for index, kind in enumerate(KINDS)
+    if kind.same_pole
+}
 FREED = {index: (_BY_TEXT[kind.freed[0]], kind.freed[1]) for index, kind in enumerate(KINDS) if kind.freed is not None}

@@ -1,5 +1,6 @@
 """What a search may fit instead of y over the columns: shallower, or in fewer variables, and turned back after."""
 
+from ceql.transforms.dimensionless import dimensionless
 from ceql.transforms.fewer_columns import reduced, smooth_error
 from ceql.transforms.independence import flattened, independent_parts
 from ceql.transforms.outermost import TARGETS, usable_targets
@@ -13,6 +14,7 @@ __all__ = [
     "TARGETS",
     "TransformPolicy",
     "TransformedTarget",
+    "dimensionless",
     "flattened",
     "independent_parts",
     "is_curve",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ceql.dimensions.groups import GroupPolicy
+
 
 @dataclass(frozen=True)
 class SmoothnessPolicy:
@@ -82,6 +84,7 @@ class TransformPolicy:
     independence: IndependencePolicy = IndependencePolicy()
     symmetries: SymmetryPolicy = SymmetryPolicy()
     screening: ScreeningPolicy = ScreeningPolicy()
+    groups: GroupPolicy = GroupPolicy()
     widest_exponent: float = 50.0  # exp(y) is a target only where y spans less than this,
     largest_exponent: float = 500.0  # and is nowhere larger than this.
     least_angle: float = 0.3  # y may be an angle, with a sine, if it spans more than this, in radians.

@@ -36,11 +36,17 @@ class TransformedTarget:
     symbols: tuple[Any, ...]
     back: Callable[[Any], Any] = _as_it_is
     slope: np.ndarray | float = 1.0  # how fast these values move with the user's y, so how far noise moves them
+    angles: tuple[int, ...] | None = None  # of a target without dimension: the columns that never had one
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is y itself that is fitted, over the user's columns."""
+        return self.back is _as_it_is
 
     @property
     def is_direct(self) -> bool:
-        """Whether it is y itself that is fitted, so that a good fit of one is a good fit of the other."""
-        return self.back is _as_it_is
+        """Whether it is y that is fitted, as it is or in another unit: a good fit of one is one of the other."""
+        return self.is_plain or self.angles is not None
 
 
 def plain(data: Dataset, symbols: Sequence[Any]) -> TransformedTarget:
@@ -55,11 +61,13 @@ def towards(start: TransformedTarget, target: Target) -> TransformedTarget:
     with np.errstate(all="ignore"):
         nearby = start.y + _NEARBY * np.abs(start.y)
         slope = start.slope * np.abs(target.forward(nearby) - values) / np.abs(nearby - start.y)
-    return replace(start, y=values, slope=slope, back=lambda e: start.back(target.back(e, start.y)))
+    changed = replace(start, y=values, slope=slope, angles=None)
+    return replace(changed, back=lambda e: start.back(target.back(e, start.y)))
 
 
 def only(target: TransformedTarget, columns: Sequence[int]) -> TransformedTarget:
-    return replace(target, x=target.x[:, list(columns)], symbols=tuple(target.symbols[k] for k in columns))
+    symbols = tuple(target.symbols[k] for k in columns)
+    return replace(target, x=target.x[:, list(columns)], symbols=symbols, angles=None)
 
 
 def sampled(target: TransformedTarget, rows: int | None) -> TransformedTarget:
@@ -86,7 +94,7 @@ def with_logs(target: TransformedTarget) -> TransformedTarget | None:
     log = get("log").symbolic
     symbols = [log(target.symbols[k] if target.x[0, k] > 0 else -target.symbols[k]) for k in suited]
     x = np.column_stack([target.x, np.log(np.abs(target.x[:, suited]))])
-    return replace(target, x=x, symbols=(*target.symbols, *symbols))
+    return replace(target, x=x, symbols=(*target.symbols, *symbols), angles=None)
 
 
 def by_power(target: TransformedTarget, k: int, exponent: float | Fraction, keep: bool = False) -> TransformedTarget:
@@ -98,7 +106,8 @@ def by_power(target: TransformedTarget, k: int, exponent: float | Fraction, keep
     factor, written = column ** float(exponent), symbol ** (int(exponent) if whole else exponent)
     rest = target if keep else only(target, np.delete(np.arange(target.x.shape[1]), k).tolist())
     slope = target.slope / np.abs(factor)
-    return replace(rest, y=target.y / factor, back=lambda e: target.back(written * e), slope=slope)
+    divided = replace(rest, y=target.y / factor, slope=slope, angles=None)
+    return replace(divided, back=lambda e: target.back(written * e))
 
 
 def joined(target: TransformedTarget, i: int, j: int, pairing: Callable[[Any, Any], Any]) -> TransformedTarget:

@@ -1,0 +1,351 @@
+"""Laws between groups without dimension whose numbers are all simple: y = d + a * (powers of groups) * F(b*w)**q.
+
+w is a product of powers of groups, perhaps with the sine or cosine of an angle, F one of a few functions, b a simple
+number, d is zero or plus or minus a product of groups. Given b, w, F and d the logarithm of the law is linear in all
+else, so that all candidates are compared at once. Exponents and a must come out simple, too. Functions are computed as
+they are written: where exp(z) - 1 has lost digits the law has lost the same ones, and among functions that no row
+should tell apart these rows do. A small term beside the law, a product of powers, is looked for in what it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.closed_form.policy import PurePolicy
+from ceql.engine.one_thread import one_thread
+from ceql.operators import get
+from ceql.operators.functions import TABLE
+
+Column = tuple[np.ndarray, Any]  # its values and what it stands for
+Price = Callable[[Any], float]  # what it takes to say a formula
+Simple = Callable[[float, float], Any]  # the simple number that a number is to that accuracy; None where it is none
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function as it is written."""
+
+    needs: tuple[str, ...]
+    values: Callable[[np.ndarray], np.ndarray]
+    written: Callable[[Any], Any]
+
+
+def _named(name: str) -> Callable[[Any], Any]:
+    return lambda z: get(name).symbolic(z)
+
+
+_EXP, _COS = _named("exp"), _named("cos")
+_FUNCTIONS = (
+    _Function((), lambda z: 1.0 + z, lambda z: 1 + z),
+    _Function(("exp",), np.exp, _EXP),
+    _Function(("exp",), lambda z: np.exp(z) - 1.0, lambda z: _EXP(z) - 1),
+    _Function(("exp",), lambda z: np.exp(z) + 1.0, lambda z: _EXP(z) + 1),
+    _Function(("log",), lambda z: np.log(1.0 + z), lambda z: _named("log")(1 + z)),
+    _Function(("sin",), np.sin, _named("sin")),
+    _Function(("cos",), np.cos, _COS),
+    _Function(("cos",), lambda z: 1.0 - np.cos(z), lambda z: 1 - _COS(z)),
+    *(_Function((one.name,), one.value, one.symbolic) for one in TABLE if one.is_shape and one.course.is_known),
+)
+_LINEAR = _FUNCTIONS[0]
+_NOTHING: Column = (np.array(0.0), sympy.Integer(0))
+_LARGEST = 1000  # the largest denominator of a number inside a function
+_SIMPLEST = _FUNCTIONS[:2]
+
+
+@dataclass(frozen=True, eq=False)
+class _Inside:
+    """What stands inside of which function."""
+
+    variable: Column
+    function: _Function
+    number: Fraction
+    power_of_pi: int
+
+    @property
+    def written(self) -> Any:
+        return self.number * sympy.pi**self.power_of_pi * self.variable[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Law:
+    """A law: its values, what it leaves of y, relative to it, and itself."""
+
+    values: np.ndarray
+    left: float
+    written: Any
+
+
+@one_thread
+@np.errstate(all="ignore")  # what overflows is no fit
+def pure_law(
+    x: np.ndarray,
+    y: np.ndarray,
+    symbols: Sequence[Any],
+    angles: Sequence[int],
+    simple: Simple,
+    price: Price,
+    names: Sequence[str] | None = None,
+    policy: PurePolicy = PurePolicy(),
+) -> list[Any]:
+    """Laws that y may be, over these symbols, the cheapest to say first; none where it is none. Where several are left
+    these rows cannot tell them apart. `angles` are the columns of which sines and cosines may be factors, `names` the
+    functions that may be used (None: all)."""
+    if x.shape[1] > policy.most_groups or not np.isfinite(x).all() or not y.all():
+        return []
+    rows = _rows(x, policy)
+    own, values = x[rows], y[rows]
+    columns = [(own[:, k], symbols[k]) for k in range(x.shape[1]) if (own[:, k] != 0).all()]
+    waves = list(_waves(own, symbols, angles, names))
+    factors = [*columns, *waves]
+    insides = partial(_insides, columns, waves, names, policy)
+    laws = _laws(values, list(_offsets(columns, policy)), factors, insides, simple, policy)
+    groups = [(own[:, k], symbols[k]) for k in range(x.shape[1]) if k not in angles]
+    if not laws and groups and len(groups) <= policy.groups_beside:
+        beside = [*factors, *_binomials(groups)]
+        laws = _laws(values, [_NOTHING], beside, partial(insides, quickly=True), simple, policy, sums=True)
+    return sorted(laws, key=price)[: policy.kept]
+
+
+def _laws(
+    y: np.ndarray,
+    offsets: Sequence[Column],
+    factors: Sequence[Column],
+    insides: Callable[[], Iterator[tuple[list[_Inside], np.ndarray]]],
+    simple: Simple,
+    policy: PurePolicy,
+    sums: bool = False,
+) -> list[Any]:
+    """The laws of these factors and what stands inside that leave least, as far as these rows can tell."""
+    goals = [goal for offset in offsets if (goal := _goal(y, offset, factors, policy)) is not None]
+    goals = [goal for goal in goals if np.abs(goal.left).max() > policy.digits]  # others are plain products
+    found: list[_Law] = []
+    for some, computed in insides() if goals else ():
+        logs = np.log(np.abs(computed))
+        for goal in goals:
+            laws = (_law(goal, some[k], computed[:, k], simple, policy, sums) for k in _near(goal, logs, policy))
+            found += [law for law in laws if law is not None]
+    exact = [law for law in found if law.left <= policy.vanishes]
+    if not exact:
+        found.sort(key=lambda law: law.left)
+        corrected = (_corrected(y, law, factors, simple, policy) for law in found[: policy.corrected])
+        exact = [law for law in corrected if law is not None]
+    least = max(min((law.left for law in exact), default=0.0), policy.rounding) / policy.better
+    return list(dict.fromkeys(law.written for law in exact if law.left <= least))
+
+
+def _rows(x: np.ndarray, policy: PurePolicy) -> np.ndarray:
+    """Some rows at random, and those with the largest and smallest groups: there laws differ most."""
+    some = np.random.default_rng(0).permutation(len(x))[: policy.rows]
+    order = np.argsort(x, axis=0, kind="stable")
+    ends = policy.extreme // (2 * x.shape[1])
+    return np.unique(np.concatenate([some, order[:ends].ravel(), order[len(x) - ends :].ravel()]))
+
+
+# ---- what is compared ---------------------------------------------------------------------------------------------
+
+
+def _waves(
+    x: np.ndarray, symbols: Sequence[Any], angles: Sequence[int], names: Sequence[str] | None
+) -> Iterator[Column]:
+    """Sines and cosines of angles and of their differences, and what is left of one beside a cosine."""
+    single = [(x[:, k], symbols[k]) for k in angles]
+    pairs = [
+        (x[:, i] - x[:, j], symbols[i] - symbols[j]) for place, i in enumerate(angles) for j in angles[place + 1 :]
+    ]
+    for values, symbol in (*single, *pairs):
+        for name, function in (("sin", np.sin), ("cos", np.cos)):
+            if names is None or name in names:
+                yield function(values), get(name).symbolic(symbol)
+        if names is None or "cos" in names:
+            yield 1.0 - np.cos(values), 1 - _COS(symbol)
+            yield 1.0 + np.cos(values), 1 + _COS(symbol)
+
+
+def _binomials(groups: Sequence[Column]) -> Iterator[Column]:
+    """One plus or minus a group, and plus its square, which may be factors beside a function."""
+    for values, symbol in groups:
+        yield 1.0 - values, 1 - symbol
+        yield 1.0 + values, 1 + symbol
+        yield 1.0 + values**2, 1 + symbol**2
+
+
+def _offsets(columns: Sequence[Column], policy: PurePolicy) -> Iterator[Column]:
+    """What may stand beside a law: nothing, or plus or minus one, or between few groups a product of them."""
+    yield _NOTHING
+    powers = product((0, 1, -1), repeat=len(columns) if len(columns) <= policy.groups_beside else 0)
+    for own in powers:
+        if sum(map(abs, own)) > policy.most_powers_beside:
+            continue
+        values, written = np.array(1.0), sympy.Integer(1)
+        for (column, symbol), power in zip(columns, own, strict=False):
+            values, written = values * column**power, written * symbol**power
+        yield from ((sign * values, sign * written) for sign in (1, -1))
+
+
+def _insides(
+    columns: Sequence[Column],
+    waves: Sequence[Column],
+    names: Sequence[str] | None,
+    policy: PurePolicy,
+    quickly: bool = False,
+) -> Iterator[tuple[list[_Inside], np.ndarray]]:
+    """What may stand inside of functions, and their values: one variable after the other, the simplest ones.
+
+    Of variables that are not plain, or where it should be quick, only the simplest functions and numbers are tried.
+    """
+    allowed = [f for f in _FUNCTIONS if names is None or set(f.needs) <= set(names)]
+    variables = sorted(_variables(columns, waves, policy), key=lambda found: found[1])[: policy.most_variables]
+    fractions = [Fraction(number).limit_denominator(_LARGEST) for number in policy.numbers]
+    all_numbers, few = list(product(fractions, policy.powers_of_pi)), [(number, 0) for number in fractions]
+    for variable, _, is_plain in variables:
+        numbers = all_numbers if is_plain and not quickly else few
+        kinds = allowed if is_plain and not quickly else [f for f in allowed if f in _SIMPLEST]
+        arguments = variable[0][:, None] * np.array([float(n) * np.pi**p for n, p in numbers])
+        found = [_Inside(variable, function, *own) for function in kinds for own in numbers]
+        yield found, np.hstack([function.values(arguments) for function in kinds])
+
+
+def _variables(
+    columns: Sequence[Column], waves: Sequence[Column], policy: PurePolicy
+) -> Iterator[tuple[Column, float, bool]]:
+    """Products of powers of the groups, perhaps with one sine or cosine, and whether they are plain: without one, and
+    not of many powers."""
+    for powers in product(policy.powers, repeat=len(columns)):
+        total = sum(abs(power) for power in powers)
+        if total > policy.most_powers:
+            continue
+        values: Any = 1.0
+        written: Any = 1
+        for (column, symbol), power in zip(columns, powers, strict=True):
+            values, written = values * column**power, written * symbol**power
+        if total:
+            yield (values, written), float(total), total <= policy.plain_powers
+        if total <= policy.most_powers_beside:
+            for wave, symbol in waves:
+                yield (values * wave, written * symbol), float(total + policy.wave), False
+
+
+# ---- comparing ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Goal:
+    """What a law beside an offset has to be, and the logarithms of its factors."""
+
+    y: np.ndarray
+    offset: Column
+    values: np.ndarray
+    weight: np.ndarray  # of the rows: digits are lost beside the offset
+    factors: Sequence[Column]
+    logs: np.ndarray
+    basis: np.ndarray  # of these, weighted
+    left: np.ndarray  # of the logarithm of the values, weighted, beside them
+
+
+def _goal(y: np.ndarray, offset: Column, factors: Sequence[Column], policy: PurePolicy) -> _Goal | None:
+    values = y - offset[0]
+    if not y.all() or not values.all() or not np.isfinite(values).all():
+        return None
+    if offset[1] != 0 and np.median(np.abs(offset[0] / y)) < policy.rounding:  # which no row shows
+        return None
+    weight = np.minimum(1.0, np.abs(values / y))
+    logs = np.column_stack([np.ones(len(y)), *(np.log(np.abs(column)) for column, _ in factors)])
+    kept: Any = np.isfinite(logs).all(axis=0)
+    logs, factors = logs[:, kept], [one for one, there in zip(factors, kept[1:], strict=True) if there]
+    basis, sizes, _ = np.linalg.svd(weight[:, None] * logs, full_matrices=False)
+    basis = basis[:, sizes > policy.idle * sizes[0]]
+    left = weight * np.log(np.abs(values))
+    left = left - basis @ (basis.T @ left)
+    return _Goal(y, offset, values, weight, factors, logs, basis, left)
+
+
+def _near(goal: _Goal, logs: np.ndarray, policy: PurePolicy) -> list[int]:
+    """The candidates, by the logarithms of their functions, that come near to the goal, the nearest first."""
+    flat = goal.weight[:, None] * logs
+    usable = np.isfinite(flat).all(axis=0)
+    flat[:, ~usable] = 0.0
+    flat -= goal.basis @ (goal.basis.T @ flat)
+    size = np.einsum("ij,ij->j", flat, flat)
+    power = (flat.T @ goal.left) / np.maximum(size, 1e-300)
+    left: Any = np.linalg.norm(goal.left[:, None] - power * flat, axis=0)
+    is_power = (np.abs(power) >= 0.5 - policy.whole) & (np.abs(power) <= policy.highest)
+    near = usable & is_power & (left <= policy.near * np.linalg.norm(goal.left))
+    order = np.flatnonzero(near)
+    return order[np.argsort(left[order], kind="stable")].tolist()[: policy.tried]
+
+
+def _law(
+    goal: _Goal, inside: _Inside, computed: np.ndarray, simple: Simple, policy: PurePolicy, sums: bool
+) -> _Law | None:
+    """The law with this inside, its exponents and its factor made simple; None where they are not simple.
+
+    Sums of two terms are looked for elsewhere, unless they are asked for.
+    """
+    fitted = _exponents(goal, [np.log(np.abs(computed))], policy)
+    if fitted is None or not fitted[-1] or (inside.function is _LINEAR and fitted[-1] == 1.0 and not sums):
+        return None
+    start = computed ** fitted[-1], inside.function.written(inside.written) ** _exact(fitted[-1])
+    return _product(goal, fitted[:-1], start, simple, policy)
+
+
+def _exponents(goal: _Goal, others: Sequence[np.ndarray], policy: PurePolicy) -> np.ndarray | None:
+    """The exponents of the factors, and of others by their logarithms; None where they are not simple."""
+    matrix = goal.weight[:, None] * np.column_stack([goal.logs, *others])
+    scale = np.linalg.norm(matrix, axis=0)
+    if not (scale > 0.0).all():
+        return None
+    logs = goal.weight * np.log(np.abs(goal.values))
+    solution = np.linalg.lstsq(matrix / scale, logs, rcond=policy.idle)[0] / scale
+    exponents = np.round(policy.parts * solution[1:]) / policy.parts
+    return exponents if np.abs(exponents - solution[1:]).max(initial=0.0) <= policy.whole else None
+
+
+def _product(
+    goal: _Goal, exponents: np.ndarray, start: tuple[np.ndarray, Any], simple: Simple, policy: PurePolicy
+) -> _Law | None:
+    """The law that these powers of the factors make of what it starts with, if the number before it is simple."""
+    values, written = start
+    for (column, symbol), power in zip(goal.factors, exponents, strict=True):
+        if power:
+            values, written = values * column**power, written * symbol ** _exact(power)
+    weight = goal.weight**2
+    factor = float(np.sum(values * goal.values * weight) / np.sum(values**2 * weight))
+    if not np.isfinite(factor):
+        return None
+    rough = _left(goal.offset[0] + factor * values, goal.y)
+    number = simple(factor, max(policy.accuracy, rough)) if rough <= policy.close else None
+    if number is None:
+        return None
+    whole = goal.offset[0] + float(number) * values
+    return _Law(whole, _left(whole, goal.y), goal.offset[1] + number * written)
+
+
+def _left(values: np.ndarray, y: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((values / y - 1.0) ** 2)))
+
+
+def _corrected(y: np.ndarray, law: _Law, factors: Sequence[Column], simple: Simple, policy: PurePolicy) -> _Law | None:
+    """The law with a small term beside it, if that leaves nothing; its number is as well known as the term is."""
+    goal = _goal(y - law.values, _NOTHING, factors, policy)
+    fitted = None if goal is None else _exponents(goal, [], policy)
+    if goal is None or fitted is None:
+        return None
+    loose = replace(policy, accuracy=policy.accuracy / law.left) if law.left > 0.0 else policy
+    term = _product(goal, fitted, (np.ones(len(y)), 1), simple, loose)
+    if term is None:
+        return None
+    both = law.values + term.values
+    left = _left(both, y)
+    return _Law(both, left, law.written + term.written) if left <= policy.vanishes else None
+
+
+def _exact(number: float) -> Any:
+    return int(number) if float(number).is_integer() else Fraction(number)
