@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +37,31 @@ def ceql(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
         return code, captured.out, captured.err
 
     return run
+
+
+# ---- a browser ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the browser puts what it saves."""
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="session")
+def chrome(downloads: Path) -> Iterator[Any]:
+    """A real browser, started once."""
+    place = Path(__file__).parents[1] / "tools" / "browser.py"
+    spec = importlib.util.spec_from_file_location("browser", place)
+    assert spec is not None
+    assert spec.loader is not None
+    browser = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(browser)
+    if browser.CHROMIUM is None or browser.DRIVER is None:
+        pytest.skip("there is no chromium with its driver: apt-get install chromium chromium-driver")
+    pytest.importorskip("selenium", reason="selenium is not installed")
+    with browser.driven(downloads) as driver:
+        yield driver
 
 
 # ---- a model whose formula is a law -------------------------------------------------------------------------------

@@ -55,6 +55,22 @@ def test_the_import_is_light():
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.parametrize("before", ["enable", "disable"])
+def test_an_import_leaves_the_collection_of_garbage_as_it_was(before):
+    code = (
+        f"import gc, weakref; gc.{before}(); was = gc.isenabled()\n"
+        "class Thing: pass\n"
+        "thing = Thing(); thing.itself = thing; watched = weakref.ref(thing); del thing\n"
+        "from ceql import CEQLRegressor\n"
+        "assert gc.isenabled() is was and gc.get_freeze_count() == 0\n"
+        "gc.collect(); assert watched() is None\n"
+        "gc.freeze(); frozen = gc.get_freeze_count(); from ceql import discover\n"
+        "assert gc.get_freeze_count() >= frozen // 2\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
 def test_errors_form_one_tree():
     from ceql import errors
 

@@ -1,6 +1,11 @@
 """ceql: reads a formula out of data, at home at poles, logarithms, square roots and resonances."""
 
+import gc as _gc
 import os as _os
+import sys as _sys
+from collections.abc import Iterator as _Iterator
+from contextlib import contextmanager as _contextmanager
+from contextlib import nullcontext as _nullcontext
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError as _NotInstalled
 from importlib.metadata import version as _version
@@ -90,7 +95,25 @@ def __getattr__(name: str) -> object:
     with _importing:
         if name == "operators":
             return import_module("ceql.operators")
-        return getattr(import_module(_HOMES[name]), name)
+        home = _HOMES[name]
+        with _nullcontext() if home in _sys.modules else _without_collecting():
+            return getattr(import_module(home), name)
+
+
+@_contextmanager
+def _without_collecting() -> _Iterator[None]:
+    """Importing makes hundreds of thousands of objects that stay; to look for garbage among them takes an eighth of the
+    time. In the end all are old: only a full collection looks at them."""
+    collects = _gc.isenabled()
+    _gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            if not _gc.get_freeze_count():  # what somebody else has frozen stays so
+                _gc.freeze()
+                _gc.unfreeze()
+            _gc.enable()
 
 
 def __dir__() -> list[str]:

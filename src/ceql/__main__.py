@@ -10,12 +10,13 @@ from pathlib import Path
 import click
 
 from ceql import __version__
+from ceql.app.cli import app
 from ceql.bench.cli import bench, bench_report, figures
 from ceql.cli.compare_command import compare
 from ceql.cli.did_you_mean import SuggestingGroup
 from ceql.cli.fit_command import fit
 from ceql.cli.laws_command import laws
-from ceql.cli.model_commands import export, predict, report, show
+from ceql.cli.model_commands import adapt, export, predict, report, show
 from ceql.errors import CeqlError, CeqlWarning, in_words
 from ceql.frf.cli import frf
 
@@ -28,6 +29,7 @@ def cli() -> None:
     \b
     Examples:
       ceql demo
+      ceql app
       ceql fit data.csv --target y --save model.ceql
       ceql laws data.csv --target y
       ceql predict model.ceql new.csv
@@ -37,7 +39,7 @@ def cli() -> None:
     """
 
 
-for command in (fit, laws, show, predict, compare, export, report, bench, bench_report, figures, frf):
+for command in (app, fit, laws, show, predict, adapt, compare, export, report, bench, bench_report, figures, frf):
     cli.add_command(command)
 
 
@@ -46,7 +48,7 @@ for command in (fit, laws, show, predict, compare, export, report, bench, bench_
 @click.option("--out", type=click.Path(path_type=Path), default=Path("ceql-demo.png"), show_default=True)
 @click.option("--quiet", is_flag=True, help="No live display.")
 def demo(seed: int, out: Path, quiet: bool) -> None:
-    """Find a formula with a pole in two variables, from 128 points, and plot it."""
+    """Find a formula with a pole and a logarithm from 128 points, and show how complex weights get there."""
     from ceql.bench.demo import run_demo
 
     run_demo(seed, out, verbose=not quiet, say=click.echo)
@@ -115,3 +117,7 @@ def _discard_output() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

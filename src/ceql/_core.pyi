@@ -8,6 +8,7 @@ OPCODES: dict[str, int]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
+Singles = NDArray[np.float32]
 
 class Tape:
     def __init__(
@@ -25,7 +26,7 @@ class Tape:
     ) -> None: ...
 
 class Data:
-    def __init__(self, x: Floats, y: Floats, weight: Floats, single_precision: bool) -> None: ...
+    def __init__(self, x: Floats, y: Floats, weight: Floats, single_precision: bool, mixing: Floats) -> None: ...
 
 class StopFlag:
     def __init__(self) -> None: ...
@@ -148,6 +149,22 @@ def levenberg(
     stop: StopFlag | None,
     time_limit: float,
 ) -> dict[str, Any]: ...
+def best_pairs(
+    first: Singles,
+    second: Singles,
+    along: Singles,
+    rest: Singles,
+    present: Singles,
+    prices: Singles,
+    other_prices: Singles,
+    most: int,
+    weight: float,
+    least_left: float,
+    too_much: float,
+    rounding: float,
+    ordered: bool,
+    threads: int,
+) -> tuple[np.ndarray, np.ndarray]: ...
 def instruction_sets() -> list[str]: ...
 def instruction_set() -> str: ...
 def use_instruction_set(name: str) -> None: ...

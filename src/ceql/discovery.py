@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ceql.choice.sifting import Struck
 from ceql.data.dataset import Dataset
-from ceql.expression.evaluate.poles import Pole, find_poles
-from ceql.formula import Formula, make_symbols
+from ceql.dimensions import Dimensions
+from ceql.dimensions.constants import ConstantUnit, units_of_constants
+from ceql.expression import FormulaError
+from ceql.expression.evaluate.poles import Pole
+from ceql.formula import Formula, NamedLaw, make_symbols
 from ceql.search.outcome import Outcome, Progress
 from ceql.search.settings import SEARCHES, Settings
 
-__all__ = ["SEARCHES", "Discovery", "Outcome", "Progress", "Settings", "poles_of"]
+__all__ = ["SEARCHES", "Discovery", "Outcome", "Progress", "Settings", "constant_units", "poles_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +41,7 @@ class Discovery:
     struck: tuple[Struck, ...] = ()  # formulas that may not be chosen, each with the sentence that says why
     weights: tuple[float, ...] = ()  # how likely each formula is among all of them, as far as the rows can tell
     r2: tuple[float, ...] = ()  # on the rows that the constants are fitted to
+    units: Dimensions | None = None  # of the columns and the target, where they are known
     r2_cv: tuple[float, ...] = ()  # on rows held out, the constants fitted to the others; NaN: not computed
 
     @property
@@ -51,7 +57,7 @@ class Discovery:
 
 def poles_of(formula: Formula, data: Dataset) -> tuple[Pole, ...]:
     """Where the formula blows up within the range of the data."""
-    return tuple(find_poles(formula.expression, formula.symbols, data.x.min(axis=0), data.x.max(axis=0)))
+    return tuple(formula.poles_among(data.x))
 
 
 def over_all(found: Discovery, data: Dataset) -> Discovery:
@@ -61,3 +67,30 @@ def over_all(found: Discovery, data: Dataset) -> Discovery:
     struck = tuple(replace(one, formula=one.formula.over(symbols)) for one in found.struck)
     whole = replace(found, front=front, shortlist=beside, struck=struck)
     return replace(whole, poles=poles_of(whole.best, data))
+
+
+def constant_units(formula: Formula, units: Dimensions | None) -> tuple[ConstantUnit, ...]:
+    """Of the constants as they are shown; empty texts where nothing is known of them."""
+    law = formula.law
+    count = len(formula.constants if law is None else law.constants)
+    unknown = (ConstantUnit(""),) * count
+    if units is None:
+        return unknown
+    form = formula.form
+    if law is not None and not law.is_template:
+        try:
+            form = law.form([symbol.name for symbol in formula.symbols])
+        except FormulaError:  # its text is for people: a column may be called anything there
+            return _by_value(law, form, units)
+    errors = [error for _, error in formula.constants] if law is None else [c.error for c in law.constants]
+    return units_of_constants(form.expr, form.symbols, form.values, units, errors) or unknown
+
+
+def _by_value(law: NamedLaw, form: Any, units: Dimensions) -> tuple[ConstantUnit, ...]:
+    """Of the constants of a law, as far as they are decimals of its formula."""
+    found = units_of_constants(form.expr, form.symbols, form.values, units) or ()
+    known = dict(zip(map(float, form.values), found, strict=False))
+    return tuple(
+        next((unit for value, unit in known.items() if math.isclose(value, c.value)), ConstantUnit(""))
+        for c in law.constants
+    )

@@ -26,14 +26,15 @@ from ceql.expression import (
     refit,
     round_to_errors,
     snap,
-    value_and_jacobian,
 )
 from ceql.expression.constants.held import held_numbers, smallest_holding
 from ceql.expression.constants.named import FIRST_STEPS, NamedForm, fitted_values
+from ceql.expression.constants.named_law import TEMPLATE, LawConstant, NamedLaw
 from ceql.expression.constants.parametrise import Parametrised, with_named_constants
 from ceql.expression.constants.refit import covariance_of, refit_reweighted, refit_within
 from ceql.expression.constants.rewrites import with_factors_absorbed, with_simple_exponents, with_small_phases
-from ceql.expression.evaluate.residual_problem import Form, make_problem
+from ceql.expression.evaluate.poles import Pole, find_poles
+from ceql.expression.evaluate.residual_problem import Form, Program, make_problem
 from ceql.expression.text.write import in_words, readable_text, with_decimals
 
 
@@ -56,47 +57,6 @@ class PolishPolicy:
 
 
 POLISH = PolishPolicy()
-TEMPLATE = "template"  # the name of what the user gave, where a law has its name
-
-
-@dataclass(frozen=True)
-class LawConstant:
-    """A constant as the law calls it; its standard error is infinite where the rows do not determine it, and zero where
-    it is known or stands on a bound."""
-
-    name: str
-    meaning: str
-    value: float
-    error: float
-    low: float = -np.inf
-    high: float = np.inf
-
-
-@dataclass(frozen=True)
-class NamedLaw:
-    """The law that a formula is: its name and text, and its constants under the names that they have there."""
-
-    name: str
-    field: str
-    text: str  # over the columns of the table
-    constants: tuple[LawConstant, ...]
-    known: int = 0  # how widely, for its price: 1, 2 or 3; 0 where its structure has to be paid for
-    others: tuple[str, ...] = ()  # further names of it
-
-    @property
-    def is_template(self) -> bool:
-        """Whether it is what the user gave: then its text can be read, and its constants are those of the formula."""
-        return self.name == TEMPLATE
-
-    def form(self, columns: Sequence[str]) -> NamedForm:
-        """What the text of a template says, over these columns."""
-        names, values = zip(*((c.name, (c.value, c.low, c.high)) for c in self.constants), strict=True)
-        return NamedForm.of(self.text, columns, names, *np.array(values, float).T)
-
-    def at(self, values: np.ndarray, errors: np.ndarray) -> NamedLaw:
-        """The same with other numbers."""
-        given = zip(self.constants, map(float, values), map(float, errors), strict=True)
-        return replace(self, constants=tuple(replace(c, value=value, error=error) for c, value, error in given))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +85,19 @@ class Formula:
             return self.law.form([symbol.name for symbol in self.symbols])
         return parametrise(self.expression)
 
+    @cached_property
+    def program(self) -> Program:
+        """Its values with their derivatives by its constants."""
+        return self.form.program(self.symbols)
+
+    def poles_among(self, x: np.ndarray) -> list[Pole]:
+        """Where it blows up within the range of these rows."""
+        return find_poles(self.expression, self.symbols, x.min(axis=0), x.max(axis=0))
+
+    def fitted_to(self, data: Dataset) -> Formula:
+        """With its constants refined on these rows, to be compared with others."""
+        return self.with_expression(refit(self.expression, self.symbols, data.x, data.y, data.weight).expr)
+
     def at(self, values: np.ndarray) -> Formula:
         """The formula with these numbers for its constants."""
         changed = self.with_expression(self.form.substitute(values))
@@ -136,7 +109,7 @@ class Formula:
     def _compiled(self) -> Callable[[np.ndarray], np.ndarray]:
         form = self.form
         if isinstance(form, NamedForm):  # SymPy makes exp(2000.0 - x) to infinity times exp(-x)
-            return partial(value_and_jacobian(form.expr, self.symbols, form.symbols).value, constants=form.values)
+            return partial(self.program.value, constants=form.values)
         return compile_numpy(self.expression, self.symbols)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -293,6 +266,9 @@ def _first_allowed(
     """The form that is to be shown if it is allowed, else the first of the others that is; None where none is."""
     if not constraints or constraints.allows(rounded):
         return rounded
+    if not constraints.keeps_shape(refined):
+        few = data.thinned(policy.checked_rows)
+        return constraints.mended(refined, few.x, few.y, few.weight)
     others = _other_forms(refined, raw, data, symbols, constraints, policy)
     return next((form for form in others if form is not None and constraints.allows(form)), None)
 
@@ -364,10 +340,7 @@ def _judged(
     fitted_to: Dataset | None = None,
 ) -> Formula | None:
     """With its loss on all the data, and the standard errors that the rows its constants were fitted to leave."""
-    if expression is None or not _is_real(expression):
-        return None
-    value = Formula(expression, symbols, np.inf)(data.x)
-    if not np.isfinite(value).all():
+    if expression is None or (value := values_of(expression, symbols, data.x)) is None:
         return None
     loss = mean_square(value - data.y, data.weight)
     constants = constants_of(parametrise(expression), symbols, fitted_to or data)
@@ -399,7 +372,7 @@ def in_readable_form(
 ) -> Formula:
     """The form with the shortest constants; the formula as it is where no allowed form has shorter ones, or where it
     was given."""
-    if formula.law is not None and formula.law.is_template:
+    if not isinstance(formula.form, Parametrised):
         return formula
     few = data.thinned(policy.checked_rows)
     other = readable(formula.expression, formula.symbols, few.x, few.y)
@@ -485,6 +458,9 @@ def held(
             return None
     few = data.thinned(policy.most_rows)
     values = fitted_values(form, symbols, few.x, few.y, few.weight)
+    if values is not None and not constraints.keeps_shape(form.substitute(values)):
+        some = few.thinned(policy.checked_rows)
+        values = constraints.held(replace(form, values=values), some.x, some.y, some.weight)
     if values is None or not constraints.allows(expression := form.substitute(values)):
         return None
     given = zip(form.symbols, values, form.low, form.high, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,14 +17,14 @@ from ceql.choice.selection import check_rule, choose, or_simpler
 from ceql.choice.sifting import Sifted, sifted
 from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is_beaten, r2_of
 from ceql.data.dataset import Dataset, typical_size
+from ceql.dimensions import Rule
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, over_all, poles_of
 from ceql.engine import fit
 from ceql.engine.deadline import NEVER, Deadline, Stopwatch
 from ceql.engine.dispatch import Workers
-from ceql.errors import InputError, unknown_name
+from ceql.errors import CeqlWarning, InputError, unknown_name
 from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
-from ceql.network.extract import extract, upright
 from ceql.network.libraries import search_network
 from ceql.search.driver import run
 from ceql.search.finishing import sketches_within
@@ -34,6 +35,7 @@ from ceql.search.losses import SQUARED, Loss, read_loss, robust_scale
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
 from ceql.search.reweighting import first_weights, with_weight
+from ceql.search.shaped import fitted_to_rows, pictured, sentence_against, with_prices
 from ceql.search.simpler_numbers import simpler_than_the_best
 from ceql.search.stage import Search
 from ceql.search.state import Ending
@@ -41,7 +43,7 @@ from ceql.storage.checkpoint import Checkpoint, CheckpointError
 from ceql.storage.claims import check_losses
 from ceql.storage.fingerprint import fingerprint
 from ceql.storage.keeper import Keeper, kept_alone
-from ceql.training import Recipe, train
+from ceql.training import Recipe, read_off, training_error, trainings
 from ceql.training.recipes import RECIPES
 
 _LEAST_SCALE = 1e-12  # of residuals, as a share of the size of y: below it they are rounding
@@ -66,9 +68,14 @@ def discover(
         _require_rounds(settings)
     watch = Stopwatch()
     settings.constraints.check_columns(data.names)
+    if settings.constraints.asked and settings.template is not None and settings.template.has_unit:
+        raise InputError("Shapes are about real values: leave them out for a complex target, or fit its size.")
+    if settings.units is not None:
+        settings = replace(settings, constraints=replace(settings.constraints, dimensions=Rule(settings.units)))
     few = narrowed(data, settings) if settings.recipe in SEARCHES else data
     keeper = partial(Keeper, fingerprint=lambda: fingerprint(data, settings))
     found = _discovered(few, settings, progress or (lambda _: None), checkpoint, keeper, watch, folds)
+    found = replace(found, units=settings.units)
     return found if few is data else over_all(found, data)
 
 
@@ -81,9 +88,8 @@ def _discovered(
     watch: Stopwatch,
     folds: Folds | None,
 ) -> Discovery:
-    constraints = settings.constraints
-    policy = replace(settings.search, polish=settings.search.polish.within(settings.time_limit))
-    settings = replace(settings, search=policy)
+    settings = _for_table(settings, data)
+    constraints, policy = settings.constraints, settings.search
 
     def tell(progress: Progress) -> None:  # of the whole limit, whatever is kept of it for later
         report(replace(progress, time_limit=settings.time_limit))
@@ -95,12 +101,9 @@ def _discovered(
     sketches = sketches_within(settings.time_limit / 2, len(data.y), policy.finishing)
     guesses = starting_formulas(settings.guesses, rows, constraints, sketches, policy.guesses)
     guessed = [formula for formula in guesses if _is_allowed(formula, settings)]
-    if loss is None:
-        constant = constant_formula(data, constraints)
-    else:
-        constant = constant_for(data, loss, constraints, policy.judgement)
-    leftover = None
-    template = settings.template
+    mean = constant_formula(data, constraints)
+    constant = mean if loss is None else constant_for(data, loss, constraints, policy.judgement)
+    leftover, template = None, settings.template
     if template is not None and template.is_fixed:
         with kept_alone(checkpoint) as kept_in:
             make_keeper(kept_in)  # the file of another search is refused, though nothing is kept of so short a one
@@ -122,8 +125,10 @@ def _discovered(
                     kept += 0.0 if loss is None else seconds_for_judging(data, settings.time_limit, policy.judgement)
                     own = replace(settings, time_limit=settings.time_limit - kept)
                     founders = tuple(formula.expression for formula in guessed)
-                    given = few, own, workers, watch, loss, weights, founders, tell, keeper.note, keeper.write
+                    shown = few if settings.template or loss else pictured(few, constraints.asked, policy.shaped)
+                    given = shown, own, workers, watch, loss, weights, founders, tell, keeper.note, keeper.write
                     found = keeper.require(partial(run, Search(*given), keeper.kept))
+                    found = found if shown is few else fitted_to_rows(found, data, constraints, policy.polish)
                     if found.stands_until == own.time_limit:  # what is kept of the limit is part of it
                         found = replace(found, stands_until=settings.time_limit)
                 leftover = keeper.end(_ending(found, watch.seconds))
@@ -145,6 +150,13 @@ def _discovered(
     return replace(concluded, seconds=watch.seconds, leftover=leftover)
 
 
+def _for_table(settings: Settings, data: Dataset) -> Settings:
+    """With what follows from the table: the ranges that shapes are about, and the rows that there is time for."""
+    constraints = settings.constraints.over(data.names, data.x, data.y, settings.search.shapes)
+    policy = replace(settings.search, polish=settings.search.polish.within(settings.time_limit))
+    return replace(settings, search=with_prices(policy, constraints), constraints=constraints)
+
+
 def _offers(
     formulas: Sequence[Formula],
     data: Dataset,
@@ -159,13 +171,15 @@ def _offers(
     """
     if settings.recipe not in SEARCHES or settings.template is not None or settings.constraints.known:
         return []
-    if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED) or (formulas and until.over):
+    if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED):
+        return []
+    if formulas and until.over and not settings.constraints.is_about_shape:  # of known shape a plain model may be best
         return []
     operators = None
     if settings.operators is not None:
         operators = search_network(1, settings.operators, settings.constraints.without).operator_names
     least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
-    has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None
+    has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None and not until.over
     policy = settings.search.catalogue if has_time else least
     in_memory = settings.search.memory.rows(data.x.shape[1])
     policy = replace(policy, most_rows=min(policy.most_rows, in_memory)).within(settings.time_limit)
@@ -240,6 +254,10 @@ def _concluded(
         shortlist=shown[len(front) :],
         struck=left.struck,
     )
+    if constraints.asked and settings.recipe in SEARCHES and settings.template is None:
+        doubt = sentence_against(best, data, constraints, policy.catalogue, policy.prices, policy.shaped, until)
+        if doubt is not None:
+            warnings.warn(doubt, CeqlWarning, stacklevel=2)
     overruled = chosen != favourite
     return _with_evidence(concluded, data, folds, fit_weight, policy.prices, held, overruled, until)
 
@@ -312,6 +330,8 @@ def not_searched(data: Dataset) -> Discovery:
 
 
 def _is_allowed(formula: Formula, settings: Settings) -> bool:
+    if not settings.constraints.is_possible(formula.expression):
+        return False
     if settings.template is not None:
         if formula.law is None or not formula.law.is_template:
             return False
@@ -327,8 +347,9 @@ def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
 
 
 def _first_allowed(shown: Sequence[Formula], settings: Settings) -> int:
-    """The constant that opens the front lacks the columns that are required, if any are."""
-    return 1 if settings.constraints.required and settings.template is None and len(shown) > 1 else 0
+    """The constant that opens the front may lack the columns that are required, the unit that y has, or the shape."""
+    opens = len(shown) > 1 and settings.template is None and not shown[0].expression.free_symbols
+    return 1 if opens and not settings.constraints.allows(shown[0].expression) else 0
 
 
 def _chosen(shown: Sequence[Formula], settings: Settings, data: Dataset, held: HeldOut | None = None) -> int:
@@ -356,16 +377,23 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
     stop = fit.StopFlag()
 
     def follow(epochs: int, edges: int, misfit: float) -> None:
-        report(Progress(watch.seconds, 0.0, 1, misfit, f"{edges} edges", epochs / recipe.epochs))
+        done = epochs / (recipe.epochs * recipe.starts)
+        report(Progress(watch.seconds, 0.0, 1 + epochs // recipe.epochs, misfit, f"{edges} edges", done))
 
-    trained = train(data.x, data.y, recipe, settings.seed, sample_weight=data.weight, stop=stop, progress=follow)
-    params = upright(trained.network, trained.edges, trained.on_real_axis().params, data.x)
     symbols = make_symbols(data.names)
-    raw = extract(trained.network, trained.edges, params, symbols)
-    formula = polish(raw, data, symbols, settings.constraints, settings.search.polish)
-    formulas = [] if formula is None else [formula]
-    outcome = Outcome.INTERRUPTED if trained.stopped else Outcome.SCHEDULE_DONE
-    return Found(formulas, outcome, 1, trained.imaginary_residue)
+    runs = []
+    for trained in trainings(
+        data.x, data.y, recipe, settings.seed, sample_weight=data.weight, stop=stop, progress=follow
+    ):
+        raw = read_off(trained, recipe.negligible, data.x, symbols)
+        runs.append((training_error(raw, symbols, data.x, data.y, data.weight), raw, trained))
+    outcome = Outcome.INTERRUPTED if runs[-1][2].stopped else Outcome.SCHEDULE_DONE
+    # The start with the least training error; the next one where its formula breaks a constraint.
+    for _, raw, trained in sorted(runs, key=lambda run: run[0]):
+        formula = polish(raw, data, symbols, settings.constraints, settings.search.polish)
+        if formula is not None:
+            return Found([formula], outcome, len(runs), trained.imaginary_residue)
+    return Found([], outcome, len(runs), runs[0][2].imaginary_residue)
 
 
 # ---- many sub-networks --------------------------------------------------------------------------------------------

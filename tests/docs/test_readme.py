@@ -14,6 +14,7 @@ WITH_CODE = (
     "docs/catalogue.md",
     "docs/coming-from-pysr.md",
     "docs/constraints.md",
+    "docs/groups.md",
     "docs/noisy-data.md",
     "docs/operators.md",
     "docs/poles.md",
@@ -21,6 +22,7 @@ WITH_CODE = (
     "docs/scikit-learn.md",
     "docs/templates.md",
     "docs/tour.md",
+    "docs/units.md",
 )
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for folder in (ROOT, ROOT / "docs") for path in folder.glob("*.md"))
 SECONDS = 180

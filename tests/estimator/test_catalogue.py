@@ -125,7 +125,7 @@ def test_they_are_a_parameter_like_others():
     assert cast(CEQLRegressor, clone(CEQLRegressor(prices=prices))).get_params()["prices"] == prices
 
 
-DEAR_NAMES = replace(PRICES, common_law=60.0, known_law=60.0, other_law=60.0, div=40.0, leaf=2.0)
+DEAR_NAMES = replace(PRICES, everyday_law=60.0, common_law=60.0, known_law=60.0, other_law=60.0, div=40.0, leaf=2.0)
 
 
 @pytest.fixture(scope="module")

@@ -55,6 +55,10 @@ def priced(text: str, prices: Prices = PRICES) -> float:
         ("x**4", 2 * 1.10 + 2.44 + log(4)),
         ("exp(x)", 1.10 + of_function("exp")),
         ("sin(x)", 1.10 + of_function("sin")),
+        ("log(x) + log(y)", 2 * 1.10 + 0.99 + of_function("log")),
+        ("log(x) - 2*log(y) + 2.5", 3 * 1.10 + 0.99 + 1.88 + of_function("square") + of_function("log")),
+        ("log(x) + 2.5", 2 * 1.10 + 1.78 + of_function("log")),
+        ("log(x) + 0.7*log(y)", 3 * 1.10 + 1.78 + 0.99 + 2 * of_function("log")),
         ("sin(exp(x))", 1.10 + of_function("sin") + of_function("exp") + 3.0),
     ],
 )
@@ -150,14 +154,14 @@ def test_a_raised_price_is_paid_by_the_formulas_that_have_it_and_by_no_other(nam
     assert (priced(PLAIN, raised) > priced(PLAIN)) == (name == "leaf")
 
 
-@pytest.mark.parametrize("name", ["constant", "few_rows", "common_law", "known_law", "other_law"])
+@pytest.mark.parametrize("name", ["constant", "few_rows", "everyday_law", "common_law", "known_law", "other_law"])
 def test_prices_of_constants_and_names_are_no_part_of_the_structure(name):
     raised = replace(PRICES, **{name: 50.0})
     assert [priced(text, raised) for text in HOLDS.values()] == [priced(text) for text in HOLDS.values()]
 
 
 def test_names_of_laws_are_dearer_the_less_they_are_known():
-    assert [PRICES.of_law(known) for known in (1, 2, 3)] == [4.0, 8.0, 12.0]
+    assert [PRICES.of_law(known) for known in (1, 2, 3, 4)] == [2.0, 4.0, 8.0, 12.0]
 
 
 # ---- any formula --------------------------------------------------------------------------------------------------

@@ -164,3 +164,13 @@ def test_the_reference_is_the_formula_one_writes_by_hand():
     weights = np.array([2, 1, 0, 3, 0, 0.5, 1j, 1, 0.25, 0, 4])
     expected = 0.25 * x + 4 * (3 / (0.5 * x + 1j + (2 * x + 1) ** 2)).real
     assert np.allclose(forward(network, weights, x[:, None]), expected, rtol=1e-14)
+
+
+def test_a_complex_readout_is_complex_where_a_complex_value_may_come_in_and_travels():
+    plain, network = (Network(1, (("log", "square"),), complex_readout=chosen) for chosen in (False, True))
+    readout = network.sums[-1]
+    sources = [int(node) for node in network.edge_source[readout.first : readout.last]]
+    assert [k for k, e in zip(sources, network.imaginary[readout.first :], strict=True) if e >= 0] == [network.node(0)]
+    assert network.n_params == plain.n_params + 1
+    make, arguments = network.__reduce__()
+    assert make(*arguments) == network != plain

@@ -78,7 +78,7 @@ def test_a_file_of_version_0_1_0_has_neither():
         ("front[1].law.name", 7, "'name' is 7 and no text"),
         ("front[1].law.name", "  ", "'name' is '  ', which cannot be read as words"),
         ("front[1].law.formula", "\ud800", "'formula' is '\\ud800', which cannot be read as words"),
-        ("front[1].law.known", 4, "'known' is 4, which is no whole number from 0 to 3"),
+        ("front[1].law.known", 5, "'known' is 5, which is no whole number from 0 to 4"),
         ("front[1].law.others", ["a", 3], "'others' holds 3, which is no name"),
         ("front[1].law.constants", {}, "'constants' is {} and no list"),
         ("front[1].law.constants[0]", "V", "'V' stands where a table"),

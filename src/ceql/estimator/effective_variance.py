@@ -14,10 +14,11 @@ import numpy as np
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset
 from ceql.expression import parametrise
+from ceql.expression.constants.named import NamedForm
 from ceql.expression.constants.refit import REFIT_STEPS, covariance_of, minimise
 from ceql.expression.constants.rounding import rounded_values
 from ceql.expression.evaluate.residual_problem import make_problem
-from ceql.formula import Formula, NamedLaw, as_it_stands, mean_square, refitted
+from ceql.formula import Formula, NamedLaw, as_it_stands, held, mean_square, refitted
 
 _STEP = 1e-3  # of a derivative, as a share of the error: the errors themselves may be known up to a factor only
 _ROUNDS = 6  # of weights and constants in turn; the weights hardly move after two or three
@@ -61,6 +62,10 @@ def in_turn(
 
 def fitted_again(formula: Formula, data: Dataset, constraints: Constraints = NONE) -> Formula:
     """With its constants and their errors by these weights; a law stays one where its constants can be told."""
+    form = formula.form
+    if isinstance(form, NamedForm):  # a template keeps its form and all digits
+        again = held(form, data, formula.symbols, constraints)
+        return again or replace(formula, loss=mean_square(data.y - formula(data.x), data.weight))
     again = None if formula.law is None else _law_again(formula, formula.law, data, constraints)
     again = again or refitted(formula.expression, data, formula.symbols, constraints)
     return again or replace(formula, loss=mean_square(data.y - formula(data.x), data.weight))

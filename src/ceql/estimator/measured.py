@@ -7,15 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ceql.choice.evidence import scores, weights
 from ceql.choice.validation import Folds, cross_validated, r2_of
 from ceql.constraints import Constraints
+from ceql.data.censoring import censored_apart, check_codes, limited
 from ceql.data.dataset import Dataset, column_names, is_table, shape_of
 from ceql.data.sigmas import sigma_apart, weights_of, with_noise
 from ceql.data.targets import Targets
 from ceql.discovery import Discovery, poles_of
 from ceql.errors import InputError, unknown_name
+from ceql.estimator.censored import Censored, at_greatest_likelihood
 from ceql.estimator.complex_targets import folds_of_parts, in_parts, wants_parts
 from ceql.estimator.effective_variance import fitted_again, in_turn
 from ceql.estimator.folds import folds_of
@@ -34,37 +37,85 @@ class Measured:
     sigma: np.ndarray | None = None
     sigma_x: Mapping[str, np.ndarray] = field(default_factory=dict)
     absolute: bool = True
+    censored: Censored | None = None
 
-    def with_errors_in_x(
+    def fitted_again(
         self, discoveries: Sequence[Discovery], constraints: Constraints, folds: Folds | None
     ) -> tuple[tuple[Discovery, ...], Targets]:
-        """What was found, fitted again with the errors that the chosen formula passes on from its inputs."""
-        if not self.sigma_x or self.sigma is None:
+        """What was found, fitted again with the errors that the chosen formula passes on from its inputs, or with what
+        it says of censored rows."""
+        if (not self.sigma_x or self.sigma is None) and self.censored is None:
             return tuple(discoveries), self.targets
-        done = [
-            _again(found, *in_turn(found.best, data, self.sigma, self.sigma_x, self.absolute, constraints), folds)
-            for found, data in zip(discoveries, self.targets.datasets, strict=True)
-        ]
+        done = []
+        for found, data in zip(discoveries, self.targets.datasets, strict=True):
+            over = constraints.over(data.names, data.x, data.y)
+            done.append(_again(found, *self._best_again(found.best, data, over), folds, over))
         datasets = tuple(data for _, data in done)
         return tuple(found for found, _ in done), replace(self.targets, datasets=datasets)
 
+    def _best_again(self, best: Formula, data: Dataset, constraints: Constraints) -> tuple[Formula, Dataset]:
+        if self.censored is not None:
+            return at_greatest_likelihood(best, self.censored, constraints)
+        assert self.sigma is not None
+        return in_turn(best, data, self.sigma, self.sigma_x, self.absolute, constraints)
+
 
 def with_folds(
-    X: Any, y: Any, sample_weight: Any, errors: tuple[Any, Any, bool], template: Template | None, cv: Any, groups: Any
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    errors: tuple[Any, Any, bool],
+    template: Template | None,
+    cv: Any,
+    groups: Any,
+    limits: tuple[Any, Any] = (None, None),
 ) -> tuple[Measured, Folds | None]:
-    """The data of a fit, with sigma, sigma_x and whether they are absolute, and how rows are held out together."""
+    """The data of a fit, with sigma, sigma_x and whether they are absolute, with which rows are censored and their
+    common limit, and how rows are held out together."""
     rows = shape_of(X, "X")[0]
     if not wants_parts(template, y):
-        given = measured(X, y, sample_weight, *errors)
+        given = measured(X, y, sample_weight, *errors, *limits)
         return given, folds_of(cv, groups, rows, given.weight)
     if errors[0] is not None or errors[1] is not None:
         raise InputError("sigma and sigma_x are for a real y: weigh the rows of a complex one by sample_weight.")
+    if any(limit is not None for limit in limits):
+        raise InputError("Censored rows are for a real y, which has values below and above a limit.")
     folds = folds_of_parts(folds_of(cv, groups, rows, sample_weight))
     return measured(*in_parts(X, y, sample_weight), *errors), folds
 
 
-def measured(X: Any, y: Any, sample_weight: Any, sigma: Any, sigma_x: Any, absolute: bool) -> Measured:
-    """Checks what was given. Columns of X that hold errors are no inputs."""
+def measured(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    sigma: Any,
+    sigma_x: Any,
+    absolute: bool,
+    censored: Any = None,
+    detection_limit: Any = None,
+) -> Measured:
+    """Checks what was given. Columns of X that hold errors, or say which rows are censored, are no inputs."""
+    if censored is None and detection_limit is None:
+        return _known(X, y, sample_weight, sigma, sigma_x, absolute)
+    if sigma_x is not None or (len(shape_of(y, "y")) == 2 and shape_of(y, "y")[1] > 1):
+        raise InputError("Censored rows go with one target at a time, and not with sigma_x.")
+    if censored is not None and detection_limit is not None:
+        raise InputError("Give censored or detection_limit, not both: with limits that differ they stand in y.")
+    X, codes = (X, None) if censored is None else censored_apart(X, censored)
+    if codes is None:
+        values, codes = limited(y, detection_limit)
+        y = pd.Series(values, name=getattr(y, "name", None))
+    check_codes(codes, shape_of(X, "X")[0])
+    given = _known(X, y, sample_weight, sigma, None, absolute)
+    if not codes.any():
+        return given
+    (data,) = given.targets.datasets
+    counted = np.ones(len(codes), bool) if sample_weight is None else np.asarray(sample_weight, float).ravel() > 0.0
+    held = Censored(data, codes[counted] if counted.size == codes.size else codes)
+    return replace(given, targets=replace(given.targets, datasets=(held.first_rows(),)), censored=held)
+
+
+def _known(X: Any, y: Any, sample_weight: Any, sigma: Any, sigma_x: Any, absolute: bool) -> Measured:
     if sigma is None:
         if sigma_x is not None:
             raise InputError("sigma_x needs sigma, the errors of y: give it too, however small.")
@@ -101,8 +152,10 @@ def _errors_of_columns(X: Any, sigma_x: Any) -> tuple[Any, dict[str, np.ndarray]
     return X, found
 
 
-def _again(found: Discovery, best: Formula, data: Dataset, folds: Folds | None) -> tuple[Discovery, Dataset]:
-    again = [best if f is found.best else fitted_again(f, data) for f in found.formulas]
+def _again(
+    found: Discovery, best: Formula, data: Dataset, folds: Folds | None, constraints: Constraints
+) -> tuple[Discovery, Dataset]:
+    again = [best if f is found.best else fitted_again(f, data, constraints) for f in found.formulas]
     front, beside = tuple(again[: len(found.front)]), tuple(again[len(found.front) :])
     shares, r2 = weights(scores(again, data)), r2_of(again, data)
     known = [k for k, value in enumerate(found.r2_cv) if not np.isnan(value)]

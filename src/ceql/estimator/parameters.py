@@ -135,3 +135,10 @@ def _check_number(place: str, value: Any) -> None:
     if not is_fine or (is_share and value > 1) or (is_positive and value == 0):
         bounds = "from 0 to 1" if is_share else "above 0" if is_positive else "of at least 0"
         raise InputError(f"{place} must be a finite number {bounds}, not {value!r}.")
+
+
+def texts_of(guesses: Any) -> tuple[str, ...]:
+    """The formulas that a user suspects."""
+    if isinstance(guesses, str) or not all(isinstance(text, str) for text in guesses or ()):
+        raise InputError(f"guesses is a list of formulas as text, such as ['a*sin(b*x1)'], not {guesses!r}.")
+    return tuple(guesses or ())

@@ -29,6 +29,8 @@ class Presented:
 
         def _finding(self, row: int | None = None, target: str | None = None) -> Finding: ...
 
+        def _alone(self, found: Finding, group: Any) -> Finding: ...
+
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
     @property
@@ -42,13 +44,24 @@ class Presented:
         found = zip(self.discoveries_, self._targets.datasets, strict=True)
         return one_or_all([covariance_table(discovery.best, data) for discovery, data in found])
 
+    @property
+    def shapes_(self) -> Any:
+        """The shapes that the constraints ask for: whether the chosen formula keeps to each, and how that is known:
+        ``proved``, or checked on a grid of so many points. With several targets it is a list of such tables.
+        """
+        from ceql.estimator.results import one_or_all, shapes_table
+
+        found = [self._finding(target=name) for name in self.target_names_]
+        return one_or_all([shapes_table(one.verdicts) for one in found])
+
     def plot_fit(
         self, ax: Any = None, *, row: int | None = None, against: str | None = None, target: str | None = None
     ) -> Any:
         """The formula beside the data; returns matplotlib Axes.
 
         With one input: data and curve, dashed beyond the data, with its poles. With several: predicted against
-        measured, or both against the column named by `against`, over the residuals. `target` names the y axis;
+        measured, or both against the column named by `against`, over the residuals. Where groups have constants of
+        their own, each has a curve. `target` names the y axis;
         by default it is the name of the fitted y.
         """
         from ceql.output.plots.fit_plot import plot_fit
@@ -63,18 +76,25 @@ class Presented:
         found = self._finding(row, target)
         return plot_pareto(found.discovery.front, found.row, ax, found.discovery.shortlist)
 
-    def plot_poles(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
-        """Where the formula is singular or undefined, in and around the data; returns matplotlib Axes."""
+    def plot_poles(
+        self, ax: Any = None, *, row: int | None = None, target: str | None = None, group: Any = None
+    ) -> Any:
+        """Where the formula is singular or undefined, in and around the data; returns matplotlib Axes.
+
+        `group` is the group that is meant, where each has constants of its own; so it is for the network.
+        """
         from ceql.output.plots.pole_plot import plot_poles
 
-        found = self._finding(row, target)
+        found = self._alone(self._finding(row, target), group)
         return plot_poles(found.formula, found.data, ax)
 
-    def plot_network(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
+    def plot_network(
+        self, ax: Any = None, *, row: int | None = None, target: str | None = None, group: Any = None
+    ) -> Any:
         """The operators of the formula in layers with the weights between them; returns matplotlib Axes."""
         from ceql.output.plots.network_plot import plot_network
 
-        found = self._finding(row, target)
+        found = self._alone(self._finding(row, target), group)
         return plot_network(found.formula, found.name, ax)
 
     def report(
@@ -103,6 +123,7 @@ class Presented:
             hasattr(self, "feature_names_in_"),
             found.name,
             str(table),
+            tuple(map(str, found.verdicts)),
         )
 
     @property
@@ -117,11 +138,22 @@ class Presented:
             bundle["text/html"] = self._card()
         return bundle
 
+    def _repr_latex_(self) -> str | None:
+        """The formula for whatever sets LaTeX: a notebook that is made into a paper."""
+        if not hasattr(self, "discoveries_"):
+            return None
+        from ceql.output.export import write
+
+        found = [self._finding(target=name) for name in self.target_names_]
+        lines = [write(one.formula, one.data.names, "latex", one.name).strip().splitlines()[-1] for one in found]
+        return "\n\n".join(f"$\\displaystyle {line}$" for line in lines)
+
     def _card(self) -> str:
-        from ceql.output.report.page import card
+        from ceql.output.report.card import card
 
         several = len(self.discoveries_) > 1
-        cards = [card(found) for found in self.discoveries_]
+        pairs = zip(self.discoveries_, self._targets.datasets, self.target_names_, strict=True)
+        cards = [card(found, data, name) for found, data, name in pairs]
         if not several:
             return cards[0]
         return "".join(f"<h4>{escape(n)}</h4>{c}" for n, c in zip(self.target_names_, cards, strict=True))

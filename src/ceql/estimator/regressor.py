@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,14 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 from ceql.choice.chi_square import chi_square
 from ceql.choice.selection import check_rule
 from ceql.constraints import NONE, Constraints
-from ceql.data.dataset import column_names, columns_named, is_table, numeric_matrix
+from ceql.data.dataset import is_table, shape_of
+from ceql.data.groups import column_apart
 from ceql.data.targets import Targets
 from ceql.discovery import SEARCHES, Discovery, Settings
-from ceql.errors import CeqlWarning, InputError
+from ceql.errors import InputError
+from ceql.estimator.around_a_fit import advise, checkpoint_of, earlier_formulas
+from ceql.estimator.checked_rows import checked_rows
 from ceql.estimator.complex_targets import joined, rows_of_parts
 from ceql.estimator.forecasts import checked_level, forecasts, in_columns
+from ceql.estimator.grouping import Grouped, discover_grouped, grouped_labels, wanted_of
 from ceql.estimator.measured import with_folds
-from ceql.estimator.parameters import checked_policy, is_number, named_operators, seed_of
+from ceql.estimator.parameters import checked_policy, is_number, named_operators, seed_of, texts_of
 from ceql.estimator.plain_settings import with_objects
 from ceql.estimator.presentation import Presented
 from ceql.estimator.results import (
@@ -32,12 +35,13 @@ from ceql.estimator.results import (
     finding,
     formula_in_row,
     one_or_all,
+    over_table,
     struck_table,
 )
 from ceql.estimator.several_targets import discover_each
+from ceql.estimator.unit_texts import read_units, with_known_units
 from ceql.expression.complex_parts import PART
 from ceql.expression.prices import Prices
-from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, in_readable_form
 from ceql.output.export import write
 from ceql.output.progress import live_display
@@ -50,15 +54,15 @@ from ceql.storage.model_file import ModelFileError, read_model, write_model
 from ceql.templates import Template
 
 
-class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
+class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
     """Finds a short formula for y in terms of the columns of X, or one for each column of y.
 
     Parameters
     ----------
-    recipe : "search", "real", "paper" or a Recipe
+    recipe : "search", "real", "paper", "authors" or a Recipe
         "search" fits thousands of small sub-networks and is right for almost everything. "real" is the same with real
         weights, to see what the complex domain is good for. "paper" trains the one dense network of the Complex
-        Equation Learner paper, for comparison.
+        Equation Learner paper, for comparison, and "authors" does so as its authors' code.
     operators : list of str, "default" or "paper", optional
         What formulas are made of, for example ["mul", "div", "sqrt"]; sums and constants are always there. Name fewer
         to search faster, or others (see ``ceql.operators.names()``) when you know that they occur. "paper" is the
@@ -79,6 +83,9 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         random order, always the same, since tables are often sorted, and whole groups where `fit` is given `groups`.
         Take ``TimeSeriesSplit()`` for a series. None: 5 folds, or each row by itself where there are fewer than 10.
         Of more than 2000 rows 2000 serve. The search itself sees all rows.
+    per_group : "auto", int or list of str, optional
+        Which constants each group of rows has for itself, one structure for all: found out, so many of them, or these
+        parameters of the template. The groups are the labels that `fit` is given. None: all rows share all constants.
     catalogue : bool
         Whether the laws that the fields of science know (``ceql.catalogue``, 300 and more) are fitted to the table as
         well and compete with what the search finds. A formula that was fitted as one has its name in ``equations_``,
@@ -115,7 +122,16 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         Formulas that you suspect, as text over the columns: ``"a*sin(b*x1)/x2"``. Other names are constants to be
         found, numbers are starting values. They compete with what is found and the search builds on them.
     constraints : Constraints, optional
-        What every formula keeps to: operators not nested, columns that must occur, bounds of constants, costs.
+        What every formula keeps to: operators not nested, columns that must occur, bounds of constants and exponents,
+        costs, and the shape of its values: signs, slopes, limits, symmetries, points, poles. See also ``shapes_``.
+    units : dict, optional
+        The units of columns and of y by their names, ``{"distance": "mm", "y": "s"}``, as pint reads them (the extra
+        ``units``); "1" is none, and ``"headers"`` takes those of names such as ``distance [mm]``. Formulas are then
+        dimensionally possible, and ``constants_`` has the units of constants.
+    constants : "any", "dimensionless", "physics", list or dict
+        With `units`: numbers may carry any unit, none, or those of constants of nature, which may be named:
+        ``["c", "k_B"]``, ``{"g": "9.81 m/s^2"}``. Where they carry none, the law is searched between groups without
+        dimension, of which there are fewer than columns.
     policy : SearchPolicy, optional
         Every number that steers the search, for those who want to change one, such as
         ``ceql.search.policy.SearchPolicy(round_size=256)`` for shorter rounds. None takes the defaults.
@@ -146,11 +162,16 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     chi_square_ : ChiSquare or None
         Where `sigma` is known: the sum of squares in units of sigma, the degrees of freedom and the probability of a
         larger sum.
+    groups_, group_constants_
+        With `per_group`: the labels, and the constants of each group with their errors; ``constants_`` has the shared
+        ones then.
     struck_ : DataFrame
         Formulas that were found but may not be chosen: ``equation`` and ``why``, such as a pole between two rows that
         no row shows. Empty where nothing was struck, and for models saved by 0.1.0.
     poles_ : list
         Where the chosen formula blows up within the range of the data.
+    shapes_ : DataFrame
+        What constraints ask of its shape: ``shape``, ``kept``, and ``how`` that is known.
     discovery_ : Discovery
         How the search went and ended. Of a long table it looks at some rows only: ``discovery_.rows_searched``.
         Of more than 64 columns it looks at 40 that promise most: ``discovery_.columns_searched``.
@@ -171,6 +192,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         max_complexity: int | None = None,
         model_selection: str = "best",
         cv: Any = None,
+        per_group: Any = None,
         catalogue: bool = True,
         prices: Prices | None = None,
         more: int = 16,
@@ -182,6 +204,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         loss: str = SQUARED,
         guesses: Any = None,
         constraints: Constraints | None = None,
+        units: Any = None,
+        constants: Any = "any",
         policy: SearchPolicy | None = None,
         warm_start: bool = False,
         checkpoint: str | Path | Checkpoint | None = None,
@@ -193,6 +217,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.max_complexity = max_complexity
         self.model_selection = model_selection
         self.cv = cv
+        self.per_group = per_group
         self.catalogue = catalogue
         self.prices = prices
         self.more = more
@@ -204,6 +229,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.loss = loss
         self.guesses = guesses
         self.constraints = constraints
+        self.units = units
+        self.constants = constants
         self.policy = policy
         self.warm_start = warm_start
         self.checkpoint = checkpoint
@@ -218,28 +245,43 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         sigma: Any = None,
         sigma_x: Any = None,
         absolute_sigma: bool = True,
+        censored: Any = None,
+        detection_limit: float | None = None,
     ) -> CEQLRegressor:
         """Searches for a formula for y, or for each column of y. Ctrl-C stops the search and keeps the best so far.
 
-        `groups` are labels of the rows: those with the same one are held out together (see `cv`).
+        `groups` are labels of the rows, an array or the name of a column of X, which is no input then. With `per_group`
+        each group has constants of its own; without it, rows with the same label are held out together (see `cv`).
 
         `sigma` are the standard deviations of y, an array or the name of a column, which is no input then: rows count
         as 1/sigma**2, and errors of constants follow. `sigma_x` gives columns errors, ``{"x1": 0.1}``, numbers, arrays
         or names of columns. With ``absolute_sigma=False`` all are known up to a factor, which the rows tell.
+
+        `censored` says of each row whether y lies "below" or "above" what is written (or is known: ""), as an array or
+        the name of a column; below a common `detection_limit` all rows are.
         """
-        settings, from_frame = self._settings(), is_table(X)
-        given, folds = with_folds(X, y, sample_weight, (sigma, sigma_x, absolute_sigma), self.template, self.cv, groups)
+        settings, from_frame, wanted = self._settings(), is_table(X), wanted_of(self.per_group, self.template)
+        X, groups = column_apart(X, groups)
+        errors, limits = (sigma, sigma_x, absolute_sigma), (censored, detection_limit)
+        held = None if wanted is not None else groups
+        given, folds = with_folds(X, y, sample_weight, errors, self.template, self.cv, held, limits)
+        labels = grouped_labels(self, groups, shape_of(X, "X")[0], given.weight, y, sigma_x, limits)
         with live_display(self.verbose) as display:
-            earlier = self._earlier_formulas(given.targets)
-            discoveries = discover_each(given.targets, settings, earlier, display, self._checkpoint(), folds)
-        found, targets = given.with_errors_in_x(discoveries, settings.constraints, folds)
+            if labels is not None and wanted is not None:
+                found, targets = discover_grouped(given.targets, labels, settings, wanted, self.cv, folds, display)
+            else:
+                earlier = earlier_formulas(self, given.targets)
+                units = read_units(self.units, self.constants, given.targets.inputs, given.targets.names)
+                kept_in = checkpoint_of(self)
+                discoveries = discover_each(given.targets, settings, earlier, display, kept_in, folds, units)
+                found, targets = given.fitted_again(discoveries, settings.constraints, folds)
         self._take(found, targets, from_frame)
-        self._advise()
+        advise(self)
         return self
 
     def _take(self, discoveries: Sequence[Discovery], targets: Targets, from_frame: bool) -> None:
         self._targets = targets
-        inputs = targets.inputs[:-1] if self._has_parts else targets.inputs
+        inputs = targets.inputs[:-1] if self._has_parts or targets.groups else targets.inputs
         self.n_features_in_ = len(inputs)
         if from_frame:
             self.feature_names_in_ = np.array(inputs, dtype=object)
@@ -249,7 +291,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         self.target_names_ = list(targets.names)
         prices = (self._policy() or SearchPolicy()).prices
         self.equations_ = one_or_all([equations_table(discovery, prices) for discovery in discoveries])
-        self.constants_ = one_or_all([constants_table(discovery.best) for discovery in discoveries])
+        self.constants_ = one_or_all([constants_table(found.best, found.units) for found in discoveries])
         pairs = zip(discoveries, targets.datasets, strict=True)
         self.chi_square_ = one_or_all([chi_square(discovery.best, data) for discovery, data in pairs])
         self.poles_ = one_or_all([list(discovery.poles) for discovery in discoveries])
@@ -270,20 +312,6 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             )
         return self.discoveries_[0]
 
-    def _earlier_formulas(self, targets: Targets) -> list[tuple[str, ...]]:
-        """What an earlier fit found for each target, as text, for a warm start."""
-        if not self.warm_start or not hasattr(self, "discoveries_"):
-            return []
-        if (targets.inputs, len(targets.names)) != (self._targets.inputs, len(self._targets.names)):
-            raise InputError(
-                f"warm_start goes on from formulas for {len(self._targets.names)} target(s) in "
-                f"{', '.join(self._targets.inputs)}, but the data now have {len(targets.names)} target(s) and the "
-                f"columns {', '.join(targets.inputs)}. Set warm_start=False to start afresh."
-            )
-        return [
-            tuple(write_formula(f.expression) for f in (found.best, *found.formulas)) for found in self.discoveries_
-        ]
-
     def save(self, path: str | Path) -> None:
         """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
         check_is_fitted(self)
@@ -296,7 +324,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         parameters = {**self.get_params(deep=False), **plain, **others}
         write_model(path, parameters, self.discoveries_, self._targets, hasattr(self, "feature_names_in_"))
 
-    def predict(self, X: Any, row: Any = None, return_std: bool = False) -> Any:
+    def predict(self, X: Any, row: Any = None, return_std: bool = False, groups: Any = None) -> Any:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.
 
         With several targets the values have one column for each, and `row` may be a list with a row for each.
@@ -306,22 +334,27 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         It grows outside the data, and is infinite where the data do not determine the constants that matter.
 
         Of a complex target both are complex: the standard deviation has those of the real and of the imaginary part.
+
+        `groups` are the labels of the rows of a model with `per_group`, unless X has the column of them.
         """
         formulas = self._formulas(row)
-        x = self._checked(X)
+        x = self._with_codes(self._checked(X), X, groups)
         values = self._joined([formula(x) for formula in formulas])
         if not return_std:
             return values
         known = forecasts(formulas, self.discoveries_, self._targets, x)
         return values, self._joined([one.deviation for one in known])
 
-    def predict_interval(self, X: Any, level: float = 0.95, row: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def predict_interval(
+        self, X: Any, level: float = 0.95, row: Any = None, groups: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The lower and upper bounds between which a new measurement lies with the probability `level`.
 
         They are as far from the prediction as ``predict(X, return_std=True)`` says, in units of Student's distribution.
         """
         level, formulas = checked_level(level), self._formulas(row)
-        known = forecasts(formulas, self.discoveries_, self._targets, self._checked(X))
+        x = self._with_codes(self._checked(X), X, groups)
+        known = forecasts(formulas, self.discoveries_, self._targets, x)
         lower, upper = zip(*(one.interval(level) for one in known), strict=True)
         return self._joined(lower), self._joined(upper)
 
@@ -340,15 +373,20 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         return one_or_all([formula.latex() for formula in self._in_form(row, form)])
 
     def export(
-        self, to: str = "python", row: int | None = None, path: str | Path | None = None, target: str | None = None
+        self,
+        to: str = "python",
+        row: int | None = None,
+        path: str | Path | None = None,
+        target: str | None = None,
+        group: Any = None,
     ) -> str:
         """The formula as source text: "python", "numpy", "jax", "torch", "c", "fortran", "julia", "excel" or "latex".
 
         The text computes what `predict` computes. With `path` it is written to that file as well. With several targets
-        `target` names the one that is meant.
+        `target` names the one that is meant, and `group` the group whose constants are.
         """
         found = self._finding(row, target)
-        text = write(found.formula, found.data.names, to, found.name)
+        text = write(*self._of_group(found, group, to), to, found.name)
         if path is not None:
             write_text(Path(path), text)
         return text
@@ -359,8 +397,8 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             raise InputError(f"form must be 'smallest', 'readable' or, of sympy(), 'named', not {form!r}.")
         if form == "smallest":
             return formulas
-        allowed = self.constraints or NONE
-        return [in_readable_form(f, data, allowed) for f, data in zip(formulas, self._targets.datasets, strict=True)]
+        pairs = zip(formulas, self._targets.datasets, strict=True)
+        return [in_readable_form(f, data, over_table(self.constraints, data)) for f, data in pairs]
 
     def _formulas(self, row: Any = None) -> list[Formula]:
         """The chosen formula of each target, or the one in that row."""
@@ -374,28 +412,11 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
     def _finding(self, row: int | None = None, target: str | None = None) -> Finding:
         """One target's formula and all that goes with it, for whatever shows one formula at a time."""
         check_is_fitted(self)
-        return finding(self.discoveries_, self._targets, row, target, (self._policy() or SearchPolicy()).prices)
+        prices = (self._policy() or SearchPolicy()).prices
+        return finding(self.discoveries_, self._targets, row, target, prices, self.constraints or NONE)
 
     def _checked(self, X: Any) -> np.ndarray:
-        names = column_names(X)
-        known = getattr(self, "feature_names_in_", None)
-        if is_table(X) and known is not None:
-            missing = [name for name in known if name not in names]
-            if missing:
-                listed = "".join(f"\n- {name}" for name in missing)
-                raise InputError(
-                    "The feature names should match those that were passed during fit.\n"
-                    f"Feature names seen at fit time, yet now missing:{listed}\n"
-                )
-            X = columns_named(X, known)
-            names = tuple(known)
-        x = numeric_matrix(X, names)
-        if len(x) == 0:
-            raise InputError("Found array with 0 sample(s): X is empty.")
-        if x.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"X has {x.shape[1]} features, but CEQLRegressor is expecting {self.n_features_in_} features as input."
-            )
+        x = checked_rows(X, getattr(self, "feature_names_in_", None), self.n_features_in_)
         return rows_of_parts(x) if self._has_parts else x
 
     def _joined(self, values: Sequence[np.ndarray]) -> np.ndarray:
@@ -446,7 +467,7 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
             template=self.template,
             constraints=self.constraints or NONE,
             loss=self.loss,
-            guesses=_texts(self.guesses),
+            guesses=texts_of(self.guesses),
             search=checked_policy(self._policy()),
         )
 
@@ -456,29 +477,6 @@ class CEQLRegressor(Presented, RegressorMixin, BaseEstimator):
         if not isinstance(self.prices, Prices):
             raise InputError(f"prices must be a {Prices.__module__}.Prices(...) or None, not {self.prices!r}.")
         return replace(self.policy or SearchPolicy(), prices=self.prices)
-
-    def _checkpoint(self) -> Checkpoint | None:
-        if self.checkpoint is None or isinstance(self.checkpoint, Checkpoint):
-            checkpoint = self.checkpoint
-        elif isinstance(self.checkpoint, str | Path) and str(self.checkpoint):
-            checkpoint = Checkpoint(self.checkpoint)
-        else:
-            raise InputError(f"checkpoint must be the path of a file, not {self.checkpoint!r}.")
-        if checkpoint is not None and not isinstance(self.random_state, int | np.integer):
-            raise InputError("A checkpoint needs a number as random_state: another seed would be another search.")
-        return checkpoint
-
-    def _advise(self) -> None:
-        for name, found, data in zip(self.target_names_, self.discoveries_, self._targets.datasets, strict=True):
-            constants = len(found.best.constants)
-            if 2 * constants >= len(data.y):
-                whose = "The formula" if len(self.discoveries_) == 1 else f"The formula for {name}"
-                warnings.warn(
-                    f"{whose} has {constants} constants and there are only {len(data.y)} rows: that proves little. "
-                    "Give more rows.",
-                    CeqlWarning,
-                    stacklevel=3,
-                )
 
 
 def load(path: str | Path) -> CEQLRegressor:
@@ -490,11 +488,5 @@ def load(path: str | Path) -> CEQLRegressor:
     except InputError as error:
         raise ModelFileError(f"{path} is damaged: {error}") from error
     model = CEQLRegressor(**{name: value for name, value in restored.items() if name in known})
-    model._take(discoveries, targets, from_frame)
+    model._take(with_known_units(discoveries, model.units, model.constants, targets), targets, from_frame)
     return model
-
-
-def _texts(guesses: Any) -> tuple[str, ...]:
-    if isinstance(guesses, str) or not all(isinstance(text, str) for text in guesses or ()):
-        raise InputError(f"guesses is a list of formulas as text, such as ['a*sin(b*x1)'], not {guesses!r}.")
-    return tuple(guesses or ())

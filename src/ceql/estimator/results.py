@@ -11,12 +11,18 @@ import pandas as pd
 
 from ceql.choice.criterion import description
 from ceql.choice.front import gains
+from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset
 from ceql.data.targets import Targets
-from ceql.discovery import Discovery
+from ceql.dimensions import Dimensions
+from ceql.discovery import Discovery, constant_units
 from ceql.errors import InputError, unknown_name
+from ceql.expression.constants.refit import covariance_of
+from ceql.expression.evaluate.residual_problem import Problem
 from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula, covariance
+from ceql.groups.grouped_formula import GroupedFormula
+from ceql.shapes.verdicts import Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +34,12 @@ class Finding:
     discovery: Discovery
     data: Dataset
     prices: Prices = PRICES
+    constraints: Constraints = NONE
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Whether the formula keeps to each shape that is asked of it, and how that is known."""
+        return verdicts_on(self.formula, self.data, self.constraints)
 
     @property
     def row(self) -> int:
@@ -41,6 +53,7 @@ def finding(
     row: int | None = None,
     target: str | None = None,
     prices: Prices = PRICES,
+    constraints: Constraints = NONE,
 ) -> Finding:
     """The one that `target` names. A model with a single target may be given another name for it."""
     names = targets.names
@@ -51,7 +64,22 @@ def finding(
     place = names.index(str(target)) if len(names) > 1 else 0
     found = discoveries[place]
     name = names[place] if target is None else str(target)
-    return Finding(name, formula_in_row(found, row), found, targets.datasets[place], prices)
+    return Finding(name, formula_in_row(found, row), found, targets.datasets[place], prices, constraints)
+
+
+def over_table(constraints: Constraints | None, data: Dataset) -> Constraints:
+    """The constraints as they are for these data, whose ranges they may be about."""
+    return (constraints or NONE).over(data.names, data.x, data.y)
+
+
+def verdicts_on(formula: Formula, data: Dataset, constraints: Constraints | None) -> tuple[Verdict, ...]:
+    return over_table(constraints, data).verdicts(formula.expression) if constraints and constraints.asked else ()
+
+
+def shapes_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    """A row for each shape that was asked for: whether it is kept, and how that is known."""
+    rows = [(str(one.shape), one.kept, one.how) for one in verdicts]
+    return pd.DataFrame(rows, columns=pd.Index(["shape", "kept", "how"]))
 
 
 def one_or_all(values: list) -> Any:
@@ -69,19 +97,38 @@ def formula_in_row(discovery: Discovery, row: Any = None) -> Formula:
     return formulas[row]
 
 
-def constants_table(formula: Formula) -> pd.DataFrame:
+def constants_table(formula: Formula, units: Dimensions | None = None) -> pd.DataFrame:
     """The decimal constants of a formula as it shows them, or those of the law that it is, under the names that they
-    have there, each with its standard error."""
+    have there, each with its standard error, and with its unit where units are known; of a formula with constants of
+    groups those that all share."""
+    if isinstance(formula, GroupedFormula):
+        shared = formula.parts.shared
+        pairs, names = list(formula.constants[: len(shared)]), pd.Index(shared, name="constant")
+        return pd.DataFrame(pairs, columns=["value", "standard_error"], index=names, dtype=float)
     law = formula.law
+    known = {} if units is None else _unit_columns(formula, units)
     if law is None:
-        return pd.DataFrame(list(formula.constants), columns=["value", "standard_error"], dtype=float)
+        table = pd.DataFrame(list(formula.constants), columns=["value", "standard_error"], dtype=float)
+        return table.assign(**known)
     pairs = [(constant.value, constant.error) for constant in law.constants]
     names = pd.Index([constant.name for constant in law.constants], name=law.name)
-    return pd.DataFrame(pairs, columns=["value", "standard_error"], index=names, dtype=float)
+    return pd.DataFrame(pairs, columns=["value", "standard_error"], index=names, dtype=float).assign(**known)
+
+
+def _unit_columns(formula: Formula, units: Dimensions) -> dict[str, list[str]]:
+    """Units of the constants of the table, and where constants have names, those that they are made of."""
+    found = constant_units(formula, units)
+    columns = {"unit": [one.unit for one in found]}
+    return {**columns, "made_of": [one.made_of for one in found]} if units.constants else columns
 
 
 def covariance_table(formula: Formula, data: Dataset) -> pd.DataFrame:
     """The covariances of the constants of a formula; of a template by their names."""
+    if isinstance(formula, GroupedFormula):
+        names = pd.Index(formula.parts.names)
+        problem = Problem(formula.program, data.x, data.y, np.sqrt(data.weight))
+        known = covariance_of(problem, formula.values, problem.misfit(formula.values), data.noise)
+        return pd.DataFrame(known, index=names, columns=names, dtype=float)
     law = formula.law
     names = pd.Index([c.name for c in law.constants]) if law is not None and law.is_template else None
     return pd.DataFrame(covariance(formula, data), index=names, columns=names, dtype=float)

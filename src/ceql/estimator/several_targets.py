@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ceql.choice.validation import Folds
 from ceql.data.targets import Targets
+from ceql.dimensions import Dimensions
 from ceql.discovery import Discovery, Outcome, Progress, Settings
 from ceql.errors import CeqlWarning
 from ceql.pipeline import discover, not_searched
@@ -23,6 +24,7 @@ def discover_each(
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
     folds: Folds | None = None,
+    units: Sequence[Dimensions] | None = None,
 ) -> tuple[Discovery, ...]:
     """A discovery for each target. Each may take its share of the time that is left, so what an easy one leaves over
     goes to those after it. Ctrl-C ends the search of one target and skips those after it. Of several targets each has
@@ -39,6 +41,7 @@ def discover_each(
         left = settings.time_limit - sum(earlier.seconds for earlier in found)
         share = max(left / (len(targets.names) - k), 1e-3)
         own = replace(settings, time_limit=share, guesses=(*settings.guesses, *known[k]))
+        own = own if units is None else replace(own, units=units[k])
         try:
             found.append(discover(data, own, _named(progress, targets.names, k), kept_in[k], folds))
         except KeyboardInterrupt:  # before this one had found anything

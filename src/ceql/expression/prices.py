@@ -14,7 +14,8 @@ from functools import lru_cache
 from math import log
 from typing import Any
 
-from sympy import E, Float, Mul, Pow, Rational, exp, fraction
+from sympy import Add, E, Float, Mul, Pow, Rational, exp, fraction
+from sympy import log as log_function
 
 from ceql.expression.symbolic import Expr
 from ceql.operators import functions
@@ -39,24 +40,42 @@ class Prices:
     few_rows: float = 1.0  # how far constants follow the noise of few rows: times rows log(rows/(rows - constants))
     # A decimal exponent, times the size of its logarithm: one of 0.07 is as rare as 1/14, and a logarithm is meant.
     exponent: float = 1.0
-    # A law that has a name is said by its name: one that every textbook has, one known beyond its field, and others.
+    # A law that has a name is said by its name: lines, powers and exponentials, which all sciences use; one that every
+    # textbook has, one known beyond its field, and others.
+    everyday_law: float = 2.0
     common_law: float = 4.0
     known_law: float = 8.0
     other_law: float = 12.0
 
     def of_law(self, known: int) -> float:
-        """Of the name of a law, by how well it is known: 1, 2 or 3."""
-        return (self.common_law, self.known_law, self.other_law)[known - 1]
+        """Of the name of a law, by how well it is known, from 1 to 4."""
+        return (self.everyday_law, self.common_law, self.known_law, self.other_law)[known - 1]
 
 
 PRICES = Prices()
+_ANY_DECIMAL = Float(2.5)  # the price of a decimal does not depend on its digits
 _NAMED_POWERS = {Rational(2): "square", Rational(3): "cube", Rational(1, 2): "sqrt"}
 
 
 @lru_cache(maxsize=8192)
 def structure_price(expression: Expr, prices: Prices = PRICES) -> float:
-    """Of a formula but for its decimal constants."""
-    return sum(_parts(expression, False, prices))
+    """Of a formula but for its decimal constants, in the cheaper of two forms: log(x) + log(y) says log(x*y)."""
+    forms = {expression, expression.replace(lambda node: node.is_Add, _with_one_logarithm)}
+    return min(sum(_parts(form, False, prices)) for form in forms)
+
+
+def _with_one_logarithm(total: Any) -> Any:
+    """Whole multiples of logarithms in a sum, and its decimal constant, as the logarithm of a product."""
+    parts = [(term, *term.as_coeff_Mul()) for term in total.args]
+    joined = [
+        (term, times, inner) for term, times, inner in parts if isinstance(inner, log_function) and times.is_Integer
+    ]
+    if len(joined) < 2:
+        return total
+    offsets = [term for term in total.args if isinstance(term, Float)]
+    factors = [_ANY_DECIMAL] * len(offsets) + [Pow(inner.args[0], times) for _, times, inner in joined]
+    gone = {term for term, _, _ in joined} | set(offsets)
+    return Add(*(term for term in total.args if term not in gone), log_function(Mul(*factors)))
 
 
 @lru_cache(maxsize=8192)

@@ -2,7 +2,7 @@
 
 Every argument of every operator is a weighted sum over its sources: the units of earlier layers, the raw inputs where
 skip connections are on, and the constant one where `bias` is on. Weights are complex; the imaginary parts are kept
-only on edges into arguments where they matter.
+only on edges into arguments where they matter, and on those of a `complex_readout`.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Wiring:
     layers: Sequence[Sequence[str] | dict[str, int]]
     skip: Skip = "inputs"
     bias: bool = False
+    complex_readout: bool = False  # readout weights of operators that can hand on a complex value are complex too
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(expand(layer) for layer in self.layers))
@@ -66,7 +67,7 @@ class Wiring:
     def __reduce__(self) -> tuple:
         """Travels as names; operators of the user's own go along as formulas and are registered on arrival."""
         own = {unit.name: unit.definition for unit in self.units if unit.definition}
-        return _arrived, (type(self), self.n_inputs, self.layers, self.skip, self.bias, own)
+        return _arrived, (type(self), self.n_inputs, self.layers, self.skip, self.bias, self.complex_readout, own)
 
     @property
     def one(self) -> int:
@@ -135,6 +136,10 @@ class Wiring:
     def imaginary(self) -> np.ndarray:
         """Per edge, the parameter that is the imaginary part of its weight, or -1. Real parts are 0 .. n_edges-1."""
         wanted = np.array([self.sums[s].kind is Argument.COMPLEX for s in self.edge_sum], bool)
+        if self.complex_readout:
+            hands_on = [False] * (self.n_inputs + 1) + [u.imaginary_part is not None for u in self.units]
+            readout = self.sums[-1]
+            wanted[readout.first :] = np.array(hands_on)[self.edge_source[readout.first :]]
         return np.where(wanted, self.n_edges + np.cumsum(wanted) - 1, -1)
 
     @property
@@ -169,8 +174,16 @@ class Wiring:
         return params[..., : self.n_edges] + 1j * padded[..., self.imaginary]
 
 
-def _arrived(kind: type[Wiring], n_inputs: int, layers: tuple, skip: Skip, bias: bool, own: dict[str, tuple]) -> Wiring:
+def _arrived(
+    kind: type[Wiring],
+    n_inputs: int,
+    layers: tuple,
+    skip: Skip,
+    bias: bool,
+    complex_readout: bool,
+    own: dict[str, tuple],
+) -> Wiring:
     for name, definition in own.items():
         if name not in operators.names():
             operators.register(name, *definition)
-    return kind(n_inputs, layers, skip, bias)
+    return kind(n_inputs, layers, skip, bias, complex_readout)

@@ -7,8 +7,10 @@ entry in ``core/operator_table.hpp`` under the same name; without it the tape is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,20 @@ from ceql.operators.intervals import REALS, Domain
 Array = np.ndarray
 # Prices in nats, from how often operators occur in textbook formulas: minus the logarithm of their share.
 RAREST = 5.26  # what was not counted there, or too seldom, costs as much as the rarest that was
+
+
+class Course(Enum):
+    """Where a function grows, for bounds of its values."""
+
+    UNKNOWN = "unknown"
+    RISES = "rises"  # wherever it has a value
+    FALLS = "falls"
+    EVEN = "even"  # grows away from zero on both sides
+    RISES_BETWEEN_POLES = "rises between poles"  # which lie at odd quarters of a turn
+
+    @property
+    def is_known(self) -> bool:
+        return self is not Course.UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)  # each is the one of its name
@@ -50,6 +66,8 @@ class ElementaryFunction:
     python: str | None = None
     aliases: tuple[str, ...] = ()
     undoes: tuple[str, float, float] | None = None  # another function, for arguments between these shares of pi
+    course: Course = Course.UNKNOWN
+    within: tuple[float, float] = (-math.inf, math.inf)  # bounds of its values, where it has a course
     is_shape: bool = False  # a whole law may be this function, stretched in both directions
     price: float = RAREST  # what it adds to the description of a formula, in nats
 
@@ -157,6 +175,7 @@ TABLE = (
         sympy.tan,
         surrogate=lambda z: np.tan(z).real,
         singular=("pole", sympy.cos),
+        course=Course.RISES_BETWEEN_POLES,
         python=_FINITE.format("tan"),
     ),
     ElementaryFunction(
@@ -169,6 +188,8 @@ TABLE = (
         texts={"numpy": "np.arcsin", "jax": "jnp.arcsin"},
         python=_WITHIN_ONE.format("asin"),
         undoes=("sin", -0.5, 0.5),
+        course=Course.RISES,
+        within=(-1.6, 1.6),
     ),
     ElementaryFunction(
         "acos",
@@ -180,6 +201,8 @@ TABLE = (
         texts={"numpy": "np.arccos", "jax": "jnp.arccos"},
         python=_WITHIN_ONE.format("acos"),
         undoes=("cos", 0.0, 1.0),
+        course=Course.FALLS,
+        within=(0.0, 3.2),
     ),
     ElementaryFunction(
         "atan",
@@ -188,6 +211,8 @@ TABLE = (
         sympy.atan,
         texts={"numpy": "np.arctan", "jax": "jnp.arctan"},
         undoes=("tan", -0.5, 0.5),
+        course=Course.RISES,
+        within=(-1.6, 1.6),
         is_shape=True,
     ),
     ElementaryFunction(
@@ -196,12 +221,28 @@ TABLE = (
         lambda u, f: np.cosh(u),
         sympy.sinh,
         python=_BOUNDED.format("sinh", "math.copysign(math.inf, a)"),
+        course=Course.RISES,
         is_shape=True,
     ),
     ElementaryFunction(
-        "cosh", np.cosh, lambda u, f: np.sinh(u), sympy.cosh, python=_BOUNDED.format("cosh", "math.inf"), is_shape=True
+        "cosh",
+        np.cosh,
+        lambda u, f: np.sinh(u),
+        sympy.cosh,
+        python=_BOUNDED.format("cosh", "math.inf"),
+        course=Course.EVEN,
+        within=(1.0, math.inf),
+        is_shape=True,
     ),
-    ElementaryFunction("tanh", np.tanh, lambda u, f: 1.0 - f * f, sympy.tanh, is_shape=True),
+    ElementaryFunction(
+        "tanh",
+        np.tanh,
+        lambda u, f: 1.0 - f * f,
+        sympy.tanh,
+        course=Course.RISES,
+        within=(-1.0, 1.0),
+        is_shape=True,
+    ),
     ElementaryFunction(
         "cbrt",
         np.cbrt,
@@ -209,6 +250,7 @@ TABLE = (
         cbrt,
         surrogate=_cbrt_surrogate,
         degree=1.0 / 3.0,
+        course=Course.RISES,
         texts={
             "torch": "(torch.sign({0}) * torch.abs({0})**(1 / 3))",
             "fortran": "sign(abs({0})**(1.0d0/3.0d0), {0})",

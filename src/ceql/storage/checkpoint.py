@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +31,7 @@ from ceql.storage.named_laws import read_law, written_law
 from ceql.storage.serialise import BITS, PLACES, VALUES, Codec, Codecs, Reader, Writer
 from ceql.storage.stored_arrays import UNREADABLE, StoredArrays, opened
 
-FORMAT, VERSION = "ceql-checkpoint", 6
+FORMAT, VERSION = "ceql-checkpoint", 7
 _HEADER = "header"
 _LONGEST_HEADER = 2**26  # bytes; names of columns and formulas are most of it
 _LONGEST_FORMULAS = 2_000_000  # characters of all together; to read more would take minutes
@@ -116,6 +117,15 @@ def read_checkpoint(path: str | Path) -> tuple[SearchState, Fingerprint]:
         raise
     except UNREADABLE:
         raise CheckpointError(f"{path} is no checkpoint of ceql, or only part of one. {remedy}") from None
+
+
+def may_go_on(path: str | Path) -> bool:
+    """Whether a search with more time would come further than this file; not where it is no checkpoint at all."""
+    try:
+        ending = read_checkpoint(path)[0].ending
+    except CheckpointError:
+        return False
+    return ending is None or ending.stands_until < math.inf
 
 
 def _header(arrays: StoredArrays) -> dict[str, Any] | None:

@@ -12,6 +12,10 @@
 number for each formula of "front" and "shortlist". A formula that is a named law has a field "law". Files of 0.1.0 lack
 all of these.
 
+A model with constants of groups has a field "groups" with their labels, and the last column of "x" holds their numbers.
+A formula has a field "groups" then: its "structure" over names of constants, and which of these are "shared" and "own".
+Its "constants" are the shared ones, then those of each group.
+
 With several targets the version is 2, and what begins with "front" and ends with "y" stands in a list "targets", once
 for each.
 
@@ -46,6 +50,7 @@ from ceql.formula import Formula, make_symbols, mean_square
 from ceql.search.losses import SQUARED
 from ceql.storage.claims import check_losses, check_outcome
 from ceql.storage.files import write_atomically
+from ceql.storage.grouped_formulas import read_grouped, written_groups
 from ceql.storage.named_laws import read_law, words, written_law
 from ceql.storage.saved_parameters import saved_parameters
 
@@ -73,10 +78,12 @@ def write_model(
         "names": list(first.names),
         "from_frame": frame,
         "target_names": list(targets.names),
+        **({"groups": list(targets.groups)} if targets.groups else {}),
         **(searches[0] if len(searches) == 1 else {"targets": searches}),
         "x": first.x.tolist(),
         "weight": first.weight.tolist(),
         **({} if first.noise is None else {"noise": first.noise}),
+        **({} if first.censored is None else {"censored": first.censored.tolist()}),
     }
     try:
         text = json.dumps(content, default=_plain)
@@ -109,6 +116,7 @@ def _search(discovery: Discovery, data: Dataset) -> dict[str, Any]:
 def _row(formula: Formula) -> dict[str, Any]:
     constants = [list(constant) for constant in formula.constants]
     plain = {"expression": write_formula(formula.expression), "loss": formula.loss, "constants": constants}
+    plain |= written_groups(formula)
     return plain if formula.law is None else {**plain, "law": written_law(formula.law)}
 
 
@@ -116,8 +124,9 @@ def _reads_back(formula: Formula) -> bool:
     """What is struck may have numbers that no reader takes, and the model has to load all the same."""
     if not np.isfinite(formula.loss):
         return False
+    names = tuple(map(str, (*formula.symbols, *formula.expression.free_symbols - {*formula.symbols})))
     try:
-        parse_formula(write_formula(formula.expression), tuple(map(str, formula.symbols)), as_written=True)
+        parse_formula(write_formula(formula.expression), names, as_written=True)
     except FormulaError:
         return False
     return True
@@ -159,13 +168,25 @@ def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], tuple[Discovery,
     constraints = parameters.get("constraints")
     costs = Constraints.from_dict(constraints).costs if constraints else {}
     loss = str(parameters.get("loss", SQUARED))
+    groups = _groups(content, datasets[0]) if "groups" in content else ()
     found = tuple(
-        _restored_search(search, data, costs, loss) for search, data in zip(_searches(content), datasets, strict=True)
+        _restored_search(search, data, costs, loss, groups)
+        for search, data in zip(_searches(content), datasets, strict=True)
     )
     target_names = fields.names(content, "target_names", blank=True) if "target_names" in content else ("y",)
     if not found or len(target_names) != len(found):
         raise ContentError(f"{len(found)} targets have {len(target_names)} names")
-    return parameters, found, Targets(target_names, datasets), fields.flag(content, "from_frame")
+    return parameters, found, Targets(target_names, datasets, groups), fields.flag(content, "from_frame")
+
+
+def _groups(content: dict[str, Any], data: Dataset) -> tuple[str, ...]:
+    """The labels of the groups, whose numbers are the last column."""
+    labels, codes = fields.names(content, "groups"), data.x[:, -1]
+    if not labels or len(set(labels)) < len(labels) or len(data.names) < 2:
+        raise ContentError("'groups' has no labels, or has one of them twice, or there is no column beside them")
+    if (codes != np.round(codes)).any() or codes.min() < 0 or codes.max() >= len(labels):
+        raise ContentError(f"the last column of 'x' must hold whole numbers from 0 to {len(labels) - 1}, one a group")
+    return labels
 
 
 def _searches(content: dict[str, Any]) -> list[Any]:
@@ -184,7 +205,15 @@ def _datasets(content: dict[str, Any]) -> tuple[Dataset, ...]:
     for column, name in zip(x.T, names, strict=True):
         require_squares(column, f"column {name!r} of 'x'")
     noise = fields.number(content, "noise", least=_LEAST_NOISE) if "noise" in content else None
-    return tuple(Dataset(x, _target(search, len(x)), weight, names, noise) for search in _searches(content))
+    codes = _codes(content, len(x)) if "censored" in content else None
+    return tuple(Dataset(x, _target(search, len(x)), weight, names, noise, codes) for search in _searches(content))
+
+
+def _codes(content: dict[str, Any], rows: int) -> np.ndarray:
+    codes = fields.numbers(content, "censored", (rows,))
+    if not np.isin(codes, (-1.0, 0.0, 1.0)).all():
+        raise ContentError("'censored' must hold -1, 0 or 1 for each row")
+    return codes.astype(int)
 
 
 def _target(search: Any, rows: int) -> np.ndarray:
@@ -193,14 +222,16 @@ def _target(search: Any, rows: int) -> np.ndarray:
     return y
 
 
-def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, int], loss: str) -> Discovery:
+def _restored_search(
+    search: dict[str, Any], data: Dataset, costs: Mapping[str, int], loss: str, groups: tuple[str, ...] = ()
+) -> Discovery:
     rows = fields.rows(search, "front")
     front_rows = len(rows)
     rows = [*rows, *_optional_rows(search, "shortlist")]
     struck = _optional_rows(search, "struck")
     if sum(len(fields.text(row, "expression")) for row in (*rows, *struck)) > LONGEST_FRONT:
         raise ContentError("its formulas are too long")
-    formulas = tuple(_formula(row, data.names, costs) for row in rows)
+    formulas = tuple(_formula(row, data.names, costs, groups) for row in rows)
     if not front_rows:
         raise ContentError("'front' has no rows")
     chosen = fields.whole(search, "chosen", len(formulas) - 1)
@@ -220,7 +251,7 @@ def _restored_search(search: dict[str, Any], data: Dataset, costs: Mapping[str, 
         fields.whole(search, "rows_searched", len(data.y)),
         fields.whole(search, "columns_searched", len(data.names)) if "columns_searched" in search else 0,
         shortlist=formulas[front_rows:],
-        struck=tuple(Struck(_formula(row, data.names, costs), words(row, "why")) for row in struck),
+        struck=tuple(Struck(_formula(row, data.names, costs, groups), words(row, "why")) for row in struck),
         **_evidence(search, formulas, data, loss),
     )
 
@@ -250,7 +281,9 @@ def _scores(search: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
     return tuple(map(float, listed))
 
 
-def _formula(row: Any, names: tuple[str, ...], costs: Mapping[str, int]) -> Formula:
+def _formula(row: Any, names: tuple[str, ...], costs: Mapping[str, int], groups: tuple[str, ...] = ()) -> Formula:
+    if isinstance(row, Mapping) and "groups" in row:
+        return read_grouped(row, names, groups, costs)
     expression = parse_formula(fields.text(row, "expression"), names, as_written=True)
     loss = fields.number(row, "loss", least=0.0)
     return Formula(expression, make_symbols(names), loss, fields.pairs(row, "constants"), costs, read_law(row))

@@ -9,7 +9,7 @@ from ceql.data import content
 from ceql.data.content import ContentError
 from ceql.formula import LawConstant, NamedLaw
 
-_LEAST_KNOWN = 3  # the largest number that says how widely a law is known
+_LEAST_KNOWN = 4  # the largest number that says how widely a law is known
 
 
 def written_law(law: NamedLaw | None) -> dict[str, Any] | None:

@@ -182,3 +182,11 @@ def test_the_grammar_serves_other_algebras():
     assert read_with(Words(), "-x1**2*sin(pi - x2)/3", ["x1", "x2"]) == "((neg((x1^2))*sin[(pi-x2)])/3)"
     with pytest.raises(FormulaError, match="unknown name 'x3'"):
         read_with(Words(), "x1 + x3", ["x1", "x2"])
+
+
+def test_what_sends_sympy_round_in_circles_is_refused_with_a_sentence():
+    inner = "(0.4425 - 0.00049*x)**2"
+    shared = f"exp(-0.0029*x - 14.6*{inner})"
+    text = f"exp(-9.1*{inner} + (0.0012*x - 1.35*{inner} + 4.4*{shared})/(0.0002*x - 0.8*{inner} + 0.6*{shared} + 0.1))"
+    with pytest.raises(FormulaError, match="SymPy cannot work this formula out"):
+        parse_formula(text, ("x",), as_written=True)

@@ -15,6 +15,7 @@ from ceql.expression.constants.rounding_policy import ROUNDING, RoundingPolicy
 from ceql.expression.evaluate.residual_problem import Array, Problem, make_problem
 from ceql.expression.symbolic import Expr
 from ceql.expression.text.write import with_decimals, write_formula
+from ceql.operators.program import CompiledJacobian, value_and_jacobian
 
 FIRST_STEPS = 50  # of fits of which the best goes on
 STEPS = 1000  # of a fit; most end after a few
@@ -45,6 +46,10 @@ class NamedForm:
     @property
     def text(self) -> str:
         return write_formula(with_decimals(self.written))
+
+    def program(self, columns: Sequence[Symbol]) -> CompiledJacobian:
+        """Its values over these columns, with their derivatives by the constants."""
+        return value_and_jacobian(self.expr, columns, self.symbols)
 
     def substitute(self, values: Array) -> Expr:
         """The formula of real values with these numbers in place of its names."""

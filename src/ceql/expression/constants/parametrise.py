@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from operator import is_
@@ -11,6 +11,7 @@ import numpy as np
 from sympy import Dummy, Float, Integer, Pow, Rational, Symbol
 
 from ceql.expression.symbolic import Expr
+from ceql.operators.program import CompiledJacobian, value_and_jacobian
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,10 @@ class Parametrised:
         """The formula with the symbols in place of the constants; made when first asked for, since many ask for the
         values alone."""
         return _Renamed(iter(self.symbols)).of(self.written)
+
+    def program(self, columns: Sequence[Symbol]) -> CompiledJacobian:
+        """Its values over these columns, with their derivatives by the constants."""
+        return value_and_jacobian(self.expr, columns, self.symbols)
 
     def substitute(self, values: np.ndarray | list[Expr]) -> Expr:
         """The formula with these numbers in place of its symbols."""

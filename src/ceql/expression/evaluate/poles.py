@@ -40,9 +40,11 @@ class Pole:
     kind: str  # "pole", "log singularity" or "edge of the domain"
     vanishes: Expr
     location: float | None
+    group: str = ""  # of rows, where each has constants of its own
 
     def __str__(self) -> str:
-        return f"{self.vanishes} = 0" if self.location is None else f"{self._name} = {self.location:.6g}"
+        text = f"{self.vanishes} = 0" if self.location is None else f"{self._name} = {self.location:.6g}"
+        return f"{text} ({self.group})" if self.group else text
 
     @property
     def _name(self) -> str:

@@ -45,7 +45,7 @@ def _require_reasonable(value: float, position: int) -> None:
 
 
 def combine(left: Value, operator: Token, right: Value) -> Value:
-    if operator.text == "/" and (right.expr.is_zero or (left.constant is not None and right.constant == 0.0)):
+    if operator.text == "/" and (right.expr == 0 or (left.constant is not None and right.constant == 0.0)):
         raise FormulaError("division by zero", operator.position)
     arithmetic = _ARITHMETIC[operator.text]
     constant = None

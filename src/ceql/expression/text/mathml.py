@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 
 import sympy
 from sympy.printing.mathml import MathMLPresentationPrinter
 
-from ceql.expression.symbolic import Expr, terms_of
-from ceql.expression.text.write import in_words
+from ceql.expression.symbolic import Expr, above_and_below, terms_of
+from ceql.expression.text.write import in_words, short_text
 
 _DIGITS = 6
+_WIDEST = 40  # characters on one line of a term that is set as it is
 _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]+;")  # XML knows five names alone, HTML thousands
 _WITH_NUMBER = re.compile(r"([^\W\d_])_?(\d+)")
 _HYPHEN, _MINUS = "<mo>-</mo>", "<mo>−</mo>"
@@ -27,19 +29,68 @@ def without_control_characters(text: str) -> str:
 def terms_as_mathml(expression: Expr, left: str = "", digits: int = _DIGITS) -> list[str]:
     """One ``<math>`` element per term of a sum, each with its sign: between them a long formula can be broken.
 
+    A term that is wider than a page is written on one level, a fraction with a stroke, and broken as well.
     `left` is the name before an equals sign, shown as the first element.
     """
     equals = [_element(f"{_name(left)}<mo>=</mo>")] if left else []
+    return equals + [_element(piece) for piece in _sum_in_pieces(expression, digits)]
+
+
+def _sum_in_pieces(expression: Expr, digits: int) -> list[str]:
     terms = expression.as_ordered_terms() if len(terms_of(expression)) > 1 else [expression]
-    return equals + [_element(_signed(term, digits, first=k == 0)) for k, term in enumerate(terms)]
+    pieces = _in_pieces(terms[0], digits)
+    for term in terms[1:]:
+        negative = bool(term.as_coeff_Mul()[0].is_negative)
+        first, *others = _in_pieces(-term if negative else term, digits)
+        pieces += [f'<mo form="infix">{"−" if negative else "+"}</mo>{first}', *others]
+    return pieces
 
 
-def _signed(term: Expr, digits: int, first: bool) -> str:
-    if first:
-        return _printed(term, digits)
-    negative = bool(term.as_coeff_Mul()[0].is_negative)
-    sign = f'<mo form="infix">{"−" if negative else "+"}</mo>'
-    return sign + _printed(-term if negative else term, digits)
+def _in_pieces(term: Expr, digits: int) -> list[str]:
+    """Elements between which a line may be broken; a single one where the term is short."""
+    if not _is_wide(term, digits):
+        return [_printed(term, digits)]
+    if isinstance(term, sympy.Mul):
+        above, below = above_and_below(term)
+        if sympy.S.NegativeOne in above:
+            first, *others = _in_pieces(-term, digits)
+            return [f'<mo form="prefix">−</mo>{first}', *others]
+        pieces = _product_in_pieces(above, digits) if above else ["<mn>1</mn>"]
+        if not below:
+            return pieces
+        divisor = _product_in_pieces(below, digits)
+        divisor = _bracketed(divisor) if len(below) > 1 else divisor
+        return [*pieces, f"<mo>/</mo>{divisor[0]}", *divisor[1:]]
+    base, exponent = term.as_base_exp()
+    if exponent.is_number and exponent.is_negative and base is not sympy.E:
+        return _in_pieces(sympy.Mul(1, term, evaluate=False), digits)
+    if isinstance(term, sympy.Pow) and exponent.is_number:
+        return _bracketed(_sum_in_pieces(base, digits), f"<msup><mo>)</mo>{_printed(exponent, digits)}</msup>")
+    if len(term.args) == 1:
+        name = f"<mi>{_safe(type(term).__name__)}</mi><mo>(</mo>"
+        return _bracketed(_sum_in_pieces(term.args[0], digits), "<mo>)</mo>", name)
+    return [_printed(term, digits)]
+
+
+def _product_in_pieces(factors: Sequence[Expr], digits: int) -> list[str]:
+    pieces: list[str] = []
+    for k, factor in enumerate(factors):
+        is_sum = len(terms_of(factor)) > 1
+        own = _bracketed(_sum_in_pieces(factor, digits)) if is_sum else _in_pieces(factor, digits)
+        pieces += [f"<mo>·</mo>{own[0]}" if k else own[0], *own[1:]]
+    return pieces
+
+
+def _bracketed(pieces: list[str], closing: str = "<mo>)</mo>", opening: str = "<mo>(</mo>") -> list[str]:
+    """The brackets stay with what they enclose."""
+    pieces = [f"{opening}{pieces[0]}", *pieces[1:]]
+    return [*pieces[:-1], f"{pieces[-1]}{closing}"]
+
+
+def _is_wide(term: Expr, digits: int) -> bool:
+    """Whether a line of a page may be too short for the longest line of the term: a fraction stands on two."""
+    above, below = above_and_below(term)
+    return max(sum(len(short_text(factor, digits)) for factor in part) for part in (above, below)) > _WIDEST
 
 
 def _element(inner: str) -> str:

@@ -199,8 +199,11 @@ def parse_formula(text: str, names: Sequence[str], as_written: bool = False, giv
     Decimals become Float, whole numbers Integer. SymPy multiplies a number into a sum that follows it, which changes
     the last digits; not so if the formula is to stay ``as_written``. ``given`` are further names and their symbols.
     """
-    with distribute(not as_written):
-        return read_with(_Symbolic(given), text, [*names, *given]).expr
+    try:
+        with distribute(not as_written):
+            return read_with(_Symbolic(given), text, [*names, *given]).expr
+    except RecursionError as error:  # SymPy asks for signs without an end where exponentials share their parts
+        raise FormulaError("SymPy cannot work this formula out; write it in fewer parts", 0) from error
 
 
 def read_with(algebra: Algebra[Part], text: str, names: Sequence[str]) -> Part:

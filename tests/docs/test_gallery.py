@@ -1,0 +1,65 @@
+"""The gallery: every table has a page, and the pages say what the command says."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ceql.expression import parse_formula
+from ceql.formula import Formula, make_symbols
+
+ROOT = Path(__file__).parents[2]
+GALLERY = runpy.run_path(str(ROOT / "tools" / "gallery.py"), run_name="gallery")
+EXAMPLES = {example.table: example for example in GALLERY["examples"]()}
+QUICK = ("ptolemy", "hubble")  # the others take seconds each; `python tools/gallery.py` runs them all
+
+
+def page_of(name: str) -> str:
+    return (GALLERY["PAGES"] / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_every_table_has_an_entry_and_every_entry_a_page_and_a_picture():
+    assert {path.stem for path in GALLERY["TABLES"].glob("*.csv")} == set(EXAMPLES)
+    for name in EXAMPLES:
+        assert (GALLERY["PAGES"] / f"{name}.png").stat().st_size < 60_000
+        assert page_of(name)
+    assert len(EXAMPLES) >= 20
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert all(f"gallery/{name}.md" in navigation for name in (*EXAMPLES, "index"))
+
+
+def test_the_index_has_the_formula_of_every_page():
+    assert (GALLERY["PAGES"] / "index.md").read_text(encoding="utf-8") == GALLERY["index"](list(EXAMPLES.values()))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_formula_of_a_page_describes_its_table(name):
+    table = pd.read_csv(EXAMPLES[name].path)
+    x, y = table.iloc[:, :-1].to_numpy(float), table.iloc[:, -1].to_numpy(float)
+    text = re.search(r"^`.+? = (.+)`$", page_of(name), re.MULTILINE)
+    assert text is not None
+    names = EXAMPLES[name].columns[:-1]
+    predicted = Formula(parse_formula(text[1], names), make_symbols(names), 0.0)(x)
+    shown = re.search(r"^R2 (\S+) on the rows", page_of(name), re.MULTILINE)
+    assert shown is not None
+    assert 1.0 - np.var(y - predicted) / np.var(y) == pytest.approx(float(shown[1]), abs=2e-3)
+
+
+@pytest.mark.parametrize("name", [name for name, example in EXAMPLES.items() if example.law])
+def test_a_law_is_called_by_its_name(name):
+    assert re.search(rf"^{re.escape(EXAMPLES[name].law)}: ", page_of(name), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_page_shows_what_the_command_prints(name, tmp_path):
+    printed, model = GALLERY["fitted"](EXAMPLES[name], tmp_path)
+    assert GALLERY["page"](EXAMPLES[name], printed) == page_of(name)
+    assert model.exists()
