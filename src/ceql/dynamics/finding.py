@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ceql.dynamics.series import Series
 from ceql.dynamics.system import System
+from ceql.formula import Formula
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,25 @@ class Fitted:
     initial_errors: np.ndarray  # their standard errors
     noise: np.ndarray  # (measured states,): standard deviation of what the trajectories leave
     simulated: tuple[np.ndarray, ...] = ()  # of each trajectory, at its samples
+
+    def of_trajectory(self, label: str) -> System:
+        """The system with the constants that belong to this trajectory alone; the same for all where there are none."""
+        own = [constant for constant in self.constants if constant.trajectory == label]
+        if not own:
+            return self.system
+        pairs = zip(self.system.states, self.system.formulas, strict=True)
+        formulas = (_with(formula, [c for c in own if c.state == state]) for state, formula in pairs)
+        return replace(self.system, formulas=tuple(formulas))
+
+
+def _with(formula: Formula, constants: list[Constant]) -> Formula:
+    """The formula with these numbers for those of its constants that they name."""
+    if not constants:
+        return formula
+    values = np.array(formula.form.values, float)
+    for constant in constants:
+        values[int(re.sub(r"\D", "", constant.name)) - 1] = constant.value
+    return formula.at(values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,3 +53,8 @@ class Series:
     @property
     def labels(self) -> Sequence[str]:
         return [trajectory.label for trajectory in self.trajectories]
+
+
+def speed_name(state: str) -> str:
+    """What the speed of a position is called where only positions were measured."""
+    return f"{state}_speed"
