@@ -68,7 +68,7 @@ class Table:
         words = there.astype(str)
         if words.str.match(_LIKE_A_DATE).all():
             return f"holds dates or times, such as {words.iloc[0]!r}"
-        if words.str.match(_LIKE_A_NUMBER).any() or np.isfinite(_as_floats(there, self.decimal)).any():
+        if words.str.match(_LIKE_A_NUMBER).any() or np.isfinite(as_floats(there, self.decimal)).any():
             return ""
         return f"holds text, such as {words.iloc[0][:30]!r}"
 
@@ -80,7 +80,7 @@ class Table:
         is_empty = column.isna().to_numpy()
         if is_empty.any() and not gaps:
             raise InputError(
-                f"{self.path}, {self._place(int(np.argmax(is_empty)))}, column {name!r}: the cell is empty. "
+                f"{self.path}, {self.place(int(np.argmax(is_empty)))}, column {name!r}: the cell is empty. "
                 "Give every row a label."
             )
         labels = np.array(column.astype(str), dtype=object)
@@ -94,7 +94,7 @@ class Table:
                 f"{self.path}: column {name!r} holds dates or durations: turn them into numbers, such as seconds "
                 "since the start."
             )
-        values = _as_floats(column, self.decimal)
+        values = as_floats(column, self.decimal)
         is_bad = ~np.isfinite(values)
         if gaps and not (missing := column.isna().to_numpy()).all():
             is_bad &= ~missing
@@ -109,7 +109,7 @@ class Table:
             return InputError(f"{self.path}: column {name!r} is empty, every cell of it is missing. Leave it out.")
         strange = [k for k in bad if not missing[k]]
         first = int(strange[0] if strange else bad[0])
-        place = f"{self.path}, {self._place(first)}, column {name!r}"
+        place = f"{self.path}, {self.place(first)}, column {name!r}"
         if not strange:
             return InputError(
                 f"{place}: the cell is empty or NaN; {len(bad)} of {len(column)} cells of this column are. "
@@ -130,7 +130,8 @@ class Table:
             return remedy
         return f"{remedy} If it means that nothing is there, say --missing-mark {shlex.quote(value)} --missing drop."
 
-    def _place(self, row: int) -> str:
+    def place(self, row: int) -> str:
+        """Where a row stands in the file, in words."""
         if self.path.suffix.lower() in OF_TEXT:
             return f"line {delimited.line_of(self.path, self.layout, row)}"
         if self.path.suffix.lower() == ".xlsx":
@@ -138,7 +139,7 @@ class Table:
         return f"row {row + 1}"
 
 
-def _as_floats(column: Any, decimal: str) -> np.ndarray:
+def as_floats(column: Any, decimal: str) -> np.ndarray:
     """NaN for whatever is not a number. Where decimals have a comma, a point may mark thousands: that is no number."""
     if not pd.api.types.is_numeric_dtype(column):
         text = column.astype("string").str.strip().str.replace("\u2212", "-").str.replace(_FORTRAN, "e", regex=True)
