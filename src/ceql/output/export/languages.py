@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,11 +35,19 @@ class Plan:
     @property
     def functions(self) -> frozenset[str]:
         """The functions it uses, by name."""
-        return frozenset(str(s.payload) for s in self.program.instructions if s.operation == "function")
+        return functions_of(self.program)
 
     @property
     def operations(self) -> frozenset[str]:
-        return frozenset(step.operation for step in self.program.instructions)
+        return operations_of(self.program)
+
+
+def functions_of(program: CompiledFormula) -> frozenset[str]:
+    return frozenset(str(step.payload) for step in program.instructions if step.operation == "function")
+
+
+def operations_of(program: CompiledFormula) -> frozenset[str]:
+    return frozenset(step.operation for step in program.instructions)
 
 
 @dataclass(frozen=True)
@@ -130,30 +138,34 @@ def _number_in_fortran(value: float) -> str:
 
 def _body(plan: Plan, indent: str = "    ") -> str:
     """The lines of a Python or Julia function: variables, then the value."""
-    starts = [(f"{indent}{name} = ", value) for name, value in plan.text.variables]
-    return "".join(
-        f"{start}(\n{folded(value, indent + '    ')}\n{indent})\n" if is_long(value) else f"{start}{value}\n"
-        for start, value in [*starts, (f"{indent}return ", plan.text.value)]
-    )
+    starts = [(f"{name} = ", value) for name, value in plan.text.variables]
+    return "".join(statement(start, value, indent) for start, value in [*starts, ("return ", plan.text.value)])
+
+
+def statement(start: str, value: str, indent: str = "    ") -> str:
+    """A line of Python or Julia, or several in parentheses."""
+    if is_long(value):
+        return f"{indent}{start}(\n{folded(value, indent + '    ')}\n{indent})\n"
+    return f"{indent}{start}{value}\n"
 
 
 def _python(plan: Plan) -> str:
     """Plain Python for one row of numbers, with nothing but `math`."""
-    helpers = "".join(_helpers(plan))
+    helpers = "".join(helpers_in_python(plan.operations, plan.functions))
     function = f"def {plan.signature}:\n{_body(plan)}"
     module = "import math\n" if "math." in helpers + function else ""
     return f"{module}{helpers}\n\n{function}"
 
 
-def _helpers(plan: Plan) -> Iterator[str]:
-    """What answers as NumPy does where `math` raises, as far as it is needed."""
-    if "divide" in plan.operations:
+def helpers_in_python(operations: Collection[str], used: Collection[str]) -> Iterator[str]:
+    """What answers as NumPy does where `math` raises, as far as these operations and functions need it."""
+    if "divide" in operations:
         yield f"\n\ndef _divide(a, b):{_DIVIDE}"
-    if plan.operations & _POWERS:
+    if not _POWERS.isdisjoint(operations):
         yield f"\n\ndef _power(a, b):{_POWER}"
     for name in functions.names():
         body = functions.get(name).python
-        if name in plan.functions and body is not None:
+        if name in used and body is not None:
             yield f"\n\ndef _{name}(a):{body}"
 
 
@@ -189,14 +201,14 @@ def _c(plan: Plan) -> str:
     """C99, which is C++ as well: one function of doubles."""
     used = {int(step.payload) for step in plan.program.instructions if step.operation == "input"}
     parts = [(f"const double {name} =", value) for name, value in plan.text.variables]
-    lines = [_statement_in_c(*part) for part in parts]
+    lines = [statement_in_c(*part) for part in parts]
     lines += [f"    (void){name};\n" for k, name in enumerate(plan.arguments) if k not in used]
-    lines.append(_statement_in_c("return", plan.text.value))
+    lines.append(statement_in_c("return", plan.text.value))
     parameters = ", ".join(f"double {name}" for name in plan.arguments)
     return f"#include <math.h>\n\ndouble {plan.function}({parameters})\n{{\n{''.join(lines)}}}\n"
 
 
-def _statement_in_c(start: str, value: str) -> str:
+def statement_in_c(start: str, value: str) -> str:
     return f"    {start}\n{folded(value, 8 * ' ')};\n" if is_long(value) else f"    {start} {value};\n"
 
 

@@ -26,14 +26,19 @@ class _Exact(LatexPrinter):
 
 
 def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
-    written = _symbol_names([*names, *([target] if target else [])])
-    by_symbol = dict(zip(formula.symbols, written, strict=False))
-    right = _Exact({"symbol_names": by_symbol}).doprint(formula.expression)
+    written = symbol_names([*names, *([target] if target else [])])
+    right = value_in_latex(formula, written)
     top = header(formula, names, written[: len(names)], target, "%")
     return f"{top}{written[-1]} = {right}\n" if target else f"{top}{right}\n"
 
 
-def _symbol_names(names: Sequence[str]) -> list[str]:
+def value_in_latex(formula: Formula, written: Sequence[str]) -> str:
+    """The formula alone, its columns written so."""
+    by_symbol = dict(zip(formula.symbols, written, strict=False))
+    return _Exact({"symbol_names": by_symbol}).doprint(formula.expression)
+
+
+def symbol_names(names: Sequence[str]) -> list[str]:
     """What each name looks like; two that SymPy would set alike are set letter by letter."""
     nice = [LatexPrinter().doprint(sympy.Symbol(name)) if _PLAIN.fullmatch(name) else None for name in names]
     escaped = ("".join(_ESCAPES.get(c, c if c.isprintable() else r"\ ") for c in in_words(name)) for name in names)

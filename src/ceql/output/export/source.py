@@ -75,14 +75,24 @@ def header(
     inputs: str = "Inputs",
 ) -> str:
     """The comment on top: what is computed, from what, how good it is and by which ceql it was found."""
-    known = [a if a == name else f"{a} (column {quoted(name)})" for a, name in zip(arguments, names, strict=True)]
     known_as = "value" if target is None else target if target.isidentifier() else quoted(target)
     lines = [
         f"{known_as} = {printable(write_formula(formula.expression))}",
-        f"{inputs}: {', '.join(known)}.",
+        f"{inputs}: {known_names(names, arguments)}.",
         f"Mean squared error on the training data: {formula.loss:.6g}. Found by ceql {__version__}.",
         *notes,
     ]
+    return comment(lines, mark)
+
+
+def known_names(names: Sequence[str], arguments: Sequence[str]) -> str:
+    """The arguments of a function, each with the name of its column where that is another one."""
+    pairs = zip(arguments, names, strict=True)
+    return ", ".join(a if a == name else f"{a} (column {quoted(name)})" for a, name in pairs)
+
+
+def comment(lines: Iterable[str], mark: str) -> str:
+    """Lines of a comment, the long ones in pieces."""
     parts = [part for line in lines for part in _wrapped(line, WIDTH - len(mark) - 1, "  ")]
     return "".join(f"{mark} {part}".rstrip() + "\n" for part in parts)
 
