@@ -44,7 +44,9 @@ class System:
     @property
     def equations(self) -> tuple[str, ...]:
         """As text, a line for each state."""
-        return tuple(f"d{name}/d{self.time} = {formula}" for name, formula in zip(self.states, self.formulas, strict=True))
+        return tuple(
+            f"d{name}/d{self.time} = {formula}" for name, formula in zip(self.states, self.formulas, strict=True)
+        )
 
     def __str__(self) -> str:
         return "\n".join(self.equations)
@@ -60,8 +62,8 @@ class System:
 
     def simulate(
         self,
-        initial: Sequence[float],
-        time: Sequence[float],
+        initial: Sequence[float] | np.ndarray,
+        time: Sequence[float] | np.ndarray,
         inputs: Callable[[np.ndarray], np.ndarray] | None = None,
         relative: float = 1e-8,
     ) -> np.ndarray:
