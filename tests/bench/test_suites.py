@@ -19,7 +19,8 @@ from ceql.bench.problems import load_problem, load_suite, sample, select, suite_
 
 OWN = ("ablation", "few-rows", "noise", "paper", "poles", "scalability", "sums")
 PUBLIC = ("classic", "empirical", "srbench", "srsd", "strogatz")
-SUITES = tuple(sorted((*OWN, *PUBLIC, "laws")))
+MOTION = ("ode", "odebench", "rational")
+SUITES = tuple(sorted((*OWN, *PUBLIC, *MOTION, "laws")))
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 

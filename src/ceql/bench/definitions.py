@@ -40,6 +40,24 @@ class System:
     points: int
 
 
+@dataclass(frozen=True)
+class Motion:
+    """Differential equations that are to be found in samples of their trajectories.
+
+    `rates` are formulas in the states and in the `constants`, which have these values. Every trajectory has `samples`
+    samples from time 0 to `span`: those from the `starts` are trained on, those from the `tests` are not. A share
+    `subsample` of the samples of a training trajectory, chosen by the seed, is left out.
+    """
+
+    rates: tuple[str, ...]
+    constants: tuple[tuple[str, float], ...]
+    starts: tuple[tuple[float, ...], ...]
+    tests: tuple[tuple[float, ...], ...] = ()
+    span: float = 10.0
+    samples: int = 150
+    subsample: float = 0.0
+
+
 PAPER_TRAIN: Intervals = ((-2.0, 2.0),)
 PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
 
@@ -57,7 +75,8 @@ class Problem:
     `train` where `test` is empty. A point whose target is undefined or outside the limits is replaced by another.
     With a `system`, `n_train` points of its solutions, chosen by the seed, are trained on and `n_interp` of the others
     tested. With a `start`, the formula is a law in the columns of a measured table, which is the `data`, and in
-    constants near these values. `noise` is the standard deviation of the noise on drawn training targets: a fraction of
+    constants near these values. With a `motion`, the variables are the states of differential equations, and `noise`
+    is on every sample of a state, as a fraction of its value. Otherwise `noise` is the standard deviation of the noise on drawn training targets: a fraction of
     theirs, of their root mean square where `noise_unit` is "rms", or a number in the target's own unit where it is
     "absolute".
     `relative` measures errors and compares formulas in units of the data, whatever their size. `singular` names the
@@ -85,6 +104,7 @@ class Problem:
     data: tuple[tuple[float, ...], ...] = ()
     constants: int | None = None
     start: tuple[tuple[str, float], ...] = ()
+    motion: Motion | None = None
     units: tuple[tuple[str, str], ...] = ()
     unit_constants: tuple[tuple[str, str], ...] = ()
     # Variants of a problem (noise levels, nuisance counts) share the stem and thereby the points drawn.
@@ -129,6 +149,11 @@ class Suite:
     variants: Mapping[str, Variant] = field(default_factory=dict)
     memory: bool = False
     folder: bool = False
+
+    @property
+    def is_of_motion(self) -> bool:
+        """Whether differential equations are to be found, all of them in trajectories."""
+        return bool(self.problems) and all(problem.motion is not None for problem in self.problems)
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,6 +149,13 @@ def formulas(value: Any) -> dict[str, str]:
     return {name: text(rate) for name, rate in value.items()}
 
 
+def constants(value: Any) -> tuple[tuple[str, float], ...]:
+    """Numbers by name."""
+    if not isinstance(value, dict):
+        raise BenchError(f"must be a table of numbers, such as {{ k = 0.83 }}, not {value!r}.")
+    return tuple((name, number(constant)) for name, constant in value.items())
+
+
 def points(value: Any, width: int) -> tuple[tuple[float, ...], ...]:
     if not _is_list(value) or not all(isinstance(p, list) and len(p) == width for p in value):
         raise BenchError(f"must be a list of points with {width} numbers each, not {value!r}.")

@@ -16,7 +16,18 @@ from ceql.bench.points import sample
 from ceql.bench.selections import unknown
 from ceql.bench.suitefile import read_suite
 
-__all__ = ["Problem", "Samples", "Suite", "load_problem", "load_suite", "sample", "select", "suite_names", "with_noise"]
+__all__ = [
+    "Problem",
+    "Samples",
+    "Suite",
+    "load_problem",
+    "load_suite",
+    "sample",
+    "select",
+    "suite_names",
+    "with_noise",
+    "with_subsampling",
+]
 
 _FOLDER = Path(__file__).parent / "suites"
 _DEEPEST = 20  # files that include each other one after the other
@@ -90,6 +101,21 @@ def with_noise(suite: Suite, levels: Sequence[float]) -> Suite:
         for p in suite.problems
     ]
     return replace(suite, problems=tuple(problems))
+
+
+def with_subsampling(suite: Suite, shares: Sequence[float]) -> Suite:
+    """The suite with every system once for each share of samples that is left out: `sir` and `sir[subsample=0.5]`."""
+    if not suite.is_of_motion:
+        raise SuiteError(f"The problems of {suite.name!r} are no trajectories: leave out --subsample.")
+    if any(share >= 1.0 for share in shares):
+        raise SuiteError("A share of samples to leave out is less than 1, such as 0.5.")
+    problems = [_thinned(p, share) if share else p for share in shares for p in suite.problems]
+    return replace(suite, problems=tuple(problems))
+
+
+def _thinned(problem: Problem, share: float) -> Problem:
+    motion = problem.motion and replace(problem.motion, subsample=share)
+    return replace(problem, name=f"{problem.name}[subsample={share:g}]", stem=problem.sampling_key, motion=motion)
 
 
 @cache

@@ -30,6 +30,11 @@ A suite is TOML:
     [system.NAME]                          such equations
     rates, starts, step, points            a formula for every variable, where the solutions start, and the points
                                            taken from each of them
+    [[motion]]                             differential equations to be found in samples of their trajectories
+    name, family                           as for a problem
+    rates, constants                       a formula for every state; values of the constants in them
+    starts, test                           initial states of the trajectories to train on, and of those to test on
+    span, samples                          of every trajectory: its last time, and how often it is sampled
     [[include]]                            problems of another suite, with fields changed
     suite, problems                        its name and the names of the problems taken
 
@@ -48,7 +53,7 @@ from pathlib import Path
 from typing import Any
 
 from ceql.bench import fields as checks
-from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Problem, Suite, System, Variant
+from ceql.bench.definitions import PAPER_EXTRAP, PAPER_TRAIN, Motion, Problem, Suite, System, Variant
 from ceql.bench.errors import BenchError, SuiteError
 from ceql.bench.points import formula
 from ceql.bench.selections import parse_seeds, unknown
@@ -61,13 +66,14 @@ _SUITE: dict[str, checks.Check] = {
     "memory": checks.flag,
     "folder": checks.flag,
 }
-_TOP = ("title", *_SUITE, "variant", "system", "defaults", "problem", "include")
+_TOP = ("title", *_SUITE, "variant", "system", "defaults", "problem", "motion", "include")
 _SYSTEM = ("rates", "starts", "step", "points")
+_MOTION = ("name", "family", "rates", "constants", "starts", "test", "span", "samples")
 _VARIANT = ("method", "label", "published")
 _VARIED = ("n_train", "noise", "nuisance")
 _CHANGED = ("family", "limit", "n_interp", "n_extrap")
 _RANGES = {"train": (PAPER_TRAIN,), "test": (), "extrap": (PAPER_EXTRAP,)}
-_FIELDS = [f.name for f in fields(Problem) if f.name not in ("stem", "start")]
+_FIELDS = [f.name for f in fields(Problem) if f.name not in ("stem", "start", "motion")]
 _REQUIRED = ("name", "expression", "variables")
 
 
@@ -143,6 +149,7 @@ def read_suite(path: Path, load: Callable[[str], Suite]) -> Suite:
     defaults.require(set(_FIELDS) - set(_REQUIRED))
     systems = {name: _system(table) for name, table in top.named("system")}
     problems = [p for table in top.listed("problem") for p in _problems(table, defaults.content, systems)]
+    problems += [_motion(table) for table in top.listed("motion")]
     problems += [p for table in top.listed("include") for p in _included(table, load)]
     _distinct(top, problems)
     variants = {name: _variant(table) for name, table in top.named("variant")}
@@ -168,6 +175,35 @@ def _system(table: _Table) -> System:
     _check_formulas(table, tuple(rates), "rates", tuple(rates.values()))
     step, points = table.read("step", checks.positive), table.read("points", checks.size)
     return System(tuple(rates), tuple(rates.values()), starts, step, points)
+
+
+def _motion(table: _Table) -> Problem:
+    table.require(_MOTION, ("name", "rates", "starts"))
+    rates = table.read("rates", checks.formulas)
+    constants = table.read("constants", checks.constants, ())
+    both = next((name for name, _ in constants if name in rates), None)
+    if both is not None:
+        raise table.error("constants", f"{both!r} is a state and a constant: rename one of them.")
+    names = (*rates, *(name for name, _ in constants))
+    _check_formulas(table, names, "rates", tuple(rates.values()))
+    motion = Motion(
+        tuple(rates.values()),
+        constants,
+        table.read("starts", lambda value: checks.points(value, len(rates))),
+        table.read("test", lambda value: checks.points(value, len(rates)), ()),
+        table.read("span", checks.positive, Motion.span),
+        table.read("samples", checks.size, Motion.samples),
+    )
+    return Problem(
+        name=table.read("name"),
+        family=table.read("family", default=""),
+        expression="; ".join(f"d{state}/dt = {rate}" for state, rate in rates.items()),
+        variables=tuple(rates),
+        train=(),
+        extrap=(),
+        n_train=motion.samples * len(motion.starts),
+        motion=motion,
+    )
 
 
 def _variant(table: _Table) -> Variant:
