@@ -16,6 +16,8 @@ from ceql.dynamics.system import System
 from ceql.expression.evaluate.poles import Pole, find_borders
 from ceql.output.curves import widened
 
+Point = tuple[float, float]
+
 LINE = "on a line of fixed points"
 DEGENERATE = "degenerate"
 
@@ -23,6 +25,7 @@ DEGENERATE = "degenerate"
 @dataclass(frozen=True)
 class AnalysisPolicy:
     margin: float = 0.5  # how far beyond the data is looked, as a share of their range
+    beyond_zero: float = 0.1  # the same beyond zero, for a state that has one sign in all the data
     starts: int = 400  # points from which Newton's method looks for a fixed point
     steps: int = 60  # that it may take
     halvings: int = 5  # of a step that does not bring the slopes down
@@ -70,6 +73,9 @@ def surroundings(
     visited = visited[np.isfinite(visited).all(axis=1)]
     low, high = visited.min(axis=0), visited.max(axis=0)
     lower, upper = widened(low, high, policy.margin)
+    past_zero = policy.beyond_zero * np.maximum(np.abs(low), np.abs(high))
+    lower = np.where(low >= 0.0, np.maximum(lower, -past_zero), lower)
+    upper = np.where(high <= 0.0, np.minimum(upper, past_zero), upper)
     inputs = np.vstack([trajectory.inputs for trajectory in series.trajectories]).mean(axis=0)
     moments = np.concatenate([trajectory.time for trajectory in series.trajectories])
     held = np.append(inputs, moments.mean()) if system.depends_on_time else inputs
@@ -248,13 +254,16 @@ class Singularity:
         return f"{self.border.kind} of d{self.state}: {self.border}, {near}"
 
 
-def singularities(system: System, series: Series, around: Surroundings) -> tuple[Singularity, ...]:
+def singularities(
+    system: System, series: Series, around: Surroundings, policy: AnalysisPolicy = ANALYSIS
+) -> tuple[Singularity, ...]:
     """Poles, log singularities and edges of the domain in the box of the states; inputs and time have their range."""
     inputs = np.vstack([trajectory.inputs for trajectory in series.trajectories])
     moments = np.concatenate([trajectory.time for trajectory in series.trajectories])
     others = np.column_stack([inputs, moments]) if system.depends_on_time else inputs
     ends = others.min(axis=0), others.max(axis=0)
-    boxes = ((around.data_lower, around.data_upper), (around.lower, around.upper))
+    within = around.data_lower, around.data_upper
+    boxes = (within, widened(*within, policy.margin))
     found: dict[tuple[str, str], Singularity] = {}
     for inside, box in zip((True, False), boxes, strict=True):
         lower, upper = (np.append(side, end) for side, end in zip(box, ends, strict=True))
@@ -281,7 +290,7 @@ class Plane:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Short pieces of a curve one after the other, with NaN between them."""
+    """One or several lines, one after the other, with NaN between them."""
 
     x: np.ndarray
     y: np.ndarray
@@ -309,14 +318,37 @@ def nullcline(grid: Plane, which: int) -> Curve:
     values = grid.slopes[which]
     level = _crossings(values, grid.x)  # along x, between neighbours of a row
     upright = _crossings(values.T, grid.y).T
-    pieces: list[tuple[float, float]] = []
+    pieces: list[tuple[Point, Point]] = []
     for i, j in np.argwhere(_touched(level, upright)):
-        ends = [(level[r, j], grid.y[r]) for r in (i, i + 1) if np.isfinite(level[r, j])]
-        ends += [(grid.x[c], upright[i, c]) for c in (j, j + 1) if np.isfinite(upright[i, c])]
-        for one, other in list(pairwise(ends))[:: 2 if len(ends) == 4 else 1]:
-            pieces += [one, other, (np.nan, np.nan)]
-    drawn = np.array(pieces, float).reshape(-1, 2)
+        ends = [(float(level[r, j]), float(grid.y[r])) for r in (i, i + 1) if np.isfinite(level[r, j])]
+        ends += [(float(grid.x[c]), float(upright[i, c])) for c in (j, j + 1) if np.isfinite(upright[i, c])]
+        pieces += list(pairwise(ends))[:: 2 if len(ends) == 4 else 1]
+    lines = [[*line, (np.nan, np.nan)] for line in _joined(pieces)]
+    drawn = np.array([point for line in lines for point in line], float).reshape(-1, 2)
     return Curve(drawn[:, 0], drawn[:, 1])
+
+
+def _joined(pieces: Sequence[tuple[Point, Point]]) -> list[list[Point]]:
+    """Pieces that have an end in common become one line."""
+    at: dict[Point, list[int]] = {}
+    for k, ends in enumerate(pieces):
+        for end in ends:
+            at.setdefault(end, []).append(k)
+    left, lines = set(range(len(pieces))), []
+    # Lines that end somewhere are followed from there; what is left is closed.
+    first = [k for ends in at.values() if len(ends) == 1 for k in ends]
+    for k in (*first, *range(len(pieces))):
+        if k not in left:
+            continue
+        one, other = pieces[k]
+        line = [other, one] if len(at[other]) == 1 else [one, other]
+        left.discard(k)
+        while following := next((n for n in at[line[-1]] if n in left), -1) + 1:
+            left.discard(following - 1)
+            ends = pieces[following - 1]
+            line.append(ends[1] if ends[0] == line[-1] else ends[0])
+        lines.append(line)
+    return lines
 
 
 @np.errstate(all="ignore")
@@ -356,7 +388,7 @@ def behaviour(finding: DynamicsFinding, along: Sequence[Course], policy: Analysi
     system = along[0].system
     paths = [piece for one in along for piece in (one.states, one.initial[None, :])]
     around = surroundings(system, finding.series, paths, policy)
-    found = singularities(system, finding.series, around)
+    found = singularities(system, finding.series, around, policy)
     return Behaviour(system, around, fixed_points(system, around, policy), found)
 
 

@@ -10,7 +10,7 @@ from ceql.dynamics.finding import DynamicsFinding, Fitted
 from ceql.dynamics.series import Trajectory
 from ceql.dynamics.system import System
 
-_DRAWN = 600  # times at which a course is drawn, beside those of its samples
+_DRAWN = 1500  # times at which a course is drawn, beside those of its samples
 
 
 @dataclass(frozen=True, eq=False)
