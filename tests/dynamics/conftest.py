@@ -27,14 +27,15 @@ def make_system(equations: Mapping[str, str], **options: Any) -> System:
 
 
 def constants_of(system: System, error: float = 0.01, own: Mapping[str, float] | None = None) -> tuple[Constant, ...]:
-    """The numbers of the equations that were searched for; `own` gives the first of them a value per trajectory."""
+    """The numbers of the equations that were searched for; `own` gives one of them a value per trajectory."""
     found: list[Constant] = []
     for k in system.searched:
         values = system.formulas[k].form.values
         found += [Constant(system.states[k], f"c{j + 1}", float(v), error * abs(v)) for j, v in enumerate(values)]
     if own is None:
         return tuple(found)
-    first, *rest = found
+    first = next(constant for constant in found if constant.value == next(iter(own.values())))
+    rest = [constant for constant in found if constant is not first]
     return (*(replace(first, value=value, trajectory=label) for label, value in own.items()), *rest)
 
 
