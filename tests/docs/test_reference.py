@@ -1,0 +1,67 @@
+"""The reference is complete: every public name, every member of the regressor, every command and every option."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import click
+import pytest
+
+import ceql
+from ceql import CEQLRegressor
+from ceql.__main__ import cli
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PYTHON = (DOCS / "api.md").read_text(encoding="utf-8")
+TERMINAL = (DOCS / "command-line.md").read_text(encoding="utf-8")
+REMEDY = "run: python tools/options_page.py docs/options.md"
+# What scikit-learn adds to every estimator and explains itself.
+INHERITED = {"get_metadata_routing", "get_params", "set_params", "score"}
+
+
+def shown() -> set[str]:
+    """The last part of every name that has an entry, and modules by the names of their functions."""
+    names = re.findall(r"^::: ([\w.]+)", PYTHON, re.MULTILINE)
+    return {name.rpartition(".")[2] for name in names} | {part for name in names for part in name.split(".")[1:-1]}
+
+
+@pytest.mark.parametrize("name", sorted(set(ceql.__all__) - {"__version__"}))
+def test_a_public_name_has_an_entry(name):
+    assert name in shown()
+
+
+def test_every_member_of_the_regressor_has_an_entry():
+    entry = re.search(
+        r"^::: ceql\.estimator\.CEQLRegressor\n(?:    .*\n)*?      members: \[(.+)\]$", PYTHON, re.MULTILINE
+    )
+    assert entry is not None
+    public = {name for name in dir(CEQLRegressor) if not name.startswith("_")}
+    own = {name for name in public - INHERITED if not re.fullmatch(r"set_\w+_request", name)}
+    assert own == set(entry[1].split(", "))
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_a_command_is_explained(name):
+    table = TERMINAL.split("\n## ")[0]
+    assert re.search(rf"`ceql {re.escape(name)}[ `]", table)
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_every_option_of_a_command_is_on_the_page(name):
+    page = (DOCS / "options.md").read_text(encoding="utf-8")
+    section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+    named = {
+        option
+        for parameter in cli.commands[name].params
+        if isinstance(parameter, click.Option)
+        for option in parameter.opts
+    }
+    assert {option for option in named if option not in section} == set(), REMEDY
+
+
+def test_the_page_of_options_is_what_help_prints():
+    made = runpy.run_path(str(ROOT / "tools" / "options_page.py"), run_name="options_page")["page"]()
+    assert (DOCS / "options.md").read_text(encoding="utf-8") == made, REMEDY
