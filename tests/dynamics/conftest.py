@@ -69,6 +69,7 @@ def make_finding(
     fits = []
     for k, one in enumerate((system, *others)):
         constants = chosen.constants if k == 0 else constants_of(one)
+        simulated = simulated if k == 0 else [one.simulate(start, time, inputs) for start in initial]
         fits.append(
             Fitted(
                 one,

@@ -91,9 +91,19 @@ def read_series(cells: Cells, roles: Roles, policy: ReadingPolicy = READING) -> 
     """The trajectories of a table, checked."""
     _check_roles(cells, roles)
     states, notes = _states(cells, roles)
-    _check_speeds(cells, roles, states)
-    time = _whole(cells, roles.time, "A sample needs its time: fill the cell, or delete the row.")
+    _check_speeds(roles, states)
     measured = np.column_stack([_with_gaps(cells, name) for name in states])
+    rows_of, time, inputs = read_trajectories(cells, roles)
+    trajectories = tuple(Trajectory(label, time[r], measured[r], inputs[r]) for label, r in rows_of.items())
+    series = Series(trajectories, roles.time, states, tuple(roles.inputs), roles.order)
+    notes += check_series(series, policy)
+    return Reading(series, (*cells.notes, *notes))
+
+
+def read_trajectories(cells: Cells, roles: Roles) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """The rows of each trajectory by its label, and the times and inputs of all rows."""
+    _check_roles(cells, roles)
+    time = _whole(cells, roles.time, "A sample needs its time: fill the cell, or delete the row.")
     known = [
         _whole(cells, name, "An input has to be known at all times: fill the cell, or delete the row.")
         for name in roles.inputs
@@ -102,10 +112,7 @@ def read_series(cells: Cells, roles: Roles, policy: ReadingPolicy = READING) -> 
     rows_of = _rows_of_trajectories(cells, roles)
     for label, rows in rows_of.items():
         _check_times(time, rows, label, cells, roles)
-    trajectories = tuple(Trajectory(label, time[r], measured[r], inputs[r]) for label, r in rows_of.items())
-    series = Series(trajectories, roles.time, states, tuple(roles.inputs), roles.order)
-    notes += check_series(series, policy)
-    return Reading(series, (*cells.notes, *notes))
+    return rows_of, time, inputs
 
 
 # ---- columns ------------------------------------------------------------------------------------------------------
@@ -140,7 +147,7 @@ def _states(cells: Cells, roles: Roles) -> tuple[tuple[str, ...], list[str]]:
     return tuple(numeric), left
 
 
-def _check_speeds(cells: Cells, roles: Roles, states: Sequence[str]) -> None:
+def _check_speeds(roles: Roles, states: Sequence[str]) -> None:
     """Where speeds get names, these must not be in use."""
     for name in states if roles.order == 2 else ():
         speed = speed_name(name)

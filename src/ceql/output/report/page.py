@@ -192,14 +192,19 @@ def how_found(subject: Subject) -> str:
     if discovery.imaginary_residue:
         pairs.append(("imaginary residue", number(discovery.imaginary_residue, 2)))
     settings = [(name, in_python(value)) for name, value in subject.parameters.items() if name != "verbose"]
-    words = "The page was made with " + ", ".join(f"{name} {_version(name)}" for name in _SHOWN_WITH)
     return section(
         "How it was found",
         definitions(pairs),
         "<h3>Settings</h3>",
         definitions(settings),
-        paragraph(f"{words}, Python {platform.python_version()}.", "soft"),
+        paragraph(made_with(), "soft"),
     )
+
+
+def made_with() -> str:
+    """A sentence on the versions behind a page."""
+    versions = ", ".join(f"{name} {_version(name)}" for name in _SHOWN_WITH)
+    return f"The page was made with {versions}, Python {platform.python_version()}."
 
 
 def reproduction(subject: Subject) -> str:
@@ -231,7 +236,9 @@ def report_page(subject: Subject) -> str:
     live = "" if isinstance(subject.formula, GroupedFormula) else _LIVE.format(as_script_data(view(subject)))
     search = "\n".join(part(subject) for part in _OF_THE_SEARCH)
     style, scripts = f"\n{joined(STYLES)}", f"\n{joined(REPORT)}"
-    allowed = f"default-src 'none'; script-src '{_hash(scripts)}'; style-src '{_hash(style)}'; base-uri 'none'"
+    allowed = (
+        f"default-src 'none'; script-src '{content_hash(scripts)}'; style-src '{content_hash(style)}'; base-uri 'none'"
+    )
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -254,7 +261,7 @@ def report_page(subject: Subject) -> str:
 """
 
 
-def _hash(text: str) -> str:
+def content_hash(text: str) -> str:
     """By which a browser tells what may run in a page."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
