@@ -1,4 +1,4 @@
-"""Fits the measured tables of examples/gallery on the command line and writes a page with a picture about each.
+"""Fits the tables of examples/gallery on the command line and writes a page with a picture about each.
 
     python tools/gallery.py                  # all pages, into docs/gallery
     python tools/gallery.py boyle planets    # some of them, and the index
@@ -25,7 +25,8 @@ _TIME = re.compile(r" \(\d+\.\d+ s\)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Example:
-    """A table, what it is about and what to look for in the answer; `law` is the name that it should get."""
+    """A table, what it is about and what to look for in the answer; `law` is the name that it should get. A table
+    that is `made` was not measured."""
 
     table: str
     title: str
@@ -34,6 +35,7 @@ class Example:
     look: str
     origin: str
     law: str = ""
+    made: bool = False
 
     @property
     def path(self) -> Path:
@@ -111,12 +113,13 @@ def page(example: Example, printed: str) -> str:
 
 def index(all_examples: list[Example]) -> str:
     """Every example with the formula that its page opens with."""
+    made = sum(example.made for example in all_examples)
     lines = [
         "# Gallery",
         "",
-        f"{len(all_examples)} measured tables and what `ceql fit` says about them with no option but the target. Each",
-        "page shows the whole answer, alternatives with their weights included; where the rows cannot decide, that is",
-        "the answer. `python tools/gallery.py` makes the pages anew.",
+        f"{len(all_examples) - made} measured tables, {made} made so that the truth is known, and what `ceql fit` says",
+        "about them with no option but the target. Each page shows the whole answer, alternatives with their weights",
+        "included; where the rows cannot decide, that is the answer. `python tools/gallery.py` makes the pages anew.",
         "",
         "| table | field | formula |",
         "|---|---|---|",

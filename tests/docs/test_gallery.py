@@ -28,7 +28,17 @@ def test_every_table_has_an_entry_and_every_entry_a_page_and_a_picture():
     for name in EXAMPLES:
         assert (GALLERY["PAGES"] / f"{name}.png").stat().st_size < 60_000
         assert page_of(name)
-    assert len(EXAMPLES) >= 20
+    assert sum(not example.made for example in EXAMPLES.values()) >= 20
+
+
+def test_a_table_that_was_not_measured_says_so():
+    made = {name for name, example in EXAMPLES.items() if example.made}
+    assert {name for name in EXAMPLES if "made, not measured" in page_of(name)} == made
+
+
+def test_the_fields_are_those_that_people_ask_for():
+    asked = {"optics", "kinetics", "growth", "thermodynamics", "mechanics", "astronomy", "materials", "electronics"}
+    assert asked | {"resonances"} <= {example.field for example in EXAMPLES.values()}
 
 
 def test_every_page_is_in_the_navigation():
