@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import cast
 
 import numpy as np
 import sympy
@@ -13,6 +14,7 @@ from ceql.errors import InputError
 from ceql.formula import Formula
 
 _FARTHEST = 1e12  # times the size of the initial state, or of one: beyond it a trajectory has blown up
+_STEPS_A_SAMPLE, _MORE_STEPS = 40, 2000  # of the solver: one that needs more has met something that cannot be passed
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +58,6 @@ class System:
         with np.errstate(all="ignore"):
             return np.column_stack([formula(rows) for formula in self.formulas])
 
-    @cached_property
-    def _right_hand_side(self) -> Callable[[np.ndarray], np.ndarray]:
-        return self.slopes
-
     def simulate(
         self,
         initial: Sequence[float] | np.ndarray,
@@ -84,43 +82,29 @@ def integrate(
     inputs: Callable[[np.ndarray], np.ndarray] | None,
     relative: float,
 ) -> np.ndarray:
-    from scipy.integrate import solve_ivp
+    from scipy.integrate import LSODA
 
     size = np.maximum(np.abs(initial), 1e-3 * max(np.max(np.abs(initial), initial=0.0), 1e-9))
     farthest = _FARTHEST * max(1.0, float(np.max(np.abs(initial), initial=0.0)))
 
     def slope(moment: float, state: np.ndarray) -> np.ndarray:
-        row = state if inputs is None or not system.inputs else np.append(state, inputs(np.array([moment]))[0])
-        row = np.append(row, moment) if system.depends_on_time else row
-        found = system.slopes(row[None, :])[0]
-        return np.where(np.isfinite(found), found, 0.0) if not np.isfinite(found).all() else found
+        row = np.append(state, inputs(np.array([moment]))[0]) if inputs is not None and system.inputs else state
+        return system.slopes((np.append(row, moment) if system.depends_on_time else row)[None, :])[0]
 
-    def leaves(moment: float, state: np.ndarray) -> float:
-        row = state if inputs is None or not system.inputs else np.append(state, inputs(np.array([moment]))[0])
-        row = np.append(row, moment) if system.depends_on_time else row
-        ok = np.isfinite(system.slopes(row[None, :])).all() and np.max(np.abs(state)) < farthest
-        return 1.0 if ok else -1.0
-
-    leaves.terminal = True  # type: ignore[attr-defined]
-    states = np.full((len(time), len(system.states)), np.nan)
-    if not np.isfinite(system.slopes(_row(system, initial, time[0], inputs))).all():
+    states = np.full((len(time), len(initial)), np.nan)
+    states[0] = initial
+    if len(time) < 2 or not np.isfinite(slope(time[0], initial)).all():
         return states
-    with np.errstate(all="ignore"):
-        solved = solve_ivp(
-            slope,
-            (time[0], time[-1]),
-            initial,
-            method="LSODA",
-            t_eval=time,
-            rtol=relative,
-            atol=relative * 1e-2 * size,
-            events=leaves,
-        )
-    reached = solved.y.T
-    states[: len(reached)] = reached
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # that a trajectory cannot be followed is said by its missing states
+        solver = LSODA(slope, time[0], initial, time[-1], rtol=relative, atol=cast(float, relative * 1e-2 * size))
+        for _ in range(_STEPS_A_SAMPLE * len(time) + _MORE_STEPS):
+            solver.step()
+            if solver.status == "failed" or not (np.abs(solver.y) < farthest).all():
+                break
+            passed = (time > solver.t_old) & (time <= solver.t)
+            if passed.any():
+                states[passed] = solver.dense_output()(time[passed]).T
+            if solver.status == "finished":
+                break
     return states
-
-
-def _row(system: System, state: np.ndarray, moment: float, inputs: Callable | None) -> np.ndarray:
-    row = state if inputs is None or not system.inputs else np.append(state, inputs(np.array([moment]))[0])
-    return (np.append(row, moment) if system.depends_on_time else row)[None, :]

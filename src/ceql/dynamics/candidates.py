@@ -1,0 +1,109 @@
+"""Right-hand sides for one equation: sums of terms and what the search finds in slopes, ranked by the integral form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.data.dataset import Dataset
+from ceql.discovery import Settings
+from ceql.dynamics.integral_form import IntegralTarget, Path
+from ceql.dynamics.policy import DynamicsPolicy
+from ceql.dynamics.term_sums import term_sums
+from ceql.dynamics.vocabulary import Vocabulary
+from ceql.expression.constants.parametrise import parametrise
+from ceql.formula import Formula
+from ceql.pipeline import discover
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A right-hand side with its constants fitted in the integral form, and the criterion there."""
+
+    formula: Formula
+    criterion: float
+    leap: float = 1.0  # by which factor right-hand sides with fewer constants leave more
+
+    @property
+    def structure(self) -> Any:
+        return parametrise(self.formula.expression).expr
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """The slopes of one state along the path, with their errors, for a search that needs values of y."""
+
+    rows: np.ndarray
+    values: np.ndarray
+    errors: np.ndarray
+
+
+def candidates_for(
+    target: IntegralTarget,
+    other: Path,
+    words: Vocabulary,
+    formulas: Sequence[Formula],
+    symbols: Sequence[sympy.Symbol],
+    floor: float,
+    policy: DynamicsPolicy,
+) -> list[Candidate]:
+    """Sums of terms and these formulas, fitted in the integral form, the best first, each structure once.
+
+    `other` is another path that the samples leave open. What the best formula makes of the difference of the two is an
+    error that no formula can do away with, and raises the floor: then sums are sought once more.
+    """
+    sums = term_sums(target, words, symbols, floor, policy.terms)
+    fitted = _fitted([*sums, *formulas], target, policy)
+    if not fitted:
+        return []
+    best = min(_judged(fitted, target, floor), key=lambda candidate: candidate.criterion)
+    doubt = policy.candidates.doubt * _doubt(best.formula, target, other)
+    if doubt > floor:
+        floor = doubt
+        fitted += _fitted(term_sums(target, words, symbols, floor, policy.terms), target, policy)
+    distinct: dict[Any, Candidate] = {}
+    for candidate in sorted(_judged(fitted, target, floor), key=lambda candidate: candidate.criterion):
+        distinct.setdefault(candidate.structure, candidate)
+    return list(distinct.values())[: policy.candidates.kept]
+
+
+def _fitted(formulas: Sequence[Formula], target: IntegralTarget, policy: DynamicsPolicy) -> list[Formula]:
+    return [found for formula in formulas if (found := target.fitted(formula, policy.integral)) is not None]
+
+
+def _judged(formulas: Sequence[Formula], target: IntegralTarget, floor: float) -> list[Candidate]:
+    sizes = np.array([len(formula.form.symbols) for formula in formulas])
+    left = np.sqrt([formula.loss + floor**2 for formula in formulas])
+    smaller = [np.min(left[sizes < size], initial=float(np.std(target.values))) for size in sizes]
+    return [
+        Candidate(formula, target.criterion(formula, floor), float(other / own))
+        for formula, other, own in zip(formulas, smaller, left, strict=True)
+    ]
+
+
+def _doubt(formula: Formula, target: IntegralTarget, other: Path) -> float:
+    """How far the integrals of a formula along two paths differ."""
+    with np.errstate(all="ignore"):
+        difference = target.path.integrals(formula(target.path.rows) - formula(other.rows))
+    size = float(np.sqrt(np.mean(difference**2)))
+    return size if np.isfinite(size) else 0.0
+
+
+def searched(slopes: Slopes, names: Sequence[str], settings: Settings, policy: DynamicsPolicy) -> list[Formula]:
+    """What the search for formulas finds in the slopes: its front, and what competes beside it."""
+    most = policy.candidates.most_rows
+    every = np.arange(len(slopes.values))
+    if len(every) > most:
+        every = np.linspace(0, len(every) - 1, most).round().astype(int)
+    usual = float(np.median(slopes.errors)) or 1.0
+    weight = 1.0 / np.maximum(slopes.errors[every] / usual, 0.1) ** 2
+    x, y = slopes.rows[every], slopes.values[every]
+    moving = np.ptp(x, axis=0) > 0.0
+    if np.ptp(y) == 0.0 or not moving.any():
+        return []
+    found = discover(Dataset(x, y, weight / weight.mean(), tuple(names)), replace(settings, more=16))
+    return [replace(formula, law=None) for formula in found.formulas]

@@ -1,0 +1,213 @@
+"""Which system of equations: candidates of each equation are exchanged until no other explains the trajectories better.
+
+A system is judged by what its simulated trajectories leave of the samples and by the price of its equations, with the
+prices that formulas have everywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.choice.criterion import description, price_of_constants
+from ceql.dynamics.candidates import Candidate
+from ceql.dynamics.policy import DynamicsPolicy
+from ceql.dynamics.series import Series
+from ceql.dynamics.shooting import Shot, shoot
+from ceql.dynamics.system import System
+from ceql.engine.deadline import Deadline
+from ceql.expression.constants.parametrise import parametrise
+from ceql.formula import Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """What systems are fitted to and judged by."""
+
+    series: Series
+    begins: np.ndarray  # states of the system at all samples, to start from
+    noise: np.ndarray  # of each state of the system
+    movement: np.ndarray
+    policy: DynamicsPolicy
+    until: Deadline
+
+    @property
+    def floor(self) -> np.ndarray:
+        """Of each measured state."""
+        return self.policy.choice.floor * self.movement[:: self.series.order]
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A system that was fitted to the trajectories."""
+
+    shot: Shot
+    criterion: float
+
+    @property
+    def system(self) -> System:
+        return self.shot.system
+
+
+@dataclass(eq=False)
+class Record:
+    """Every system that was tried, by its structure; None for those that cannot be simulated."""
+
+    contest: Contest
+    tried: dict[tuple[Any, ...], Contender | None] = field(default_factory=dict)
+
+    def try_out(self, system: System) -> Contender | None:
+        key = structure_of(system)
+        if key not in self.tried:
+            self.tried[key] = contender(system, self.contest)
+        return self.tried[key]
+
+    @property
+    def best(self) -> Contender | None:
+        return min(self.contenders, key=lambda one: one.criterion, default=None)
+
+    @property
+    def contenders(self) -> list[Contender]:
+        return [one for one in self.tried.values() if one is not None]
+
+
+def structure_of(system: System) -> tuple[Any, ...]:
+    return tuple(parametrise(formula.expression).expr for formula in system.formulas)
+
+
+def contender(system: System, contest: Contest) -> Contender | None:
+    """The system fitted to the trajectories and judged; None where it cannot be simulated."""
+    policy = contest.policy.shooting
+    shot = shoot(system, contest.series, contest.begins, contest.noise, contest.movement, policy)
+    return None if shot is None else Contender(shot, judged(shot, contest))
+
+
+def judged(shot: Shot, contest: Contest) -> float:
+    """Minus twice the logarithm of the probability of samples and equations, as for formulas."""
+    fit = float(np.sum(shot.samples * np.log(shot.squares + contest.floor**2)))
+    searched = [shot.system.formulas[k] for k in shot.system.searched]
+    structure = sum(description(formula) for formula in searched)
+    rows = int(np.sum(shot.samples))
+    return fit + 2.0 * (structure + price_of_constants(len(shot.constants), rows))
+
+
+def is_exact(one: Contender, contest: Contest) -> bool:
+    """Whether nothing is left that could be told from errors of computing."""
+    return bool(np.all(one.shot.squares <= (contest.policy.choice.exact * contest.floor) ** 2))
+
+
+def is_hopeless(system: System, best: Contender, contest: Contest) -> bool:
+    """Whether the price of a system alone makes it worse than the best, if it fitted as well as the noise allows."""
+    noise = contest.noise[:: contest.series.order]
+    least = np.minimum(best.shot.squares, (contest.policy.choice.lowest * noise) ** 2)
+    at_best = replace(best.shot, system=system, squares=least, constants=_constants_of(system))
+    return judged(at_best, contest) >= best.criterion
+
+
+def _constants_of(system: System) -> np.ndarray:
+    return np.concatenate([parametrise(formula.expression).values for formula in system.formulas])
+
+
+def compete(
+    record: Record, system: System, candidates: Sequence[Sequence[Candidate]], tell: Callable[[float], None]
+) -> None:
+    """Exchanges the equations of the system for their candidates, one at a time, as long as that is better."""
+    contest, policy = record.contest, record.contest.policy.choice
+    record.try_out(system)
+    best, places = record.best, system.searched
+    for sweep in range(policy.sweeps):
+        before = record.best
+        for done, place in enumerate(places):
+            tell((sweep + done / len(places)) / policy.sweeps)
+            least = min((c.criterion for c in candidates[done]), default=0.0)
+            for candidate in candidates[done]:
+                if contest.until.over or candidate.criterion > least + policy.hopeless:
+                    break
+                trial = exchanged(system if best is None else best.system, place, candidate.formula)
+                if best is not None and is_hopeless(trial, best, contest):
+                    continue
+                found = record.try_out(trial)
+                if found is not None and (best is None or found.criterion < best.criterion):
+                    best = found
+        if record.best is before or contest.until.over:
+            return
+
+
+def exchanged(system: System, place: int, formula: Formula) -> System:
+    formulas = list(system.formulas)
+    formulas[place] = formula
+    return replace(system, formulas=tuple(formulas))
+
+
+def simplified(record: Record, best: Contender, until: Deadline) -> Contender:
+    """Terms that do not matter are left out, and constants that are simple numbers within their errors become these,
+    one after the other, where that is better."""
+    for _ in range(2 * len(best.shot.constants)):
+        better = None
+        for system in _simpler(best, record.contest):
+            if until.over:
+                return best
+            if is_hopeless(system, best, record.contest):
+                continue
+            found = record.try_out(system)
+            if found is not None and found.criterion < best.criterion:
+                better = found
+                break
+        if better is None:
+            return best
+        best = better
+    return best
+
+
+def _simpler(best: Contender, contest: Contest) -> Iterator[System]:
+    """The system without a term, those that matter least first, then with a simple number for a constant."""
+    rows = _rows_of(best, contest)
+    trials = []
+    for place in best.system.searched:
+        formula = best.system.formulas[place]
+        whole = float(np.std(formula(rows))) or 1.0
+        terms = sympy.Add.make_args(formula.expression)
+        for k, term in enumerate(terms) if len(terms) > 1 else ():
+            with np.errstate(all="ignore"):
+                share = float(np.sqrt(np.mean(Formula(term, formula.symbols, 0.0)(rows) ** 2))) / whole
+            if share < contest.policy.choice.removable:
+                trials.append((share, place, sympy.Add(*terms[:k], *terms[k + 1 :])))
+    trials.sort(key=lambda trial: trial[:2])
+    for _, place, expression in trials:
+        yield exchanged(best.system, place, best.system.formulas[place].with_expression(expression))
+    yield from _with_simple_numbers(best, contest.policy)
+
+
+def _rows_of(best: Contender, contest: Contest) -> np.ndarray:
+    """Columns of the system at the samples, as far as simulated states were compared with them."""
+    series = contest.series
+    parts = [one.inputs for one in series.trajectories]
+    columns = [contest.begins, np.vstack(parts)]
+    if best.system.depends_on_time:
+        columns.append(np.concatenate([one.time for one in series.trajectories])[:, None])
+    return np.column_stack(columns)
+
+
+def _with_simple_numbers(best: Contender, policy: DynamicsPolicy) -> Iterator[System]:
+    """The system with one constant replaced, those that are nearest in units of their errors first."""
+    errors = np.sqrt(np.abs(np.diag(best.shot.errors())))[: len(best.shot.constants)]
+    number = 0
+    trials = []
+    for place, formula in enumerate(best.system.formulas):
+        form = parametrise(formula.expression)
+        for k, value in enumerate(form.values):
+            simple = sympy.Integer(round(value))
+            error = max(errors[number], 1e-9 * abs(value))
+            distance = abs(float(simple) - value) / error
+            number += 1
+            if distance < policy.choice.snapped and abs(simple) <= policy.choice.simplest:
+                numbers: list[Any] = [sympy.Float(float(v)) for v in form.values]
+                numbers[k] = simple
+                trials.append((distance, place, formula.with_expression(form.substitute(numbers))))
+    for _, place, formula in sorted(trials, key=lambda trial: trial[:2]):
+        if formula.expression.is_finite is not False and not formula.expression.has(sympy.zoo, sympy.nan):
+            yield exchanged(best.system, place, formula)

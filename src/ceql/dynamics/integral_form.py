@@ -1,0 +1,169 @@
+"""Right-hand sides without differences: integrated along the smoothed path, they must give the states.
+
+    x(t) = x(t0) + integral of f(path) from t0 to t
+
+The states are compared as they were measured, so that their noise is that of the samples, not that of slopes. The state
+at the begin of each window of samples is free, and so errors of the path do not pile up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ceql.choice.criterion import criterion
+from ceql.dynamics.policy import INTEGRAL, IntegralPolicy
+from ceql.dynamics.smoothing import SmoothTrajectory
+from ceql.expression.constants.refit import minimise
+from ceql.expression.evaluate.residual_problem import Problem, Program
+from ceql.formula import Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Points between the samples of all trajectories, and what makes integrals up to each sample of values there.
+
+    With `order` 2 the values are accelerations, which are integrated twice, and each window has a free speed, too.
+    """
+
+    rows: np.ndarray  # (points, columns): states, inputs and the time last where the law depends on it
+    times: np.ndarray  # (points,)
+    trajectory: np.ndarray  # (points,): which one a point belongs to
+    lengths: np.ndarray  # (intervals, nodes): weights of the points within the interval between two samples
+    samples: np.ndarray  # (samples,): number of intervals that lie before each sample, over all trajectories
+    sample_times: np.ndarray
+    windows: np.ndarray  # (samples,): the window that each sample belongs to
+    order: int = 1
+
+    def integrals(self, values: np.ndarray) -> np.ndarray:
+        """Of values at the points, or of several columns of them, up to every sample, without what is free."""
+        found = self._sums(values)[self.samples]
+        if self.order == 2:
+            moments = self._sums(values * (self.times if values.ndim == 1 else self.times[:, None]))[self.samples]
+            found = self.sample_times[:, None] * found - moments
+        found = self.within_windows(found)
+        return found[:, 0] if values.ndim == 1 else found
+
+    def _sums(self, values: np.ndarray) -> np.ndarray:
+        shaped = values.reshape(*self.lengths.shape, -1)
+        steps = np.einsum("in,inc->ic", self.lengths, shaped)
+        return np.vstack([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
+
+    def within_windows(self, values: np.ndarray) -> np.ndarray:
+        """Values at the samples without the mean of their window, and without its slope where the order is 2."""
+        columns = self._centred(values.reshape(len(values), -1))
+        if self.order == 2:
+            time = self._centred(self.sample_times[:, None])[:, 0]
+            square = np.bincount(self.windows, time**2)
+            slopes = np.column_stack([np.bincount(self.windows, time * column) for column in columns.T])
+            slopes = slopes / np.where(square > 0.0, square, 1.0)[:, None]
+            columns = columns - time[:, None] * slopes[self.windows]
+        return columns.reshape(values.shape)
+
+    def _centred(self, columns: np.ndarray) -> np.ndarray:
+        counts = np.bincount(self.windows)
+        means = np.column_stack([np.bincount(self.windows, column) / counts for column in columns.T])
+        return columns - means[self.windows]
+
+    def of_samples(self, known: np.ndarray) -> Path:
+        """With these samples alone."""
+        windows = np.unique(self.windows[known], return_inverse=True)[1]
+        return replace(self, samples=self.samples[known], sample_times=self.sample_times[known], windows=windows)
+
+
+def path_of(
+    smooth: Sequence[SmoothTrajectory],
+    order: int,
+    depends_on_time: bool,
+    policy: IntegralPolicy = INTEGRAL,
+) -> Path:
+    """The path through all trajectories."""
+    nodes, weights = np.polynomial.legendre.leggauss(policy.nodes)
+    rows, times, owners, lengths, samples, windows = [], [], [], [], [], []
+    for number, one in enumerate(smooth):
+        time = one.measured.time
+        widths = np.diff(time)
+        places = (time[:-1, None] + widths[:, None] * (nodes + 1.0) / 2.0).ravel()
+        columns = [states_at(one, places, order), one.measured.inputs_at(places)]
+        rows.append(np.column_stack([*columns, places] if depends_on_time else columns))
+        times.append(places)
+        owners.append(np.full(len(places), number))
+        samples.append(sum(map(len, lengths)) + np.arange(len(time)))
+        lengths.append(widths[:, None] / 2.0 * weights)
+        parts = max(1, round(len(time) / policy.window))
+        windows.append((windows[-1][-1] + 1 if windows else 0) + np.arange(len(time)) * parts // len(time))
+    return Path(
+        np.vstack(rows),
+        np.concatenate(times),
+        np.concatenate(owners),
+        np.vstack(lengths),
+        np.concatenate(samples),
+        np.concatenate([one.measured.time for one in smooth]),
+        np.concatenate(windows),
+        order,
+    )
+
+
+def states_at(smooth: SmoothTrajectory, times: np.ndarray, order: int) -> np.ndarray:
+    """The states of the system on the smooth path: with order 2 each position is followed by its speed."""
+    if order == 1:
+        return smooth(times)
+    return np.stack([smooth(times), smooth(times, 1)], axis=2).reshape(len(times), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Integrated:
+    """A program whose values are integrals of another's along the path."""
+
+    program: Program
+    path: Path
+
+    def value(self, x: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        return self.path.integrals(_columns(self.program.value(self.path.rows, constants), len(self.path.rows)))
+
+    def __call__(self, x: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, slopes = self.program(self.path.rows, constants)
+        return self.path.integrals(_columns(values, len(self.path.rows))), self.path.integrals(slopes)
+
+
+def _columns(values: np.ndarray, length: int) -> np.ndarray:
+    return np.broadcast_to(values, (length,)).astype(float)
+
+
+@dataclass(frozen=True, eq=False)
+class IntegralTarget:
+    """One state as measured, and the path of its samples."""
+
+    path: Path
+    values: np.ndarray  # of the state at its samples, without the mean of their window
+
+    @property
+    def rows(self) -> int:
+        """Samples less those that the free states of the windows take."""
+        return len(self.values) - self.path.order * int(self.path.windows.max())
+
+    def problem(self, formula: Formula) -> Problem:
+        program = Integrated(formula.program, self.path)
+        return Problem(program, np.zeros((len(self.values), 1)), self.values, np.ones(len(self.values)))
+
+    def fitted(self, formula: Formula, policy: IntegralPolicy = INTEGRAL) -> Formula | None:
+        """With its constants fitted and its loss in the integral form; None where it has no value on the path."""
+        problem = self.problem(formula)
+        values, misfit = minimise(problem, np.array(formula.form.values, float), policy.steps)
+        if not np.isfinite(misfit):
+            return None
+        found = formula.at(values) if len(values) else formula
+        return replace(found, loss=misfit / self.rows, constants=tuple((float(v), np.nan) for v in values))
+
+    def criterion(self, formula: Formula, floor: float) -> float:
+        """Residuals below the floor are errors of the path, and say nothing for a formula."""
+        return criterion(replace(formula, loss=formula.loss + floor**2), self.rows)
+
+
+def target_of(path: Path, states: np.ndarray) -> IntegralTarget:
+    """Of one state at all samples; NaN where it was not measured."""
+    known = np.isfinite(states)
+    some = path.of_samples(known)
+    return IntegralTarget(some, some.within_windows(states[known]))

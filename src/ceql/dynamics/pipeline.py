@@ -1,0 +1,268 @@
+"""From time series to a system of differential equations: smooth, propose, rank, fit to trajectories, choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import sympy
+
+from ceql.choice.evidence import weights
+from ceql.discovery import Settings
+from ceql.dynamics.candidates import Candidate, Slopes, candidates_for, searched
+from ceql.dynamics.choosing import Contender, Contest, Record, compete, is_exact, simplified, structure_of
+from ceql.dynamics.finding import DynamicsFinding
+from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
+from ceql.dynamics.policy import DynamicsPolicy
+from ceql.dynamics.results import fitted, held_out_r2
+from ceql.dynamics.series import Series
+from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
+from ceql.dynamics.smoothing import SmoothTrajectory, smoothed
+from ceql.dynamics.system import System
+from ceql.dynamics.vocabulary import vocabulary
+from ceql.engine.deadline import Stopwatch
+from ceql.engine.one_thread import one_thread
+from ceql.formula import Formula, make_symbols
+
+Tell = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Equation:
+    """What is known of one equation that is searched for."""
+
+    place: int  # among the equations of the system
+    state: int  # among the measured states
+    values: np.ndarray  # of that state at all samples
+    floor: float
+
+
+@one_thread
+@np.errstate(all="ignore")
+def discover_system(
+    series: Series, settings: DynamicsSettings = DEFAULTS, progress: Tell | None = None
+) -> DynamicsFinding:
+    """Finds the equations behind the series. Ctrl-C ends the search and keeps what was found."""
+    tell = progress or (lambda stage, fraction: None)
+    watch, policy = Stopwatch(), settings.policy
+    tell("smoothing", 0.0)
+    smooth = [smoothed(one, policy.smoothing) for one in series.trajectories]
+    path = path_of(smooth, series.order, settings.depends_on_time, policy.integral)
+    other = _other_path(series, settings)
+    contest = _contest(series, smooth, policy, watch.until(policy.choice.searching * settings.time_limit))
+    equations = _equations(series, policy)
+    record = Record(contest)
+    formulas: list[list[Formula]] = [[] for _ in equations]
+    candidates: list[list[Candidate]] = []
+    settled, interrupted = False, False
+    try:
+        for number in range(policy.choice.rounds):
+            if number > 0 and (record.contest.until.over or settled):
+                break
+            candidates = []
+            for k, equation in enumerate(equations):
+                done = (number + 0.5 * k / len(equations)) / policy.choice.rounds
+                tell(f"equation of {series.states[equation.state]}", done)
+                if number == policy.choice.rounds - 1:
+                    formulas[k] += _searched(equation, smooth, series, settings, len(equations), watch)
+                candidates.append(_candidates(equation, formulas[k], path, other, series, settings))
+                formulas[k] += [c.formula for c in candidates[-1]]
+            compete(
+                record,
+                _first_system(candidates, series, settings),
+                candidates,
+                lambda f, done=number: tell("trajectories", (done + 0.5 + 0.5 * f) / policy.choice.rounds),
+            )
+            if record.best is not None:
+                settled = _is_settled(record, candidates)
+                path, other = _paths_of_model(path, record.best, series)
+                record = _with_less_noise(record, record.best)
+    except KeyboardInterrupt:
+        interrupted = True
+    return _concluded(record, series, smooth, settings, watch, interrupted, tell)
+
+
+def _is_settled(record: Record, candidates: Sequence[Sequence[Candidate]]) -> bool:
+    """Whether the best system is exact, and each equation in it much better than smaller ones: a long sum may meet the
+    samples as well, but then sums with a term less nearly do."""
+    best = record.best
+    if best is None or not is_exact(best, record.contest):
+        return False
+    structures = structure_of(best.system)
+    for place, few in zip(best.system.searched, candidates, strict=True):
+        leaps = [one.leap for one in few if one.structure == structures[place]]
+        if not leaps or max(leaps) < record.contest.policy.choice.leap:
+            return False
+    return True
+
+
+def _with_less_noise(record: Record, best: Contender) -> Record:
+    """A path through few samples may miss them by more than their noise. Where the best system comes nearer, the noise
+    is less, and the best systems are simulated and fitted as closely."""
+    contest = record.contest
+    choice, order = contest.policy.choice, contest.series.order
+    left = np.maximum(np.sqrt(best.shot.squares), contest.floor)
+    if np.all(left > choice.finer * contest.noise[::order]):
+        return record
+    noise = contest.noise.copy()
+    for k, size in enumerate(left):
+        ratio = min(size / noise[k * order], 1.0)
+        noise[k * order : (k + 1) * order] *= ratio
+    finer = Record(replace(contest, noise=np.maximum(noise, choice.floor * contest.movement)))
+    for one in sorted(record.contenders, key=lambda one: one.criterion)[: choice.taken_along]:
+        finer.try_out(one.system)
+    return finer
+
+
+def _contest(series: Series, smooth: Sequence[SmoothTrajectory], policy: DynamicsPolicy, until) -> Contest:
+    begins = np.vstack([states_at(one, one.measured.time, series.order) for one in smooth])
+    movement = np.std(begins, axis=0)
+    counts = [len(one.measured.time) for one in smooth]
+    noise = np.sqrt(np.average([one.noise**2 for one in smooth], axis=0, weights=counts))
+    if series.order == 2:  # a speed has the errors of slopes
+        slopes = np.sqrt(np.mean(np.vstack([one.slope_errors for one in smooth]) ** 2, axis=0))
+        noise = np.column_stack([noise, slopes]).ravel()
+    movement = np.where(movement > 0.0, movement, 1.0)
+    return Contest(series, begins, np.maximum(noise, policy.choice.floor * movement), movement, policy, until)
+
+
+def _equations(series: Series, policy: DynamicsPolicy) -> list[_Equation]:
+    found = []
+    for k, size in enumerate(series.scale):
+        values = np.concatenate([one.states[:, k] for one in series.trajectories])
+        found.append(_Equation(k * series.order + series.order - 1, k, values, policy.candidates.floor * size))
+    return found
+
+
+def _other_path(series: Series, settings: DynamicsSettings) -> Path:
+    """Through splines of another degree: where the two differ, the samples leave the path open."""
+    policy = settings.policy
+    another = replace(policy.smoothing, degree=policy.candidates.other_degree)
+    smooth = [smoothed(one, another) for one in series.trajectories]
+    return path_of(smooth, series.order, settings.depends_on_time, policy.integral)
+
+
+def _columns(series: Series, settings: DynamicsSettings) -> tuple[str, ...]:
+    return (*series.system_states, *series.inputs, *((series.time,) if settings.depends_on_time else ()))
+
+
+def _searched(
+    equation: _Equation,
+    smooth: Sequence[SmoothTrajectory],
+    series: Series,
+    settings: DynamicsSettings,
+    count: int,
+    watch: Stopwatch,
+) -> list[Formula]:
+    """What the search finds in slopes, within its share of the time."""
+    policy = settings.policy.candidates
+    limit = min(policy.searched, policy.share * settings.time_limit / count, settings.time_limit - watch.seconds)
+    if limit < 0.5:
+        return []
+    rows, values, errors = [], [], []
+    for one in smooth:
+        cut = int(policy.left_out * len(one.measured.time))
+        time = one.measured.time[cut : len(one.measured.time) - cut]
+        columns = [states_at(one, time, series.order), one.measured.inputs_at(time)]
+        rows.append(np.column_stack([*columns, time] if settings.depends_on_time else columns))
+        values.append(one.states[equation.state](time, series.order))
+        errors.append(one.slope_errors[cut : len(one.measured.time) - cut, equation.state])
+    slopes = Slopes(np.vstack(rows), np.concatenate(values), np.concatenate(errors))
+    asked = Settings(
+        time_limit=limit, seed=settings.seed, threads=settings.threads, operators=settings.operators, catalogue=True
+    )
+    return searched(slopes, _columns(series, settings), asked, settings.policy)
+
+
+def _candidates(
+    equation: _Equation,
+    formulas: Sequence[Formula],
+    path: Path,
+    other: Path,
+    series: Series,
+    settings: DynamicsSettings,
+) -> list[Candidate]:
+    policy = settings.policy
+    symbols = make_symbols(_columns(series, settings))
+    target: IntegralTarget = target_of(path, equation.values)
+    words = vocabulary(path.rows, symbols, policy.terms)
+    return candidates_for(target, other, words, formulas, symbols, equation.floor, policy)
+
+
+def _first_system(candidates: Sequence[Sequence[Candidate]], series: Series, settings: DynamicsSettings) -> System:
+    symbols = make_symbols(_columns(series, settings))
+    best = [few[0].formula if few else Formula(sympy.Integer(0), symbols, np.inf) for few in candidates]
+    states = series.system_states
+    if series.order == 2:
+        speeds = [Formula(symbols[2 * k + 1], symbols, 0.0) for k in range(len(best))]
+        best = [formula for pair in zip(speeds, best, strict=True) for formula in pair]
+    given = tuple(series.order == 2 and k % 2 == 0 for k in range(len(states)))
+    return System(states, tuple(best), series.inputs, series.time, settings.depends_on_time, given)
+
+
+def _paths_of_model(path: Path, best: Contender, series: Series) -> tuple[Path, Path]:
+    """The path with the states that the system has there, simulated segment by segment, and the same with what is left
+    of the samples: how far the path of the model is in doubt."""
+    shot, rows, count = best.shot, path.rows.copy(), len(best.system.states)
+    doubtful = rows.copy()
+    for s, number in enumerate(shot.segments.trajectory):
+        one, times = series.trajectories[number], shot.segments.times[s]
+        inside = (path.trajectory == number) & (path.times >= times[0]) & (path.times < times[-1])
+        seen = (one.time >= times[0]) & (one.time <= times[-1])
+        moments = np.unique(np.concatenate([one.time[seen], path.times[inside]]))
+        states = best.system.simulate(shot.begins[s], moments, one.inputs_at)
+        if not np.isfinite(states).all():
+            continue
+        rows[inside, :count] = states[np.isin(moments, path.times[inside])]
+        left = one.states[seen] - states[np.isin(moments, one.time[seen]), :: series.order]
+        doubtful[inside, :count] = rows[inside, :count]
+        for k, column in enumerate(left.T):
+            known = np.isfinite(column)
+            if known.any():
+                doubt = np.interp(path.times[inside], one.time[seen][known], column[known])
+                doubtful[inside, k * series.order] += doubt
+    return replace(path, rows=rows), replace(path, rows=doubtful)
+
+
+def _concluded(
+    record: Record,
+    series: Series,
+    smooth: Sequence[SmoothTrajectory],
+    settings: DynamicsSettings,
+    watch: Stopwatch,
+    interrupted: bool,
+    tell: Tell,
+) -> DynamicsFinding:
+    """The best system with simple numbers where these will do, and the others beside it."""
+    if record.best is None:
+        record.try_out(_resting(series, settings))
+    if record.best is not None and not interrupted:
+        tell("numbers", 0.92)
+        simplified(record, record.best, watch.until(settings.time_limit))
+    contenders = sorted(record.contenders, key=lambda one: one.criterion)[: settings.policy.choice.reported]
+    likely = weights([one.criterion for one in contenders])
+    systems = tuple(fitted(one, weight, series) for one, weight in zip(contenders, likely, strict=True))
+    tell("held out", 0.97)
+    held = None if interrupted else held_out_r2(contenders[0].system, record.contest)
+    notes = ("Interrupted: the best system so far.",) if interrupted else ()
+    return DynamicsFinding(series, systems, _how(series, smooth, settings), watch.seconds, held, notes)
+
+
+def _resting(series: Series, settings: DynamicsSettings) -> System:
+    """Nothing moves: what is left where nothing else could be simulated."""
+    return _first_system([[] for _ in series.states], series, settings)
+
+
+def _how(series: Series, smooth: Sequence[SmoothTrajectory], settings: DynamicsSettings) -> str:
+    noise = np.sqrt(np.mean([one.noise**2 for one in smooth], axis=0)) / np.where(series.scale > 0, series.scale, 1.0)
+    largest = float(np.max(noise))
+    if largest < settings.policy.smoothing.clean:
+        return (
+            f"The samples have next to no noise ({largest:.1g} of the motion): slopes of splines through them were "
+            "searched, and systems were chosen by their simulated trajectories."
+        )
+    return (
+        f"The samples have noise of about {100 * largest:.2g} % of the motion: right-hand sides were ranked by their "
+        "integrals along smoothed paths, without differences, and systems were chosen by their simulated trajectories."
+    )

@@ -1,0 +1,111 @@
+"""Every number that steers the way from a time series to its equations, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class SmoothingPolicy:
+    """Splines through the samples, penalised by how rough they are."""
+
+    degree: int = 7
+    roughness: tuple[int, ...] = (2, 3, 4)  # derivatives whose squares may be the penalty; the best is taken
+    caution: float = 1.4  # times which each degree of freedom counts in the choice of the penalty
+    decades: tuple[float, float] = (-24.0, 8.0)  # of the penalties that are tried, in units of the samples' distance
+    steps: int = 129  # how many of them are tried
+    most_samples: int = 240  # in one piece of a trajectory; a longer one is smoothed piece by piece,
+    overlap: int = 40  # with this many samples in common
+    clean: float = 1e-4  # of a state's movement: below such noise slopes are as good as measured
+
+
+@dataclass(frozen=True)
+class IntegralPolicy:
+    """Right-hand sides are integrated along the smoothed path and compared with the states, not with slopes."""
+
+    nodes: int = 4  # of the quadrature between two samples
+    window: int = 40  # samples, each with a free state at its begin: errors of the path do not pile up any longer
+    steps: int = 30  # of the fit of a candidate's constants
+
+
+@dataclass(frozen=True)
+class TermPolicy:
+    """Sums of terms of a vocabulary, found by extending the best of each size."""
+
+    degree: int = 3  # of monomials of several columns
+    degree_alone: int = 5  # of powers of a single state's system
+    most_columns: int = 3  # with more, monomials have one degree less
+    numbers: tuple[float, ...] = (0.05, 0.2, 0.6, 2.0)  # that a number in a term begins with, times the column's size
+    most_terms: int = 6
+    expansions: int = 60  # sums that are extended
+    branches: int = 12  # ways of each kind to extend one
+    beam: int = 40  # sums of each size that wait to be extended
+    kept: int = 10  # sums of each size that become candidates
+    most_rows: int = 600  # samples that sums are chosen by
+
+
+@dataclass(frozen=True)
+class ShootingPolicy:
+    """Whole systems are simulated from states at the begin of segments, which are fitted with the constants."""
+
+    segment: int = 4  # samples at least,
+    segments: int = 48  # and about this many segments at most
+    joined: tuple[float, ...] = (1.0, 30.0, 1e3)  # how much a gap between segments counts, one after the other
+    steps: int = 12  # of each fit,
+    tiny: float = 1e-3  # which ends when steps improve it by less than this share
+    substeps: tuple[int, ...] = (1, 2, 4, 8, 16)  # between two samples: as few as the tolerance allows
+    coarse: float = 1e-4  # of a state's movement: errors of the simulation that do as long as more than
+    visible: float = 30.0  # times as much is left of the samples; else
+    tolerance: float = 1e-7  # they are this small,
+    of_noise: float = 0.02  # or this share of the noise where that is more
+    difference: float = 1e-6  # of a constant, to see what it does
+    farthest: float = 1e3  # times the movement of the data: a simulated state beyond is lost
+
+
+@dataclass(frozen=True)
+class CandidatePolicy:
+    """Right-hand sides that are proposed for an equation."""
+
+    floor: float = 3e-7  # of a state's movement: residuals below it say nothing
+    other_degree: int = 5  # of another smooth path: by how far it leads elsewhere, the path is in doubt
+    doubt: float = 2.0  # times which that difference counts
+    searched: float = 6.0  # seconds at most of the search on slopes for one equation
+    share: float = 0.5  # of the time limit that all such searches may take
+    left_out: float = 0.03  # of a trajectory at each end, where slopes are least known
+    most_rows: int = 400  # slopes that the search sees
+    kept: int = 8  # candidates of each equation
+
+
+@dataclass(frozen=True)
+class ChoicePolicy:
+    """Which systems are compared by their trajectories."""
+
+    hopeless: float = 300.0  # by so much worse than the best of its equation a candidate is not tried
+    searching: float = 0.85  # of the time limit for candidates and their systems; the rest is for simple numbers
+    sweeps: int = 2  # over the equations, each exchanged for its alternatives
+    rounds: int = 3  # of candidates: from the second on, along the path that the best system takes
+    finer: float = 0.3  # of the noise so far: where the best system leaves less, the noise was an error of smoothing
+    taken_along: int = 3  # systems that are fitted again then
+    floor: float = 1e-6  # of a state's movement: simulated states that are nearer to the samples say nothing
+    leap: float = 100.0  # times which smaller right-hand sides leave more than one that is thought to be the law
+    exact: float = 3.0  # times this floor: what is nearer is exact
+    lowest: float = 0.9  # of the noise that smooth paths leave: no system can leave less
+    removable: float = 0.3  # of the motion of a slope: smaller terms are tried without
+    snapped: float = 4.0  # errors by which a constant may miss a simple number to be tried as one
+    simplest: int = 12  # whole numbers up to this one are simple
+    reported: int = 8  # systems
+
+
+@dataclass(frozen=True)
+class DynamicsPolicy:
+    """All of them."""
+
+    smoothing: SmoothingPolicy = field(default_factory=SmoothingPolicy)
+    integral: IntegralPolicy = field(default_factory=IntegralPolicy)
+    terms: TermPolicy = field(default_factory=TermPolicy)
+    candidates: CandidatePolicy = field(default_factory=CandidatePolicy)
+    shooting: ShootingPolicy = field(default_factory=ShootingPolicy)
+    choice: ChoicePolicy = field(default_factory=ChoicePolicy)
+
+
+SMOOTHING, INTEGRAL, TERMS, SHOOTING = SmoothingPolicy(), IntegralPolicy(), TermPolicy(), ShootingPolicy()

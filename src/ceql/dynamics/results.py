@@ -1,0 +1,96 @@
+"""From a fitted system to what is reported of it: constants with errors, initial states, how well it simulates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ceql.dynamics.choosing import Contender, Contest, contender
+from ceql.dynamics.finding import Constant, Fitted
+from ceql.dynamics.series import Series, Trajectory
+from ceql.dynamics.system import System
+from ceql.expression.constants.parametrise import parametrise
+
+_TRAINED = 2 / 3  # of a single trajectory, whose rest is then foretold
+
+
+def fitted(one: Contender, weight: float, series: Series) -> Fitted:
+    """What is known of the system, its trajectories simulated from their fitted initial states."""
+    shot = one.shot
+    count = len(shot.constants)
+    errors = np.sqrt(np.abs(np.diag(shot.errors())))
+    begins = shot.begins[shot.segments.first]
+    begin_errors = errors[count:].reshape(shot.begins.shape)[shot.segments.first]
+    simulated = tuple(
+        one.system.simulate(begin, trajectory.time, trajectory.inputs_at)
+        for begin, trajectory in zip(begins, series.trajectories, strict=True)
+    )
+    return Fitted(
+        one.system,
+        one.criterion,
+        weight,
+        r2_of_states(series, simulated),
+        _constants(one.system, shot.constants, errors[:count]),
+        begins,
+        begin_errors,
+        np.sqrt(shot.squares),
+        simulated,
+    )
+
+
+def _constants(system: System, values: np.ndarray, errors: np.ndarray) -> tuple[Constant, ...]:
+    found, number = [], 0
+    for state, formula in zip(system.states, system.formulas, strict=True):
+        for k in range(len(parametrise(formula.expression).symbols)):
+            found.append(Constant(state, f"c{k + 1}", float(values[number]), float(errors[number])))
+            number += 1
+    return tuple(found)
+
+
+def r2_of_states(series: Series, simulated: tuple[np.ndarray, ...]) -> tuple[float, ...]:
+    """Of each measured state over all trajectories; minus infinity where a simulated one ends before its samples."""
+    found = []
+    for k in range(len(series.states)):
+        measured = np.concatenate([one.states[:, k] for one in series.trajectories])
+        known = np.isfinite(measured)
+        values = np.concatenate([states[:, k * series.order] for states in simulated])[known]
+        spread = float(np.sum((measured[known] - measured[known].mean()) ** 2))
+        left = float(np.sum((values - measured[known]) ** 2))
+        found.append(1.0 - left / spread if np.isfinite(left) and spread > 0.0 else -np.inf)
+    return tuple(found)
+
+
+def held_out_r2(system: System, contest: Contest) -> float | None:
+    """R2 of the last trajectory, or of the last third of the only one, with constants fitted to the others alone.
+
+    None where too little is left to fit to.
+    """
+    series = contest.series
+    single = len(series.trajectories) == 1
+    if not single:
+        seen = replace(series, trajectories=series.trajectories[:-1])
+        unseen = series.trajectories[-1]
+        samples = sum(len(one.time) for one in seen.trajectories)
+    else:
+        whole = series.trajectories[-1]
+        samples = int(_TRAINED * len(whole.time))
+        seen = replace(series, trajectories=(_part(whole, slice(0, samples)),))
+        unseen = _part(whole, slice(samples - 1, None))
+    if samples < 8 or len(unseen.time) < 3:
+        return None
+    found = contender(system, replace(contest, series=seen, begins=contest.begins[:samples]))
+    if found is None:
+        return None
+    first = samples - 1 if single else samples
+    begin = contest.begins[first]
+    if single:
+        last = found.shot.segments.times[-1]
+        begin = found.system.simulate(found.shot.begins[-1], np.unique(last), unseen.inputs_at)[-1]
+    simulated = found.system.simulate(begin, unseen.time, unseen.inputs_at)
+    scores = r2_of_states(replace(series, trajectories=(unseen,)), (simulated,))
+    return float(np.mean(scores))
+
+
+def _part(one: Trajectory, rows: slice) -> Trajectory:
+    return Trajectory(one.label, one.time[rows], one.states[rows], one.inputs[rows])

@@ -1,0 +1,220 @@
+"""Whole systems fitted to the trajectories themselves, by multiple shooting.
+
+Each trajectory is cut into segments. The state at the begin of each, and the constants of all equations, are fitted
+together: simulated states must meet the samples, and the end of a segment the begin of the next. Gaps count for more
+and more, until the trajectory is one. A chaotic or badly started system that a simulation from the first sample would
+lose is held by its segments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ceql.dynamics.policy import SHOOTING, ShootingPolicy
+from ceql.dynamics.series import Series
+from ceql.dynamics.simulation import FAST, FINE, RightHandSides, Scheme, Segments, segments_of, simulate_segments
+from ceql.dynamics.system import System
+from ceql.expression.constants.refit import covariance_of, minimise
+from ceql.expression.evaluate.residual_problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Shot:
+    """A system with fitted constants and states."""
+
+    system: System
+    constants: np.ndarray  # of all equations, in order
+    begins: np.ndarray  # (segments, states)
+    segments: Segments
+    squares: np.ndarray  # (measured states,): mean square of what is left of the samples
+    samples: np.ndarray  # (measured states,): how many there are
+    problem: Problem
+    values: np.ndarray
+    misfit: float
+
+    def errors(self) -> np.ndarray:
+        """Covariance of constants and of all states at the begin of segments, in this order."""
+        return covariance_of(self.problem, self.values, self.misfit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shooting:
+    """Samples and gaps as a function of the constants and the states at the begin of segments."""
+
+    sides: RightHandSides
+    segments: Segments
+    measured: tuple[int, ...]  # which states of the system are
+    sizes: np.ndarray  # of errors of the states of the system
+    gap: float
+    scheme: Scheme
+    substeps: int
+    farthest: np.ndarray
+    difference: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.segments.times), len(self.sizes)
+
+    def value(self, x: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        return self._outputs(self._simulated(constants[None, :]), constants[None, :])[0]
+
+    def _parts(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        count = len(self.sides.values)
+        return values[:, :count], values[:, count:].reshape(len(values), *self.shape)
+
+    def _simulated(self, values: np.ndarray) -> np.ndarray:
+        constants, begins = self._parts(values)
+        given = self.scheme, self.substeps, self.farthest
+        return simulate_segments(self.sides, self.segments, begins, constants, *given)
+
+    def _outputs(self, states: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Simulated samples in units of their errors, then gaps."""
+        seen = np.isfinite(self.segments.measured)
+        samples = states[..., list(self.measured)][:, seen] / self._sizes_of_samples(seen)
+        goes_on = np.flatnonzero(self.segments.follows >= 0)
+        _, begins = self._parts(values)
+        ends = states[:, goes_on, self.segments.follows[goes_on]]
+        gaps = (ends - begins[:, goes_on + 1]) / self.sizes * self.gap
+        return np.hstack([samples, gaps.reshape(len(states), -1)])
+
+    def _sizes_of_samples(self, seen: np.ndarray) -> np.ndarray:
+        sizes = self.sizes[list(self.measured)]
+        return np.broadcast_to(sizes, self.segments.measured.shape)[seen]
+
+    @property
+    def target(self) -> np.ndarray:
+        seen = np.isfinite(self.segments.measured)
+        samples = self.segments.measured[seen] / self._sizes_of_samples(seen)
+        return np.append(samples, np.zeros(int(np.sum(self.segments.follows >= 0)) * len(self.sizes)))
+
+    def __call__(self, x: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values and derivatives: each constant, and one state of all segments at once, a little larger."""
+        count, (segments, states) = len(self.sides.values), self.shape
+        size = np.abs(constants[:count])
+        steps = self.difference * np.maximum(size, 1e-3 * np.max(size, initial=0.0))
+        steps = np.where(steps > 0.0, steps, self.difference)
+        nudges = self.difference * np.maximum(self.farthest / 1e3, 1e-300)
+        copies = np.tile(constants, (1 + count + states, 1))
+        copies[1 + np.arange(count), np.arange(count)] += steps
+        for k in range(states):
+            copies[1 + count + k, count + k :: states] += nudges[k]
+        simulated = self._simulated(copies)
+        values = self._outputs(simulated[:1], copies[:1])[0]
+        jacobian = np.zeros((len(values), len(constants)))
+        outputs = self._outputs(simulated[: 1 + count], copies[: 1 + count])
+        jacobian[:, :count] = ((outputs[1:] - values) / steps[:, None]).T
+        moved = (simulated[1 + count :] - simulated[0]) / nudges[:, None, None, None]
+        self._fill(jacobian[:, count:].reshape(len(values), segments, states), moved)
+        return values, jacobian
+
+    def _fill(self, jacobian: np.ndarray, moved: np.ndarray) -> None:
+        """Derivatives by the states at the begins: a sample feels that of its own segment, a gap those of two."""
+        seen = np.isfinite(self.segments.measured)
+        segment, sample, state = np.nonzero(seen)
+        sizes = self.sizes[list(self.measured)][state]
+        which = np.array(self.measured)[state]
+        rows = np.arange(len(segment))
+        for k in range(len(self.sizes)):
+            jacobian[rows, segment, k] = moved[k, segment, sample, which] / sizes
+        goes_on = np.flatnonzero(self.segments.follows >= 0)
+        row = len(segment)
+        for s in goes_on:
+            end = moved[:, s, self.segments.follows[s]]  # (states moved, states)
+            for state_ in range(len(self.sizes)):
+                jacobian[row, s, :] = end[:, state_] / self.sizes[state_] * self.gap
+                jacobian[row, s + 1, state_] -= self.gap / self.sizes[state_]
+                row += 1
+
+
+def shoot(
+    system: System,
+    series: Series,
+    begins: np.ndarray,
+    noise: np.ndarray,
+    movement: np.ndarray,
+    policy: ShootingPolicy = SHOOTING,
+) -> Shot | None:
+    """The system fitted to the series; None where it cannot be simulated.
+
+    `begins` are states of the system at every sample of every trajectory, one after the other, to start from; `noise`
+    and `movement` are sizes of errors and of motion of each state of the system.
+    """
+    sides = RightHandSides(system)
+    segments = segments_of(series, max(policy.segment, round(series.samples / policy.segments)))
+    measured = tuple(range(0, len(system.states), series.order))
+    first = _first_samples(series, segments)
+    values = np.append(sides.values, begins[first].ravel())
+    farthest = policy.farthest * movement + np.nanmax(np.abs(begins), axis=0)
+    base = _Shooting(sides, segments, measured, noise, 1.0, FAST, 1, farthest, policy.difference)
+    coarse = np.maximum(policy.coarse * movement, policy.of_noise * noise)
+    fine = np.maximum(policy.tolerance * movement, policy.of_noise * noise)
+    shot = None
+    for tolerance, scheme in ((coarse, FAST), (fine, FINE)):
+        fitted = _fitted(replace(base, scheme=scheme), values, tolerance, policy)
+        if fitted is None:
+            return None
+        problem, values, misfit = fitted
+        shot = _shot(sides, segments, measured, problem, values, misfit, noise)
+        if np.any(np.sqrt(shot.squares) > policy.visible * tolerance[list(measured)]) or np.all(fine >= coarse):
+            break
+    return shot
+
+
+def _fitted(
+    base: _Shooting, values: np.ndarray, tolerance: np.ndarray, policy: ShootingPolicy
+) -> tuple[Problem, np.ndarray, float] | None:
+    """With gaps that count for more and more; None where the system cannot be simulated."""
+    substeps = _substeps(base, values, tolerance, policy)
+    if substeps is None:
+        return None
+    problem, misfit = None, np.inf
+    for gap in policy.joined:
+        shooting = replace(base, gap=gap, substeps=substeps)
+        target = shooting.target
+        problem = Problem(shooting, np.zeros((len(target), 1)), target, np.ones(len(target)))
+        values, misfit = minimise(problem, values, policy.steps, tiny=policy.tiny)
+        if not np.isfinite(misfit):
+            return None
+    return None if problem is None else (problem, values, misfit)
+
+
+def _first_samples(series: Series, segments: Segments) -> np.ndarray:
+    """Places of the first samples of the segments among all samples."""
+    offsets = np.cumsum([0, *(len(one.time) for one in series.trajectories)])
+    times = [series.trajectories[k].time for k in segments.trajectory]
+    within = [int(np.searchsorted(time, begin)) for time, begin in zip(times, segments.times[:, 0], strict=True)]
+    return offsets[segments.trajectory] + np.array(within)
+
+
+def _substeps(shooting: _Shooting, values: np.ndarray, tolerance: np.ndarray, policy: ShootingPolicy) -> int | None:
+    """As few steps between two samples as change nothing when they are doubled."""
+    before = None
+    for count in policy.substeps:
+        states = replace(shooting, substeps=count)._simulated(values[None, :])[0]
+        if before is not None and np.all(np.abs(states - before) < tolerance):
+            return count // 2
+        before = states
+    return policy.substeps[-1] if before is not None and np.isfinite(before).all() else None
+
+
+def _shot(
+    sides: RightHandSides,
+    segments: Segments,
+    measured: tuple[int, ...],
+    problem: Problem,
+    values: np.ndarray,
+    misfit: float,
+    noise: np.ndarray,
+) -> Shot:
+    residuals = problem.residuals(values)
+    seen = np.isfinite(segments.measured)
+    state = np.nonzero(seen)[2]
+    left = residuals[: len(state)] * noise[list(measured)][state]
+    samples = np.bincount(state, minlength=len(measured))
+    squares = np.bincount(state, left**2, minlength=len(measured)) / np.maximum(samples, 1)
+    count = len(sides.values)
+    begins = values[count:].reshape(len(segments.times), -1)
+    system = sides.with_constants(values[:count])
+    return Shot(system, values[:count], begins, segments, squares, samples, problem, values, misfit)

@@ -1,0 +1,230 @@
+"""Sums of terms that, integrated along the path, give a state.
+
+All terms are integrated at once. From the best sums so far, others are made by one more term, by any two of those
+without a number, or by a term with a number and one without: what is left of the state after all weights are solved
+tells which. A term with a number brings its derivative by the number along, and the fit of the sum finds the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+
+from ceql.dynamics.integral_form import IntegralTarget
+from ceql.dynamics.policy import TERMS, TermPolicy
+from ceql.dynamics.vocabulary import Vocabulary
+from ceql.expression.prices import PRICES
+from ceql.formula import Formula
+
+_INDEPENDENT = 1e-10  # square of what is left of a term beside others, below which rounding rules
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Terms integrated up to each sample, as directions: those without a number, and pairs of a term and tangent."""
+
+    plain: np.ndarray  # (samples, plain terms)
+    first: np.ndarray  # (samples, terms with a number)
+    second: np.ndarray
+    of_plain: np.ndarray  # numbers of the terms in the vocabulary
+    of_pairs: np.ndarray
+    plain_price: np.ndarray
+    pair_price: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    terms: tuple[int, ...]
+    span: np.ndarray  # (samples, directions), orthonormal
+    left: np.ndarray
+    price: float
+    score: float
+
+    @property
+    def directions(self) -> int:
+        return self.span.shape[1]
+
+
+def term_sums(
+    target: IntegralTarget,
+    words: Vocabulary,
+    symbols: Sequence[sympy.Symbol],
+    floor: float,
+    policy: TermPolicy = TERMS,
+) -> list[Formula]:
+    """The best sums of every size, with the weights that the integral form gives them.
+
+    `floor` is the size of residuals below which nothing can be told from errors of the path.
+    """
+    rows = _thinned(len(target.values), policy.most_rows)
+    units = _units(target, words, rows)
+    y = target.values[rows]
+    least = len(y) * floor**2
+    start = _Sum((), np.zeros((len(y), 0)), y, 0.0, float(len(y) * np.log(np.sum(y**2) + least)))
+    kept: dict[int, dict[tuple[int, ...], _Sum]] = {}
+    expanded: set[tuple[int, ...]] = set()
+    for _ in range(policy.expansions):
+        chosen = start if not expanded else _next(kept, expanded, policy)
+        if chosen is None:
+            break
+        expanded.add(chosen.terms)
+        for grown in _extended(chosen, units, least, policy):
+            kept.setdefault(grown.directions, {}).setdefault(grown.terms, grown)
+        for size, sums in kept.items():
+            best = sorted(sums.values(), key=lambda one: one.score)[: policy.beam]
+            kept[size] = {one.terms: one for one in best}
+    best = [one for sums in kept.values() for one in sorted(sums.values(), key=lambda one: one.score)[: policy.kept]]
+    return [_formula(one.terms, target, words, tuple(symbols)) for one in best]
+
+
+def _next(
+    kept: dict[int, dict[tuple[int, ...], _Sum]], expanded: set[tuple[int, ...]], policy: TermPolicy
+) -> _Sum | None:
+    """The sizes take turns; of each the best that was not extended yet."""
+    waiting = []
+    for size, sums in kept.items():
+        fresh = [one for one in sums.values() if one.terms not in expanded and len(one.terms) < policy.most_terms]
+        if fresh:
+            done = sum(one.terms in expanded for one in sums.values())
+            waiting.append((done, size, min(fresh, key=lambda one: one.score)))
+    return min(waiting, key=lambda entry: entry[:2])[2] if waiting else None
+
+
+def _thinned(count: int, most: int) -> np.ndarray:
+    return np.arange(count) if count <= most else np.linspace(0, count - 1, most).round().astype(int)
+
+
+def _units(target: IntegralTarget, words: Vocabulary, rows: np.ndarray) -> _Units:
+    values = target.path.integrals(words.values)[rows]
+    size = np.linalg.norm(values, axis=0)
+    usable = np.isfinite(size) & (size > 0.0)
+    plain = np.flatnonzero(usable & ~words.has_number)
+    pairs = np.flatnonzero(usable & words.has_number)
+    tangents = target.path.integrals(words.tangents[:, pairs])[rows] if len(pairs) else values[:, :0]
+    constant = PRICES.constant * np.log(len(rows))
+    return _Units(
+        values[:, plain] / size[plain],
+        values[:, pairs] / size[pairs],
+        tangents / np.maximum(np.linalg.norm(tangents, axis=0), 1e-300),
+        plain,
+        pairs,
+        words.prices[plain] + constant + PRICES.add + PRICES.mul,
+        words.prices[pairs] + 2.0 * constant + PRICES.add + PRICES.mul,
+    )
+
+
+def _rest(span: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    for _ in range(2):  # once would leave rounding of nearly dependent terms
+        columns = columns - span @ (span.T @ columns)
+    return columns
+
+
+def _extended(one: _Sum, units: _Units, least: float, policy: TermPolicy) -> list[_Sum]:
+    """The best ways to extend a sum, of each kind."""
+    plain, first, second = (_rest(one.span, part) for part in (units.plain, units.first, units.second))
+    power = float(one.left @ one.left)
+    toward = one.left @ plain
+    square = np.sum(plain**2, axis=0)
+    alone = np.where(square > _INDEPENDENT, toward**2 / np.maximum(square, _INDEPENDENT), 0.0)
+    moves: list[tuple[float, tuple[tuple[str, int], ...], float]] = []
+    rows = len(one.left)
+
+    def offer(gains: np.ndarray, prices: np.ndarray, kind: str) -> None:
+        scores = rows * np.log(np.maximum(power - gains, 0.0) + least) + 2.0 * (one.price + prices)
+        flat = scores.ravel()
+        few = np.argpartition(flat, min(policy.branches, len(flat) - 1))[: policy.branches] if len(flat) else []
+        for place in few:
+            if gains.ravel()[place] > 0.0:
+                moves.append((float(flat[place]), _members(kind, int(place), scores.shape), 0.0))
+
+    offer(alone, units.plain_price, "p")
+    offer(_both(plain, toward, square), units.plain_price[:, None] + units.plain_price, "pp")
+    if units.first.shape[1]:
+        basis, cut = _bases(first, second)
+        inside = np.einsum("bns,n->bs", basis, one.left)
+        gain = np.where(cut, 0.0, np.sum(inside**2, axis=1))
+        offer(gain, units.pair_price, "b")
+        offer(
+            _beside(basis, cut, inside, gain, plain, toward, square),
+            units.pair_price[:, None] + units.plain_price,
+            "bp",
+        )
+    moves.sort(key=lambda move: move[0])
+    return [grown for _, members, _ in moves if (grown := _grown(one, members, units, least)) is not None]
+
+
+def _members(kind: str, place: int, shape: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
+    return tuple((letter, int(k)) for letter, k in zip(kind, np.unravel_index(place, shape), strict=True))
+
+
+def _both(plain: np.ndarray, toward: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """What every two plain terms take off, as a triangle."""
+    gram = plain.T @ plain
+    room = np.outer(square, square) - gram**2
+    scale = np.outer(square, square)
+    top = np.outer(toward**2, square) + np.outer(square, toward**2) - 2.0 * np.outer(toward, toward) * gram
+    fine = (room > _INDEPENDENT * scale) & (scale > _INDEPENDENT**2)
+    return np.triu(np.where(fine, top / np.where(fine, room, 1.0), 0.0), 1)
+
+
+def _bases(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two orthonormal directions for each term with a number, and whether there are none."""
+    size = np.linalg.norm(first, axis=0)
+    cut = size**2 < _INDEPENDENT
+    one = first / np.where(cut, 1.0, size)
+    two = second - one * np.sum(one * second, axis=0)
+    rest = np.linalg.norm(two, axis=0)
+    two = np.where(rest**2 < _INDEPENDENT, 0.0, two / np.where(rest**2 < _INDEPENDENT, 1.0, rest))
+    return np.stack([one.T, two.T], axis=2), cut
+
+
+def _beside(
+    basis: np.ndarray,
+    cut: np.ndarray,
+    inside: np.ndarray,
+    gain: np.ndarray,
+    plain: np.ndarray,
+    toward: np.ndarray,
+    square: np.ndarray,
+) -> np.ndarray:
+    """What a term with a number and a plain one take off together."""
+    shadows = np.tensordot(basis, plain, axes=([1], [0]))  # (pairs, 2, plain)
+    rest = square - np.sum(shadows**2, axis=1)
+    pull = toward - np.einsum("bs,bsp->bp", inside, shadows)
+    fine = (rest > _INDEPENDENT) & ~cut[:, None]
+    return np.where(fine, gain[:, None] + pull**2 / np.where(fine, rest, 1.0), 0.0)
+
+
+def _grown(one: _Sum, members: Sequence[tuple[str, int]], units: _Units, least: float) -> _Sum | None:
+    terms, span, left, price = list(one.terms), one.span, one.left, one.price
+    for kind, k in members:
+        term = int(units.of_plain[k] if kind == "p" else units.of_pairs[k])
+        if term in terms:
+            return None
+        terms.append(term)
+        price += float(units.plain_price[k] if kind == "p" else units.pair_price[k])
+        columns = [units.plain[:, k]] if kind == "p" else [units.first[:, k], units.second[:, k]]
+        for number, column in enumerate(columns):
+            direction = _rest(span, column[:, None])[:, 0]
+            size = np.linalg.norm(direction)
+            if size**2 < _INDEPENDENT:
+                if number == 0:
+                    return None
+                continue
+            span = np.column_stack([span, direction / size])
+            left = left - span[:, -1] * (span[:, -1] @ left)
+    score = float(len(left) * np.log(left @ left + least) + 2.0 * price)
+    return _Sum(tuple(sorted(terms)), span, left, price, score)
+
+
+def _formula(
+    terms: Sequence[int], target: IntegralTarget, words: Vocabulary, symbols: tuple[sympy.Symbol, ...]
+) -> Formula:
+    columns = target.path.integrals(words.values[:, list(terms)])
+    scale = np.linalg.norm(columns, axis=0)
+    weights = np.linalg.lstsq(columns / scale, target.values, rcond=None)[0] / scale
+    parts = (sympy.Float(float(w)) * words.terms[k] for w, k in zip(weights, terms, strict=True))
+    return Formula(sympy.Add(*parts), symbols, np.inf)

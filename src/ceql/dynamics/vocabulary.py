@@ -1,0 +1,135 @@
+"""Terms that right-hand sides are put together from: those without a number inside, and those with one to be found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.dynamics.policy import TERMS, TermPolicy
+from ceql.expression.prices import structure_price
+from ceql.formula import values_of
+
+_NUMBER = sympy.Symbol("number", positive=True)
+_SAFE_EXPONENT = 10.0  # beyond it exponentials of a column itself say nothing but where it is largest
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Values of terms along the path. A term with a number has its derivative by the number beside it, so that a wrong
+    number costs little in a sum that leaves the weight of both free."""
+
+    terms: tuple[Any, ...]
+    values: np.ndarray  # (points, terms)
+    tangents: np.ndarray  # (points, terms): zero for a term without a number
+    prices: np.ndarray  # of the structure, in nats
+    has_number: np.ndarray
+
+
+def vocabulary(rows: np.ndarray, symbols: Sequence[sympy.Symbol], policy: TermPolicy = TERMS) -> Vocabulary:
+    """Terms that have a value everywhere on the path."""
+    symbols = tuple(symbols)
+    terms, values, tangents, numbers = [], [], [], []
+    for term, number in _proposed(rows, symbols, policy):
+        found = _evaluated(term, number, symbols, rows)
+        if found is not None and np.max(np.abs(found[0])) > 0.0:
+            terms.append(term if number is None else term.xreplace({_NUMBER: sympy.Float(number)}))
+            values.append(found[0])
+            tangents.append(found[1])
+            numbers.append(number is not None)
+    prices = np.array([structure_price(term) for term in terms])
+    return Vocabulary(tuple(terms), np.column_stack(values), np.column_stack(tangents), prices, np.array(numbers))
+
+
+def _evaluated(
+    term: Any, number: float | None, symbols: tuple[sympy.Symbol, ...], rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    if number is None:
+        values = np.ones(len(rows)) if term == 1 else values_of(term, symbols, rows)
+        return None if values is None else (values, np.zeros(len(rows)))
+    wide = np.column_stack([rows, np.full(len(rows), number)])
+    values = values_of(term, (*symbols, _NUMBER), wide)
+    tangent = values_of(sympy.diff(term, _NUMBER), (*symbols, _NUMBER), wide)
+    return None if values is None or tangent is None else (values, tangent)
+
+
+def _proposed(
+    rows: np.ndarray, symbols: tuple[sympy.Symbol, ...], policy: TermPolicy
+) -> Iterator[tuple[Any, float | None]]:
+    """Each term once, with the values that its number begins with."""
+    seen: set[Any] = set()
+    for term in (*_monomials(symbols, policy), *_of_functions(rows, symbols), *_of_two(symbols)):
+        if term not in seen:
+            seen.add(term)
+            yield term, None
+    for x, column in zip(symbols, rows.T, strict=True):
+        size = float(np.max(np.abs(column))) or 1.0
+        for term in _with_factors(_with_number(x, column), x, symbols):
+            if term not in seen:
+                seen.add(term)
+                for share in policy.numbers:
+                    yield term, float(f"{share * size:.3g}")
+
+
+def _monomials(symbols: tuple[sympy.Symbol, ...], policy: TermPolicy) -> Iterator[Any]:
+    yield sympy.Integer(1)
+    count = len(symbols)
+    degree = policy.degree_alone if count == 1 else policy.degree - (count > policy.most_columns)
+    for power in range(1, degree + 1):
+        for group in combinations_with_replacement(symbols, power):
+            yield sympy.Mul(*group)
+
+
+def _of_functions(rows: np.ndarray, symbols: tuple[sympy.Symbol, ...]) -> Iterator[Any]:
+    for x, column in zip(symbols, rows.T, strict=True):
+        yield from _with_factors(_plain(x, column), x, symbols)
+
+
+def _with_factors(terms: Iterator[Any], x: sympy.Symbol, symbols: tuple[sympy.Symbol, ...]) -> Iterator[Any]:
+    """The terms of x, and each times a column and times x and a column."""
+    for term in terms:
+        yield term
+        for other in symbols:
+            yield other * term
+            if other != x:
+                yield x * other * term
+
+
+def _plain(x: sympy.Symbol, column: np.ndarray) -> Iterator[Any]:
+    low, high = float(column.min()), float(column.max())
+    yield from (sympy.sin(x), sympy.cos(x), sympy.sin(2 * x), sympy.cos(2 * x), sympy.tanh(x))
+    if low < 0.0 < high:
+        yield sympy.Abs(x)
+    if max(abs(low), abs(high)) < _SAFE_EXPONENT:
+        yield from (sympy.exp(x), sympy.exp(-x))
+    if low > 0.0:
+        yield from (sympy.log(x), sympy.sqrt(x))
+    if low > 0.0 or high < 0.0:
+        yield from (1 / x, x ** sympy.Integer(-2))
+    yield from (1 / (1 + x**2), x**2 / (1 + x**2))
+
+
+def _of_two(symbols: tuple[sympy.Symbol, ...]) -> Iterator[Any]:
+    for x, y in combinations(symbols, 2):
+        yield x / y
+        yield y / x
+        yield from (sympy.sin(x - y), sympy.cos(x - y), sympy.sin(x + y), sympy.cos(x + y))
+        yield from (sympy.sin(x) * sympy.cos(y), sympy.cos(x) * sympy.sin(y), sympy.sin(x) * sympy.sin(y))
+        yield sympy.cos(x) * sympy.cos(y)
+        yield from (sympy.cos(x) / y, sympy.sin(x) / y, sympy.cos(y) / x, sympy.sin(y) / x)
+        radius = x**2 + y**2
+        for top in (sympy.Integer(1), x, y):
+            yield from (top * sympy.sqrt(radius), top / radius, top / sympy.sqrt(radius))
+            yield top / radius ** sympy.Rational(3, 2)
+
+
+def _with_number(x: sympy.Symbol, column: np.ndarray) -> Iterator[Any]:
+    low = float(column.min())
+    square, quartic = _NUMBER**2, _NUMBER**4
+    yield from (1 / (square + x**2), x**2 / (square + x**2), sympy.exp(-x / _NUMBER))
+    if low >= 0.0:
+        yield from (1 / (_NUMBER + x), x / (_NUMBER + x), x**4 / (quartic + x**4))
