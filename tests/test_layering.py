@@ -28,8 +28,9 @@ HOMES = {
         "dimensions/",
         "closed_form/pure.py",
         "groups/",
+        "dynamics/",
     ),
-    "sklearn": ("estimator/", "bench/"),
+    "sklearn": ("estimator/", "bench/", "dynamics/estimator.py"),
     "matplotlib": ("output/plots/",),
     "ceql._core": ("operators/tape.py", "network/compiled.py", "network/sampling.py", "engine/"),
     "time": (
@@ -82,10 +83,12 @@ LAYERS = {
     "app": "errors data operators expression discovery storage output estimator",
     "cli": "errors data expression dimensions network engine formula choice catalogue discovery groups storage "
     "estimator",
+    "dynamics": "errors data operators expression network engine formula choice discovery storage pipeline output "
+    "estimator cli",
     "bench": "errors data operators expression network engine formula training choice catalogue search discovery "
-    "storage pipeline output estimator",
+    "storage pipeline output estimator dynamics",
     "frf": "errors data templates storage output cli",
-    "__main__": "errors operators app cli bench frf",
+    "__main__": "errors operators app cli dynamics bench frf",
 }
 
 

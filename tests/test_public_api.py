@@ -19,6 +19,7 @@ PUBLIC = [
     "Formula",
     "InputError",
     "Network",
+    "ODERegressor",
     "Parameter",
     "Recipe",
     "Settings",

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from ceql.constraints import Constraints
     from ceql.data.dataset import Dataset
     from ceql.discovery import Discovery, Settings
+    from ceql.dynamics.estimator import ODERegressor
+    from ceql.dynamics.loading import load
     from ceql.errors import CeqlError, CeqlWarning, InputError
-    from ceql.estimator.regressor import CEQLRegressor, load
+    from ceql.estimator.regressor import CEQLRegressor
     from ceql.expression import node_count
     from ceql.formula import Formula
     from ceql.network import Network
@@ -41,6 +43,7 @@ __all__ = [
     "Formula",
     "InputError",
     "Network",
+    "ODERegressor",
     "Parameter",
     "Recipe",
     "Settings",
@@ -67,6 +70,7 @@ _HOMES = {
     "Formula": "ceql.formula",
     "InputError": "ceql.errors",
     "Network": "ceql.network",
+    "ODERegressor": "ceql.dynamics.estimator",
     "Parameter": "ceql.templates",
     "Recipe": "ceql.training",
     "Settings": "ceql.discovery",
@@ -74,7 +78,7 @@ _HOMES = {
     "Terms": "ceql.templates",
     "Unknown": "ceql.templates",
     "discover": "ceql.pipeline",
-    "load": "ceql.estimator",
+    "load": "ceql.dynamics.loading",
     "node_count": "ceql.expression",
     "recipes": "ceql.training",
 }

@@ -16,7 +16,9 @@ from ceql.cli.compare_command import compare
 from ceql.cli.did_you_mean import SuggestingGroup
 from ceql.cli.fit_command import fit
 from ceql.cli.laws_command import laws
-from ceql.cli.model_commands import adapt, export, predict, report, show
+from ceql.cli.model_commands import adapt, predict
+from ceql.dynamics.cli import ode, simulate
+from ceql.dynamics.saved_systems import export, report, show
 from ceql.errors import CeqlError, CeqlWarning, in_words
 from ceql.frf.cli import frf
 
@@ -32,6 +34,7 @@ def cli() -> None:
       ceql app
       ceql fit data.csv --target y --save model.ceql
       ceql laws data.csv --target y
+      ceql ode series.csv --time t --state x,y
       ceql predict model.ceql new.csv
       ceql compare a.ceql b.ceql --on new.csv
       ceql export model.ceql --to c
@@ -39,7 +42,8 @@ def cli() -> None:
     """
 
 
-for command in (app, fit, laws, show, predict, adapt, compare, export, report, bench, bench_report, figures, frf):
+_OF_MODELS = (show, predict, adapt, compare, export, report, simulate)
+for command in (app, fit, laws, ode, *_OF_MODELS, bench, bench_report, figures, frf):
     cli.add_command(command)
 
 

@@ -387,6 +387,8 @@ def behaviour(finding: DynamicsFinding, along: Sequence[Course], policy: Analysi
     """Of the chosen system, with the constants of the first trajectory where each has its own."""
     system = along[0].system
     paths = [piece for one in along for piece in (one.states, one.initial[None, :])]
+    if finding.series.order == 1:
+        paths += [one.measured.states for one in along]
     around = surroundings(system, finding.series, paths, policy)
     found = singularities(system, finding.series, around, policy)
     return Behaviour(system, around, fixed_points(system, around, policy), found)

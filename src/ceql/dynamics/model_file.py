@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,9 +40,10 @@ from ceql.expression import parse_formula
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, make_symbols
 from ceql.storage.files import write_atomically
-from ceql.storage.model_file import LONGEST_FRONT, ModelFileError
+from ceql.storage.model_file import LONGEST_FRONT, SYSTEM_FORMAT, ModelFileError
 
-FORMAT, VERSION = "ceql-system", 1
+FORMAT, VERSION = SYSTEM_FORMAT, 1
+_BEGIN, _BEGIN_LENGTH = re.compile(rb'\s*\{\s*"format"\s*:\s*"ceql-system"'), 200
 _MOST_NUMBERS = 5_000_000  # in the samples of a file
 # What each parameter of the regressor may be.
 _PARAMETERS: Mapping[str, Any] = {
@@ -58,12 +60,12 @@ _ROUNDING = 1e-6  # by which the sum of the weights may miss one
 
 
 def is_system_file(path: str | Path) -> bool:
-    """Whether a file says of itself that it is one of these; a file that cannot be read is none."""
+    """Whether a file says at its begin that it is one of these; one that cannot be read does not."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        with Path(path).open("rb") as file:
+            return _BEGIN.match(file.read(_BEGIN_LENGTH)) is not None
+    except OSError:
         return False
-    return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 # ---- writing ------------------------------------------------------------------------------------------------------

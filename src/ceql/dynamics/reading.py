@@ -103,9 +103,11 @@ def read_series(cells: Cells, roles: Roles, policy: ReadingPolicy = READING) -> 
 def read_trajectories(cells: Cells, roles: Roles) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     """The rows of each trajectory by its label, and the times and inputs of all rows."""
     _check_roles(cells, roles)
-    time = _whole(cells, roles.time, "A sample needs its time: fill the cell, or delete the row.")
+    time = _whole(
+        cells, roles.time, "A sample needs its time", "Times are numbers, such as days since the first sample"
+    )
     known = [
-        _whole(cells, name, "An input has to be known at all times: fill the cell, or delete the row.")
+        _whole(cells, name, "An input has to be known at all times", "Inputs are finite numbers")
         for name in roles.inputs
     ]
     inputs = np.column_stack(known) if known else np.zeros((len(time), 0))
@@ -177,14 +179,16 @@ def _with_gaps(cells: Cells, name: str) -> np.ndarray:
     return values
 
 
-def _whole(cells: Cells, name: str, remedy: str) -> np.ndarray:
-    """A number in every row."""
+def _whole(cells: Cells, name: str, if_empty: str, if_wrong: str) -> np.ndarray:
+    """A number in every row; the two beginnings of sentences say what a cell without one should have."""
     column: Any = cells.cells[name]
     _refuse_dates(column, name)
     values = as_floats(column, cells.decimal)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        raise InputError(f"{_of_cell(cells, name, int(bad[0]))} {remedy}")
+        is_empty = pd.isna(column.iloc[int(bad[0])])
+        remedy = f"{if_empty}: fill the cell" if is_empty else f"{if_wrong}: correct it"
+        raise InputError(f"{_of_cell(cells, name, int(bad[0]))} {remedy}, or delete the row.")
     return values
 
 
@@ -240,7 +244,7 @@ def _check_times(time: np.ndarray, rows: np.ndarray, label: str, cells: Cells, r
         what = f"{where}: the time{whose} goes back from {roles.time} = {before} to {after}."
         remedy = "Sort the rows by time"
     if roles.trajectory is None:
-        remedy += "; if the table holds several trajectories, name the column that tells them apart (trajectory)"
+        remedy += "; if the table holds several trajectories, name the column that tells them apart as the trajectory"
     raise InputError(f"{what} {remedy}.")
 
 

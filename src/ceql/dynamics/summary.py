@@ -22,6 +22,7 @@ _MOST_OTHERS = 4  # systems beside the chosen one that are printed
 _COMPETES = 0.01  # weight of a system that is printed
 _MOST_TRAJECTORIES = 6  # whose initial states are printed
 _LOOSE = 0.5  # of a constant: a larger standard error leaves it all but open
+_EXPLAINED = 0.5  # R2 below which a system says little
 _DOUBT = 0.5  # weight of the chosen system below which another one may well be true
 
 
@@ -36,7 +37,7 @@ def in_words(finding: DynamicsFinding, along: Sequence[Course], found: Behaviour
         [str(one) for one in found.singularities],
         _others(finding),
         [finding.how, *doubts(finding), *finding.notes],
-        [f"{finding.seconds:.1f} s"],
+        [f"Found in {finding.seconds:.1f} s."],
     ]
     return "\n\n".join("\n".join(line for line in part if line) for part in parts if any(part))
 
@@ -164,6 +165,11 @@ def doubts(finding: DynamicsFinding) -> list[str]:
     if loose:
         named = ", ".join(dict.fromkeys(f"{c.name} of {left_side(best.system, c.state)}" for c in loose[:4]))
         told.append(f"The data hardly determine {named}{' and others' if len(loose) > 4 else ''}.")
+    if not mean_r2(best) > _EXPLAINED:
+        told.append(
+            "The system explains little of the motion: there may be noise alone, or states that were not measured, or "
+            "equations that a longer search would find."
+        )
     if best.weight < _DOUBT and len(finding.systems) > 1:
         told.append("Several systems explain the data about as well: the equations above are the most likely ones.")
     if told and len(finding.series.trajectories) == 1:

@@ -55,6 +55,7 @@ from ceql.storage.named_laws import read_law, words, written_law
 from ceql.storage.saved_parameters import saved_parameters
 
 FORMAT, VERSIONS = "ceql-model", (1, 2)
+SYSTEM_FORMAT = "ceql-system"  # of another kind of file, which `ceql.dynamics` reads
 LONGEST_FRONT = 200_000  # characters; to read more would take minutes
 _LEAST_NOISE = 1e-300  # a variance is above zero
 _ROUNDING = 1e-6  # by which the mean of the weights may miss one
@@ -147,6 +148,10 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], tuple[Discovery, ...],
         raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError):
         raise ModelFileError(f"{path} is no ceql model, or only part of one: it is not complete JSON.") from None
+    if isinstance(content, dict) and content.get("format") == SYSTEM_FORMAT:
+        raise ModelFileError(
+            f"{path} holds a system of differential equations: see `ceql simulate`, or read it with ceql.load."
+        )
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelFileError(f"{path} is no ceql model.")
     if content.get("version") not in VERSIONS:
