@@ -16,6 +16,7 @@ from ceql.dynamics.policy import SHOOTING, ShootingPolicy
 from ceql.dynamics.series import Series
 from ceql.dynamics.simulation import FAST, FINE, RightHandSides, Scheme, Segments, segments_of, simulate_segments
 from ceql.dynamics.system import System
+from ceql.engine.one_thread import one_thread
 from ceql.expression.constants.refit import covariance_of, minimise
 from ceql.expression.evaluate.residual_problem import Problem
 
@@ -128,6 +129,7 @@ class _Shooting:
                 row += 1
 
 
+@one_thread
 def shoot(
     system: System,
     series: Series,

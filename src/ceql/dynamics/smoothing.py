@@ -16,6 +16,7 @@ from scipy.interpolate import BSpline
 
 from ceql.dynamics.policy import SMOOTHING, SmoothingPolicy
 from ceql.dynamics.series import Trajectory
+from ceql.engine.one_thread import one_thread
 
 _TINY = 1e-300
 
@@ -68,6 +69,7 @@ def smoothed(trajectory: Trajectory, policy: SmoothingPolicy = SMOOTHING) -> Smo
     return SmoothTrajectory(trajectory, tuple(states))
 
 
+@one_thread
 def smooth_state(time: np.ndarray, values: np.ndarray, policy: SmoothingPolicy = SMOOTHING) -> SmoothState:
     """A path through these samples, at least as many as the degree of the spline has coefficients."""
     pieces, borders, errors, noises = [], [], np.empty(len(time)), []

@@ -16,6 +16,7 @@ import sympy
 from ceql.dynamics.integral_form import IntegralTarget
 from ceql.dynamics.policy import TERMS, TermPolicy
 from ceql.dynamics.vocabulary import Vocabulary
+from ceql.engine.one_thread import one_thread
 from ceql.expression.prices import PRICES
 from ceql.formula import Formula
 
@@ -48,6 +49,7 @@ class _Sum:
         return self.span.shape[1]
 
 
+@one_thread
 def term_sums(
     target: IntegralTarget,
     words: Vocabulary,
