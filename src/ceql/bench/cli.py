@@ -21,6 +21,11 @@ _MADE_BY = {
 @click.option(
     "--noise", default="", help="Noise on the training targets, such as 0.01 or 0,0.001,0.01. [default: none]"
 )
+@click.option(
+    "--subsample",
+    default="",
+    help="Shares of the samples of trajectories to leave out, such as 0,0.5. [default: none]",
+)
 @click.option("--methods", default="", help="Methods, such as ceql,operon. [default: the suite's]")
 @click.option("--seeds", default="", help="Seeds, such as 0-4 or 0,3,7. [default: the suite's]")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a run. [default: the suite's]")
@@ -33,13 +38,15 @@ def bench(**options: Any) -> None:
     """Run methods on the problems of SUITE: paper, poles, sums, noise, scalability, ablation or your own file.
 
     The field's public benchmarks: srsd, srbench, strogatz, classic, empirical. Measured tables whose law is known:
-    laws, with the FOLDER that holds laws.csv and the tables.
+    laws, with the FOLDER that holds laws.csv and the tables. Differential equations, to be found in samples of their
+    trajectories: ode, with the parts odebench and rational.
 
     \b
     Examples:
       ceql bench paper --seeds 0-4 --json paper.jsonl --markdown paper.md --latex paper.tex
       ceql bench poles --methods ceql --jobs 2 --json poles.jsonl --resume
       ceql bench srbench --noise 0,0.01 --problems feynman,strogatz --json srbench.jsonl
+      ceql bench ode --noise 0,0.01,0.05 --subsample 0,0.5 --jobs 2 --json ode.jsonl --markdown ode.md
       ceql bench laws measured/ --seeds 0-2 --time-limit 30 --json laws.jsonl --markdown laws.md
     """
     from ceql.bench.command import Request, run_bench

@@ -12,7 +12,7 @@ from ceql.bench.definitions import Suite
 from ceql.bench.errors import MethodError, RecordError, SuiteError
 from ceql.bench.law_folder import LIST, with_tables
 from ceql.bench.methods import Adapter, find_method
-from ceql.bench.problems import load_suite, select, with_noise
+from ceql.bench.problems import load_suite, select, with_noise, with_subsampling
 from ceql.bench.published import published
 from ceql.bench.records import Record, read_records
 from ceql.bench.results_page import as_latex_file, as_markdown_file, has_sheets, on_screen, results_page
@@ -30,6 +30,7 @@ class Request:
     folder: Path | None
     problems: str
     noise: str
+    subsample: str
     methods: str
     seeds: str
     time_limit: float | None
@@ -87,6 +88,8 @@ def _chosen(asked: Request) -> Suite:
         raise SuiteError(f"The tables of {suite.name!r} are measured and have their noise: leave out --noise.")
     if asked.problems:
         suite = replace(suite, problems=select(suite, split_names(asked.problems)))
+    if asked.subsample:
+        suite = with_subsampling(suite, parse_levels(asked.subsample, "shares of samples"))
     return with_noise(suite, parse_levels(asked.noise)) if asked.noise else suite
 
 
@@ -102,7 +105,10 @@ def _with_folder(suite: Suite, folder: Path | None) -> Suite:
 
 def _contestants(suite: Suite, names: Sequence[str]) -> list[Adapter]:
     """The methods that can run here; the others are named with the command that installs them."""
-    methods = [find_method(name, suite.settings.get(name), suite.variants) for name in names or suite.methods]
+    methods = [
+        find_method(name, suite.settings.get(name), suite.variants, suite.is_of_motion)
+        for name in names or suite.methods
+    ]
     missing = {method.name: command for method in methods if (command := method.available())}
     for name, command in missing.items():
         click.echo(f"Left out: {name} is not installed. To include it: {command}", err=True)

@@ -75,10 +75,10 @@ class Problem:
     `train` where `test` is empty. A point whose target is undefined or outside the limits is replaced by another.
     With a `system`, `n_train` points of its solutions, chosen by the seed, are trained on and `n_interp` of the others
     tested. With a `start`, the formula is a law in the columns of a measured table, which is the `data`, and in
-    constants near these values. With a `motion`, the variables are the states of differential equations, and `noise`
-    is on every sample of a state, as a fraction of its value. Otherwise `noise` is the standard deviation of the noise on drawn training targets: a fraction of
-    theirs, of their root mean square where `noise_unit` is "rms", or a number in the target's own unit where it is
-    "absolute".
+    constants near these values. With a `motion`, the variables are the states of differential equations, and `noise` is
+    on every sample of a state, as a fraction of its value. Otherwise `noise` is the standard deviation of the noise on
+    drawn training targets: a fraction of theirs, of their root mean square where `noise_unit` is "rms", or a number in
+    the target's own unit where it is "absolute".
     `relative` measures errors and compares formulas in units of the data, whatever their size. `singular` names the
     arguments (denominators, arguments of logs and roots) that change sign inside the training range.
     """

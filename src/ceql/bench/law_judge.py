@@ -13,7 +13,7 @@ taken for it; fitted to measured rows, none does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -117,8 +117,8 @@ class LawJudge:
 
     @one_thread
     @np.errstate(all="ignore")
-    def is_law(self, expression: Any) -> bool:
-        """Whether the law has the values of the formula for some constants."""
+    def is_law(self, expression: Any, accepts: Callable[[Array, Array], bool] = lambda x, constants: True) -> bool:
+        """Whether the law has the values of the formula for some constants, which `accepts` takes on these rows."""
         wanted = self.law.free_symbols - set(self.constants)
         if not wanted or not wanted <= expression.free_symbols:
             return False
@@ -129,7 +129,8 @@ class LawJudge:
         problem = self._residuals(x, values, 1.0 / spread)
         for found in self._fits(problem, [self.best, self.start]):
             apart = float(np.max(np.abs(problem.residuals(found))))
-            if apart <= self.policy.tolerance and not self._is_limit(problem, found, apart):
+            is_same = apart <= self.policy.tolerance and not self._is_limit(problem, found, apart)
+            if is_same and accepts(x, found):
                 return True
         return False
 

@@ -68,18 +68,24 @@ class Adapter:
 
 
 def find_method(
-    name: str, settings: Mapping[str, Any] | None = None, variants: Mapping[str, Variant] | None = None
+    name: str,
+    settings: Mapping[str, Any] | None = None,
+    variants: Mapping[str, Variant] | None = None,
+    of_motion: bool = False,
 ) -> Adapter:
-    """The method or variant called `name`, with some of its settings changed."""
+    """The method or variant called `name`, with some of its settings changed; `of_motion`: among those that find
+    differential equations."""
     # Imported here: the adapters build on this module.
-    from ceql.bench.baselines import METHODS
+    from ceql.bench.baselines import METHODS, SYSTEM_METHODS
 
+    known = SYSTEM_METHODS if of_motion else METHODS
     variant = (variants or {}).get(name)
     if variant is not None:
-        return configure(replace(find_method(variant.method, variant.settings), name=name), settings or {})
-    if name not in METHODS:
-        raise MethodError(unknown("method", name, [*METHODS, *(variants or {})]))
-    return configure(METHODS[name], settings or {})
+        base = find_method(variant.method, variant.settings, of_motion=of_motion)
+        return configure(replace(base, name=name), settings or {})
+    if name not in known:
+        raise MethodError(unknown("method", name, [*known, *(variants or {})]))
+    return configure(known[name], settings or {})
 
 
 def configure(method: Any, settings: Mapping[str, Any]) -> Adapter:

@@ -8,7 +8,8 @@ A file holds one JSON object per line, written as soon as its run ends, with the
     noise                            of the training targets, as a fraction of their size
     train_mse, interp_mse, extrap_mse  mean squared errors; "inf" where the formula is undefined at a point, null where
                                      there are no such points
-    r2                               coefficient of determination at the interpolation points
+    r2                               coefficient of determination at the interpolation points; of differential equations
+                                     that of the simulated trajectories against the true ones
     node_count                       nodes of the formula in SymPy's preorder traversal
     exact                            same structure as the truth, constants within 1e-6
     equivalent                       interp_mse and extrap_mse below 1e-20 (of the target's mean square in some suites)
@@ -19,6 +20,11 @@ A file holds one JSON object per line, written as soon as its run ends, with the
     offered                          the same of any formula that the method offers and that fits as well as the law
     name                             what the catalogue of named laws calls the formula, null where it has no name; like
                                      the two before it asked for measured tables alone
+    subsample                        share of the samples of trajectories that was left out
+    r2_test                          of differential equations: r2 of trajectories from initial states that were not
+                                     trained on; "-inf" where one of them cannot be followed
+    structure                        every equation has the structure of the true one; null for other problems
+    right_equations                  how many of them have; front_solution asks of every system on offer for all
     outcome                          how the search ended, null where the method does not say
     seconds                          from data to formula, without compile_seconds
     compile_seconds                  compilation that a later run of the same shape would not pay again
@@ -48,7 +54,8 @@ from ceql.bench.definitions import families
 from ceql.bench.errors import RecordError
 
 Key = tuple[str, str, str, int]
-_NUMBERS = ("train_mse", "interp_mse", "extrap_mse", "r2", "seconds", "compile_seconds", "peak_mb", "grown_mb")
+_ERRORS = ("train_mse", "interp_mse", "extrap_mse", "r2", "r2_test")
+_NUMBERS = (*_ERRORS, "seconds", "compile_seconds", "peak_mb", "grown_mb")
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,10 @@ class Record:
     chosen: bool | None = None
     offered: bool | None = None
     name: str | None = None
+    subsample: float = 0.0
+    r2_test: float | None = None
+    structure: bool | None = None
+    right_equations: int | None = None
     outcome: str | None = None
     seconds: float | None = None
     compile_seconds: float | None = None
@@ -96,6 +107,11 @@ class Record:
     def plain_problem(self) -> str:
         """The problem's name without the level of noise that `--noise` adds to it."""
         return self.problem.removesuffix(f"[noise={self.noise:g}]")
+
+    @property
+    def base_problem(self) -> str:
+        """The problem's name without what `--noise` and `--subsample` add to it."""
+        return self.plain_problem.removesuffix(f"[subsample={self.subsample:g}]")
 
     @property
     def added_noise(self) -> float:

@@ -9,6 +9,7 @@ from ceql.bench.ablation_tables import ablation_sheets
 from ceql.bench.definitions import Suite, families
 from ceql.bench.errors import SuiteError
 from ceql.bench.law_tables import is_of_laws, law_sheets
+from ceql.bench.ode_tables import is_of_motion, ode_sheets
 from ceql.bench.problems import load_suite
 from ceql.bench.published import published, published_rates
 from ceql.bench.record_tables import markdown, method_table, problem_table
@@ -19,7 +20,8 @@ from ceql.bench.suite_tables import fitted_sheet, formula_sheet, public_sheets, 
 
 def has_sheets(suite: Suite) -> bool:
     """Whether a suite has tables of its own, besides those that every suite has."""
-    return bool(published(suite.name) or suite.variants or suite.memory or suite.folder) or _has_rates(suite)
+    own = published(suite.name) or suite.variants or suite.memory or suite.folder or suite.is_of_motion
+    return bool(own) or _has_rates(suite)
 
 
 def _has_rates(suite: Suite) -> bool:
@@ -31,6 +33,8 @@ def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
     """The tables that a suite is for; none for a suite that is a plain list of problems."""
     if is_of_laws(records):
         return law_sheets(records)
+    if is_of_motion(records):
+        return ode_sheets(records)
     if _has_rates(suite):
         return public_sheets(suite, records)
     if published(suite.name):
@@ -63,14 +67,18 @@ def on_screen(suite: Suite, records: Sequence[Record]) -> str:
 
 def as_markdown_file(suite: Suite, records: Sequence[Record]) -> str:
     own = [as_markdown(sheet) for sheet in sheets(suite, records)]
-    if is_of_laws(records):
+    if _has_own_verdicts(records):
         return "\n\n".join([f"# {suite.title}", *own]) + "\n"
     return "\n\n".join([f"# {suite.title}", *own, markdown(records)])
 
 
 def _rates(records: Sequence[Record], *heading: str) -> list[str]:
-    """Exact formulas by method; on measured tables no formula is, and the tables of laws have the rates."""
-    return [] if is_of_laws(records) else [*heading, method_table(records)]
+    """Exact formulas by method; measured tables and differential equations have other verdicts, in their own tables."""
+    return [] if _has_own_verdicts(records) else [*heading, method_table(records)]
+
+
+def _has_own_verdicts(records: Sequence[Record]) -> bool:
+    return is_of_laws(records) or is_of_motion(records)
 
 
 def as_latex_file(suite: Suite, records: Sequence[Record]) -> str:
@@ -122,30 +130,36 @@ def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
     names = _problems(records, own)
     folder = " FOLDER" if is_of_laws(records) else ""
     problems = "" if names.keys() >= set(own) else f" --problems {','.join(names)}"
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    groups: dict[tuple[str, ...], list[str]] = {}
     for method, runs in grouped(records, "method").items():
         limit = runs[0].settings.get("time_limit")
         options = (
             _noise_option(runs, own),
+            _subsample_option(runs),
             f" --seeds {_range(sorted({record.seed for record in runs}))}",
             f" --time-limit {limit:g}" if limit else "",
         )
         groups.setdefault(options, []).append(method)
     return [
-        f"ceql bench {records[0].suite}{folder}{problems}{noise} --methods {','.join(methods)}{seeds}{limit}"
-        for (noise, seeds, limit), methods in groups.items()
+        f"ceql bench {records[0].suite}{folder}{problems}{noise}{left_out} --methods {','.join(methods)}{seeds}{limit}"
+        for (noise, left_out, seeds, limit), methods in groups.items()
     ]
 
 
 def _problems(runs: Sequence[Record], own: Collection[str]) -> dict[str, None]:
-    """The problems of the suite that ran, whatever noise was added to them."""
-    return dict.fromkeys(run.problem if run.problem in own else run.plain_problem for run in runs)
+    """The problems of the suite that ran, whatever noise was added to them and whatever was left out of them."""
+    return dict.fromkeys(run.problem if run.problem in own else run.base_problem for run in runs)
 
 
 def _noise_option(runs: Sequence[Record], own: Collection[str]) -> str:
     added = {run.noise for run in runs if run.problem not in own and run.plain_problem != run.problem}
     plain = {0.0 for run in runs if not run.noise}
     return f" --noise {','.join(f'{level:g}' for level in sorted(added | plain))}" if added else ""
+
+
+def _subsample_option(runs: Sequence[Record]) -> str:
+    shares = sorted({run.subsample for run in runs})
+    return f" --subsample {','.join(f'{share:g}' for share in shares)}" if any(shares) else ""
 
 
 def _range(seeds: Sequence[int]) -> str:

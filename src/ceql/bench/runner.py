@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
+from ceql.bench.contests import pose
 from ceql.bench.definitions import Problem, Suite
 from ceql.bench.environment import Meter, in_own_process, machine, versions
 from ceql.bench.errors import MethodError, RecordError
-from ceql.bench.judge import as_expression, score
 from ceql.bench.methods import Adapter
-from ceql.bench.points import sample
 from ceql.bench.records import Key, Record, append_record, drop_torn_line, read_records
 from ceql.storage.files import require_writable
 
@@ -83,23 +82,22 @@ def run_one(run: Run) -> Record:
     """Make one run. A method that fails leaves its error in the record."""
     blank, meter = _blank(run), Meter()
     try:
-        samples = sample(run.problem, run.seed)
-        blank = replace(blank, rows=len(samples.y_train))
+        contest = pose(run.problem, run.seed)
+        blank = replace(blank, rows=contest.rows)
         run.method.load()
         method = run.method.told(run.problem)
         if run.memory:
             meter.start()
         begin = time.perf_counter()
-        found = method.run(samples.X_train, samples.y_train, samples.names, run.seed, run.time_limit)
+        found = contest.ask(method, run.seed, run.time_limit)
         seconds = time.perf_counter() - begin if found.seconds is None else found.seconds
         blank = replace(blank, **meter.read()) if run.memory else blank
-        expression = as_expression(found.expression, samples.names)
-        result = asdict(score(expression, run.problem, samples, found.front))
+        result = contest.judged(found)
     except Exception as error:  # a rival's failure of any kind is a result, not a reason to stop
         return replace(blank, error=_described(error))
     settings = {**run.settings, **({"extra": dict(found.extra)} if found.extra else {})}
     times: dict[str, Any] = {"seconds": seconds, "compile_seconds": found.compile_seconds}
-    return replace(blank, **result, **times, settings=settings, expression=str(expression), outcome=found.outcome)
+    return replace(blank, **result, **times, settings=settings, outcome=found.outcome)
 
 
 def _blank(run: Run) -> Record:
@@ -110,6 +108,8 @@ def _blank(run: Run) -> Record:
         *run.key[2:],
         settings=run.settings,
         noise=run.problem.noise,
+        subsample=run.problem.motion.subsample if run.problem.motion else 0.0,
+        structure=None if run.problem.motion is None else False,
         rows=run.problem.n_train,
         columns=len(run.problem.names),
         law=run.problem.expression if run.problem.start else None,

@@ -30,8 +30,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def parse_levels(text: str) -> tuple[float, ...]:
-    """Read levels of noise such as `0.01` or `0,0.001,0.01`."""
+def parse_levels(text: str, kind: str = "levels of noise") -> tuple[float, ...]:
+    """Read fractions, such as levels of noise, `0.01` or `0,0.001,0.01`."""
     levels: dict[float, None] = {}
     for part in split_names(text):
         try:
@@ -39,10 +39,10 @@ def parse_levels(text: str) -> tuple[float, ...]:
         except ValueError:
             level = math.nan
         if not 0.0 <= level < math.inf:
-            raise BenchError(f"Cannot read the noise {text!r}: {part!r} is no fraction such as 0.01.")
+            raise BenchError(f"Cannot read the {kind} {text!r}: {part!r} is no fraction such as 0.01.")
         levels[level] = None
     if not levels:
-        raise BenchError(f"No levels of noise in {text!r}. Write one such as 0.01, or several such as 0,0.001,0.01.")
+        raise BenchError(f"No {kind} in {text!r}. Write one such as 0.01, or several such as 0,0.001,0.01.")
     return tuple(levels)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ceql.bench.baselines.eql_div import EqlDiv
+from ceql.bench.baselines.implicit_systems import SindyPi
 from ceql.bench.baselines.others import Aaa, Gplearn, Operon, Pysr, Sindy
 from ceql.bench.baselines.own import DenseStarts, Own, Paper, Without, WithUnits
+from ceql.bench.baselines.systems import OwnSystems, Pysindy
 from ceql.bench.methods import Adapter
 
 METHODS: dict[str, Adapter] = {
@@ -25,4 +27,8 @@ METHODS: dict[str, Adapter] = {
         Gplearn("gplearn"),
         Aaa("aaa"),
     )
+}
+# Those that find differential equations.
+SYSTEM_METHODS: dict[str, Adapter] = {
+    method.name: method for method in (OwnSystems("ceql"), Pysindy("pysindy"), SindyPi("sindy-pi"))
 }

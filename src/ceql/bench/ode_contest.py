@@ -1,0 +1,46 @@
+"""A run on differential equations: series for a method, and the verdict on the system that it finds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ceql.bench.definitions import Problem
+from ceql.bench.errors import MethodError
+from ceql.bench.methods import Adapter, Found
+from ceql.bench.ode_data import measured
+from ceql.bench.ode_judge import score_system
+from ceql.dynamics.series import Series
+
+
+@dataclass(frozen=True)
+class SystemAdapter(Adapter):
+    """A method that finds differential equations: the expression of what it returns is a `System`."""
+
+    def discover(self, series: Series, seed: int, time_limit: float) -> Found:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class OfSystems:
+    """The contest of one system, seed and level of noise."""
+
+    problem: Problem
+    series: Series
+
+    @property
+    def rows(self) -> int:
+        return self.series.samples
+
+    def ask(self, method: Adapter, seed: int, time_limit: float) -> Found:
+        if not isinstance(method, SystemAdapter):
+            raise MethodError(f"The method {method.name!r} finds formulas, no differential equations.")
+        return method.discover(self.series, seed, time_limit)
+
+    def judged(self, found: Found) -> dict[str, Any]:
+        result = asdict(score_system(found.expression, self.problem, found.front))
+        return {**result, "expression": "; ".join(found.expression.equations)}
+
+
+def pose_system(problem: Problem, seed: int) -> OfSystems:
+    return OfSystems(problem, measured(problem, seed))

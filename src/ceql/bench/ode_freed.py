@@ -1,0 +1,110 @@
+"""A true right-hand side with all its numbers set free: what the same structure can say with other numbers.
+
+A method that measured with noise reports x' = 1.003 v where the truth is x' = v, and unequal factors where the truth
+has one in two places. So the truth is written as a sum of terms, and every term has a factor of its own, also inside
+denominators and functions. Exponents that are whole numbers or fractions stay as they are; others are free. Of numbers
+that say the same (the factor of a fraction and that of its denominator) only some are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.expression import value_and_jacobian
+
+_RANK = 1e-9  # of the largest: below it the effect of a number is one that the others have, too
+_NUMBER = "number"
+
+
+@dataclass(frozen=True, eq=False)
+class Freed:
+    """A formula in its columns and in named numbers with the values that they have in the truth; `exponents` names
+    those that are exponents."""
+
+    expression: sympy.Expr
+    numbers: tuple[tuple[str, float], ...]
+    exponents: frozenset[str]
+
+
+def freed(expression: Any, symbols: tuple[Any, ...], x: np.ndarray) -> Freed:
+    """The formula with free numbers, each of which matters in its own way at these rows."""
+    walk = _Walk(symbols)
+    family = walk.sum_of(sympy.expand(expression))
+    values = np.array(list(walk.values.values()))
+    kept = set(_independent(family, symbols, list(walk.values), values, x))
+    held = {symbol: sympy.Float(value) for symbol, value in walk.values.items() if symbol not in kept}
+    free = [(symbol.name, value) for symbol, value in walk.values.items() if symbol in kept]
+    return Freed(family.xreplace(held), tuple(free), frozenset(s.name for s in walk.exponents & kept))
+
+
+class _Walk:
+    """One way through a formula, which puts a new number wherever one can stand."""
+
+    def __init__(self, columns: tuple[Any, ...]) -> None:
+        self.columns = columns
+        self.values: dict[Any, float] = {}
+        self.exponents: set[Any] = set()
+        self._fresh = self._names({column.name for column in columns})
+
+    @staticmethod
+    def _names(taken: set[str]) -> Iterator[Any]:
+        return (sympy.Symbol(name, real=True) for k in count(1) if (name := f"{_NUMBER}{k}") not in taken)
+
+    def number(self, value: Any) -> Any:
+        symbol = next(self._fresh)
+        self.values[symbol] = float(value)
+        return symbol
+
+    def sum_of(self, expression: Any) -> Any:
+        """A sum whose terms have free factors."""
+        return sympy.Add(*[self._term(term) for term in sympy.Add.make_args(expression)])
+
+    def _term(self, term: Any) -> Any:
+        factor, rest = term.as_independent(*self.columns, as_Add=False)
+        number = self.number(factor)
+        return number * sympy.Mul(*[self._inside(part) for part in sympy.Mul.make_args(rest)])
+
+    def _inside(self, expression: Any) -> Any:
+        if expression.is_Symbol or expression.is_number:
+            return expression
+        if isinstance(expression, sympy.exp):
+            return sympy.exp(self.sum_of(expression.args[0]))
+        if expression.is_Pow:
+            base = expression.base if expression.base.is_Symbol else self.sum_of(expression.base)
+            return sympy.Pow(base, self._exponent(expression.exp))
+        return expression.func(*[self.sum_of(argument) for argument in expression.args])
+
+    def _exponent(self, exponent: Any) -> Any:
+        if exponent.is_Rational:
+            return exponent
+        if not exponent.is_number:
+            return self.sum_of(exponent)
+        symbol = self.number(exponent)
+        self.exponents.add(symbol)
+        return symbol
+
+
+def _independent(
+    family: Any, symbols: tuple[Any, ...], numbers: list[Any], values: np.ndarray, x: np.ndarray
+) -> list[Any]:
+    """The numbers, the first ones first, whose effect is not a sum of those of the numbers before them."""
+    with np.errstate(all="ignore"):
+        _, effects = value_and_jacobian(family, symbols, numbers)(x, values)
+    effects = effects[np.isfinite(effects).all(axis=1)]
+    sizes = np.linalg.norm(effects, axis=0)
+    effects = effects / np.where(sizes > 0.0, sizes, 1.0)
+    directions = np.zeros((len(effects), 0))
+    kept = []
+    for number, effect in zip(numbers, effects.T, strict=True):
+        left = effect - directions @ (directions.T @ effect)
+        left -= directions @ (directions.T @ left)  # once more: the first time leaves rounding
+        if np.linalg.norm(left) > _RANK:
+            directions = np.column_stack([directions, left / np.linalg.norm(left)])
+            kept.append(number)
+    return kept
