@@ -132,3 +132,13 @@ def driven() -> DynamicsFinding:
         system, [[1.0], [3.0]], np.linspace(0, 8, 60), inputs=lambda time: np.sin(time)[:, None],
         own={"slow": -0.5, "fast": -1.5},
     )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def system_of() -> Callable[..., System]:
+    return make_system
+
+
+@pytest.fixture(scope="session")
+def finding_of() -> Callable[..., DynamicsFinding]:
+    return make_finding

@@ -23,6 +23,7 @@ from ceql.dynamics.reading import Cells, Reading, Roles, cells_of, read_series, 
 from ceql.dynamics.rounding import shown_system
 from ceql.dynamics.settings import DynamicsSettings
 from ceql.dynamics.source import system_in_latex, system_source
+from ceql.dynamics.summary import equations_in_words
 from ceql.dynamics.system import System
 from ceql.errors import InputError, unknown_name
 from ceql.estimator.parameters import is_number, named_operators, seed_of
@@ -61,7 +62,7 @@ class ODERegressor(BaseEstimator):
     Attributes
     ----------
     system_ : System
-        The chosen system: ``str(model.system_)`` has its equations.
+        The chosen system with all digits; ``text()`` has its equations as people read them.
     equations_ : DataFrame
         The systems that were compared, the chosen one first: a column for each equation, ``complexity`` in nodes,
         ``weight`` (how likely a system is among all of them as far as the data can tell), ``criterion`` (small is good)
@@ -248,6 +249,11 @@ class ODERegressor(BaseEstimator):
         """The right-hand side of each state's equation in SymPy."""
         check_is_fitted(self)
         return {name: f.expression for name, f in zip(self.system_.states, self.system_.formulas, strict=True)}
+
+    def text(self) -> str:
+        """The equations, a line for each, with as many digits as their errors leave."""
+        check_is_fitted(self)
+        return "\n".join(equations_in_words(self.finding_.best))
 
     def latex(self) -> str:
         """The equations in LaTeX, with as many digits as their errors leave; ``export("latex")`` has all."""

@@ -291,7 +291,7 @@ def python_lines(subject: SystemSubject) -> str:
             "",
             f"table = pd.read_csv({subject.table!r}, skipinitialspace=True)",
             f"model = ODERegressor({settings}).fit(table, {columns})",
-            "print(model.system_)",
+            "print(model.text())",
         ]
     )
 
