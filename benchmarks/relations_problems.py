@@ -117,3 +117,4 @@ FROZEN = (
     Problem("cubic", "y**2 - x**3 + 3*x - 3", ("x", "y"), cubic),
     Problem("vapour", "log(p) - 5 + 8/(T + 1)", ("T", "p"), vapour),
 )
+SETS = {"frozen": FROZEN}

@@ -29,6 +29,7 @@ HOMES = {
         "closed_form/pure.py",
         "groups/",
         "dynamics/",
+        "relations/",
     ),
     "sklearn": ("estimator/", "bench/", "dynamics/estimator.py"),
     "matplotlib": ("output/plots/",),
@@ -88,6 +89,7 @@ LAYERS = {
     "bench": "errors data operators expression network engine formula training choice catalogue search discovery "
     "storage pipeline output estimator dynamics",
     "frf": "errors data templates storage output cli",
+    "relations": "errors data operators expression engine formula choice discovery pipeline",
     "__main__": "errors operators app cli dynamics bench frf",
 }
 

@@ -1,0 +1,85 @@
+"""Where relations come from: sums of terms by linear algebra, and formulas of one column by the search."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ceql.data.dataset import Dataset
+from ceql.discovery import Discovery, Progress, Settings
+from ceql.engine.one_thread import one_thread
+from ceql.errors import CeqlWarning
+from ceql.pipeline import discover
+from ceql.relations.drafts import Draft
+from ceql.relations.families import thinned_families
+from ceql.relations.policy import RelationsPolicy, RelationsSettings
+from ceql.relations.rows import Rows
+from ceql.relations.supports import moments_of, search
+from ceql.relations.surface import Equation
+from ceql.relations.terms import Term, dictionary_of, make_terms
+from ceql.relations.vectors import VectorSearch, best_drafts
+
+Report = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """What further relations keep clear of: terms that earlier ones give, and directions across their surfaces."""
+
+    terms: tuple[Term, ...] = ()
+    across: np.ndarray | None = None  # (rows, relations, columns)
+
+
+NOTHING = Apart()
+
+
+@one_thread
+@np.errstate(all="ignore")
+def sums_of_terms(rows: Rows, policy: RelationsPolicy, apart: Apart = NOTHING) -> list[Draft]:
+    """The likeliest sums of terms, the best first."""
+    terms = make_terms(rows.x, rows.symbols, policy.vocabulary, policy.prices)
+    left = [term for term in terms if not any(term.holds(given) for given in apart.terms)]
+    dictionary = dictionary_of(left, rows.x, rows.scale)
+    own = policy.supports
+    if len(dictionary.terms) < 2:
+        return []
+    moments = moments_of(dictionary, rows.codes, policy.prices, own)
+    columns = [term.columns for term in dictionary.terms]
+    beams = search(moments, columns, own)
+    families = thinned_families(dictionary.terms, moments, own)
+    supports = dict.fromkeys([*(support for beam in beams for support in beam), *families])
+    vectors = VectorSearch(
+        dictionary, rows, own, policy.prices, policy.judging.exact, policy.judging.independent, apart.across
+    )
+    return best_drafts(vectors, list(supports), own.drafts, own.apart)
+
+
+def solved_columns(
+    rows: Rows, columns: Sequence[int], settings: RelationsSettings, seconds: float, report: Report
+) -> Iterator[Equation]:
+    """Formulas that the search finds for each of these columns over all others."""
+    policy = settings.policy.solving
+    for place, column in enumerate(columns):
+        name = rows.names[column]
+        done = place / len(columns)
+
+        def tell(progress: Progress, name: str = name, done: float = done) -> None:
+            share = min(1.0, progress.seconds / max(progress.time_limit, 1e-3))
+            report(f"formulas for {name}", done + share / len(columns))
+
+        others = [k for k in range(len(rows.names)) if k != column]
+        names = tuple(rows.names[k] for k in others)
+        data = Dataset(rows.x[:, others], rows.x[:, column], np.ones(len(rows.x)), names)
+        own = Settings(time_limit=seconds / len(columns), seed=settings.seed, threads=settings.threads)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CeqlWarning)  # about formulas of one column, which nobody asked for
+            found = discover(data, own, tell)
+        yield from (Equation(rows.symbols[column], f.expression) for f in _likeliest(found, policy.formulas))
+
+
+def _likeliest(found: Discovery, most: int) -> list:
+    ranked = sorted(zip(found.weights, found.formulas, strict=True), key=lambda pair: -pair[0])
+    return [formula for _, formula in ranked if formula.expression.free_symbols][:most]

@@ -1,0 +1,205 @@
+"""From a table to the relations that its rows keep: propose, finish, choose, check, and look for further ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.engine.deadline import Deadline, Stopwatch
+from ceql.expression import parametrise
+from ceql.formula import constants_of
+from ceql.relations.candidates import NOTHING, Apart, Report, solved_columns, sums_of_terms
+from ceql.relations.finding import Number, Relation, RelationsFinding
+from ceql.relations.finishing import Finished, finished_draft, finished_equation
+from ceql.relations.judging import Verdict, is_another, leaves_a_pattern, leaves_room, tangents, verdict_on
+from ceql.relations.policy import SETTINGS, RelationsPolicy, RelationsSettings
+from ceql.relations.rows import Rows
+from ceql.relations.surface import Equation
+from ceql.relations.table import checked_rows
+from ceql.relations.terms import make_terms
+
+
+@dataclass(frozen=True, eq=False)
+class Accepted:
+    """A relation that held on the rows held out."""
+
+    found: Finished
+    verdict: Verdict
+
+
+def find_relations(
+    data: Any,
+    settings: RelationsSettings = SETTINGS,
+    progress: Report | None = None,
+    groups: Any = None,
+) -> RelationsFinding:
+    """Relations between the columns of a table, none of which is a target.
+
+    `groups` are labels of the rows, or the name of their column: each group may have a level of its own.
+    `progress` is told what is done, and which share of it.
+    """
+    watch, policy = Stopwatch(), settings.policy
+    rows, grouped_by, notes = checked_rows(data, groups, policy.table)
+    fit, held = rows.split(policy.judging.held_out, settings.seed)
+    accepted: list[Accepted] = []
+    if len(rows.names) > 1:
+        until = watch.until(settings.time_limit)
+        accepted = _Hunt(fit, held, settings, until, progress or (lambda stage, share: None)).all()
+    whole = rows.thinned(policy.supports.most_fitted)
+    relations = tuple(_told(one, whole, policy) for one in accepted)
+    return RelationsFinding(
+        relations, rows.names, grouped_by, rows.labels, len(rows.x), len(held.x), watch.seconds, notes
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Hunt:
+    fit: Rows
+    held: Rows
+    settings: RelationsSettings
+    until: Deadline
+    report: Report
+
+    @property
+    def policy(self) -> RelationsPolicy:
+        return self.settings.policy
+
+    def all(self) -> list[Accepted]:
+        """The first relation, then others that do not follow from those before."""
+        pool = self._finished_sums(NOTHING)
+        pool += self._solved(pool)
+        accepted: list[Accepted] = []
+        for place in range(min(self.policy.judging.most, len(self.fit.names) - 1)):
+            if place and not leaves_room(accepted[-1].found.equation, self.fit, self.policy.judging):
+                break
+            if place and not self.until.over:
+                pool += self._further_sums(accepted)
+            best = self._first_that_holds(pool, accepted)
+            if best is None:
+                break
+            accepted.append(best)
+        return accepted
+
+    def _few(self) -> Rows:
+        return self.fit.thinned(self.policy.supports.most_rows)
+
+    def _finished_sums(self, apart: Apart) -> list[Finished]:
+        self.report("sums of terms", 0.0)
+        few = self._few()
+        drafts = sums_of_terms(few, self.policy, apart)
+        rows = self.fit.thinned(self.policy.supports.most_fitted)
+        found = [finished_draft(draft, rows, self.policy) for draft in drafts]
+        return [one for one in found if one is not None]
+
+    def _further_sums(self, accepted: Sequence[Accepted]) -> list[Finished]:
+        """With each term of the last relation taken as given by the others, in turn."""
+        few = self._few()
+        equations = [one.found.equation for one in accepted]
+        across = tangents(equations, few, self.policy.fitting.flat)
+        parts = {_without_number(term) for term in sympy.Add.make_args(sympy.expand(equations[-1].difference))}
+        terms = make_terms(few.x, few.symbols, self.policy.vocabulary, self.policy.prices)
+        given = sorted((term for term in terms if term.expression in parts), key=lambda term: -term.price)
+        tries = [Apart((term,), across) for term in given[: self.policy.judging.given]] or [Apart((), across)]
+        return [one for apart in tries if not self.until.over for one in self._finished_sums(apart)]
+
+    def _solved(self, pool: Sequence[Finished]) -> list[Finished]:
+        """Formulas of single columns: of those that a relation may be about, as far as is known."""
+        policy = self.policy.solving
+        likely = self._first_that_holds(pool, [])
+        if likely is not None and likely.found.fit.distance <= self.policy.judging.exact:
+            return []
+        if not self.settings.solve or self.fit.groups > 1:
+            return []
+        columns = range(len(self.fit.names)) if likely is None else likely.found.equation.columns(self.fit)
+        columns = list(columns)[: policy.most_columns]
+        seconds = policy.share * self.until.left
+        if seconds < policy.least_seconds * len(columns):
+            return []
+        rows = self.fit.thinned(self.policy.supports.most_fitted)
+        equations = solved_columns(rows, columns, self.settings, seconds, self.report)
+        found = [finished_equation(equation, rows, self.policy) for equation in equations]
+        return [one for one in found if one is not None]
+
+    def _first_that_holds(self, pool: Sequence[Finished], accepted: Sequence[Accepted]) -> Accepted | None:
+        earlier = [one.found.equation for one in accepted]
+        own, tried = self.policy.judging, 0
+        for found in sorted(pool, key=lambda one: one.criterion):
+            if accepted and not self._is_as_near(found, accepted[0]):
+                continue
+            if not is_another(found.equation, earlier, self.fit, self.policy):
+                continue
+            verdict = verdict_on(found, self.held, self.policy)
+            if verdict.holds:
+                return Accepted(found, verdict)
+            tried += 1
+            if tried >= own.tried:
+                break
+        return None
+
+    def _is_as_near(self, found: Finished, first: Accepted) -> bool:
+        """All relations of a table are off by the same noise."""
+        own = self.policy.judging
+        return found.fit.distance <= max(own.as_near**2 * first.found.fit.distance, own.exact)
+
+
+def _without_number(term: Any) -> Any:
+    return term.as_coeff_Mul()[1]
+
+
+def _told(accepted: Accepted, rows: Rows, policy: RelationsPolicy) -> Relation:
+    """With its numbers fitted to all rows."""
+    equation = accepted.found.equation
+    again = finished_equation(equation, rows, policy)
+    found = accepted.found if again is None or not _same_columns(again.equation, equation, rows) else again
+    left, level = _sides(found.equation, rows)
+    verdict = accepted.verdict
+    errors = _errors(found, rows)
+    levels = tuple(_number(value, errors) for value in level)
+    constants = tuple(_number(sympy.Float(value), errors) for value in parametrise(left).values)
+    return Relation(
+        left,
+        rows.names,
+        levels,
+        constants,
+        float(np.sqrt(found.fit.distance)),
+        verdict.distance,
+        verdict.share,
+        tuple((rows.names[k], share) for k, share in verdict.shares),
+        found.criterion,
+        found.fit.distance <= policy.judging.exact,
+        leaves_a_pattern(found, rows, policy),
+    )
+
+
+def _same_columns(one: Equation, other: Equation, rows: Rows) -> bool:
+    return one.columns(rows) == other.columns(rows)
+
+
+def _sides(equation: Equation, rows: Rows) -> tuple[Any, list[Any]]:
+    """What has columns in it, and the level that it has: of each group where they differ."""
+    marks = set(rows.marks)
+    left, level = [], []
+    for term in sympy.Add.make_args(equation.difference):
+        (left if term.free_symbols - marks else level).append(term)
+    right = -sympy.Add(*level)
+    if not right.free_symbols:
+        return sympy.Add(*left), [right]
+    each = [right.xreplace({mark: sympy.Integer(mark is own) for mark in rows.marks}) for own in rows.marks]
+    return sympy.Add(*left), each
+
+
+def _errors(found: Finished, rows: Rows) -> dict[float, float]:
+    """The standard error of each fitted number, by its size."""
+    known = constants_of(parametrise(found.equation.rest), rows.inputs, found.fit.near)
+    return {abs(value): error for value, error in known}
+
+
+def _number(value: Any, errors: dict[float, float]) -> Number:
+    is_fitted = bool(value.atoms(sympy.Float)) and errors
+    size = abs(float(value))
+    nearest = min(errors, key=lambda known: abs(known - size)) if is_fitted else 0.0
+    return Number(float(value), errors[nearest] if is_fitted else 0.0)

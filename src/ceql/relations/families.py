@@ -1,0 +1,59 @@
+"""Small dictionaries that are fitted as a whole and then thinned out: relations of many terms show no earlier.
+
+A sum of five terms may be near zero though no three of them are, so that growing sets term by term misses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from ceql.relations.policy import SupportPolicy
+from ceql.relations.supports import Moments, Support
+from ceql.relations.terms import SHAPES, Term
+
+_POWERS = {"x": 1, "x^2": 2, "x^3": 3, "x^4": 4}
+_OTHERS = tuple(shape.name for shape in SHAPES if shape.name != "x")
+_ALONE = (("log",), ("1/x",))
+_IN_PAIRS = (
+    *(("x", name) for name in _OTHERS),
+    *(("sin", "cos"), ("x^2", "cos"), ("1/x", "log"), ("exp", "exp-")),
+)
+
+
+def thinned_families(terms: Sequence[Term], moments: Moments, policy: SupportPolicy) -> list[Support]:
+    """What is left of every small dictionary as its terms are taken away one by one."""
+    found: dict[Support, None] = {}
+    for family in dict.fromkeys(_families(terms)):
+        if 2 < len(family) <= policy.largest_whole:
+            found.update(dict.fromkeys(_thinned(family, moments, policy)))
+    return list(found)
+
+
+def _families(terms: Sequence[Term]) -> Iterator[Support]:
+    """Of all columns and of every two or three: polynomials, and sums and products of two functions of each."""
+    every = sorted(frozenset().union(*(term.columns for term in terms)))
+    sizes = {2, 3, len(every)}
+    for chosen in (frozenset(some) for size in sizes for some in combinations(every, size)):
+        inside = [k for k, term in enumerate(terms) if term.columns <= chosen]
+        for degree in (1, 2, 3, 4):
+            yield tuple(k for k in inside if _degree(terms[k]) <= degree)
+        for names in (*_ALONE, *_IN_PAIRS):
+            of_these = [k for k in inside if all(shape.name in names for _, shape in terms[k].factors)]
+            yield tuple(k for k in of_these if len(terms[k].factors) == 1)
+            yield tuple(k for k in of_these if len(terms[k].factors) <= 2)
+
+
+def _degree(term: Term) -> float:
+    return sum(_POWERS.get(shape.name, np.inf) for _, shape in term.factors)
+
+
+def _thinned(family: Support, moments: Moments, policy: SupportPolicy) -> Iterator[Support]:
+    while len(family) > 2:
+        if len(family) <= policy.largest_thinned:
+            yield family
+        fewer = np.array([family[:k] + family[k + 1 :] for k in range(len(family))])
+        family = tuple(fewer[int(np.argmin(moments.scores(fewer)))].tolist())
+    yield family

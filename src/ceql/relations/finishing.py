@@ -1,0 +1,128 @@
+"""A fitted relation in its final form: idle terms gone, numbers short, and the criterion that it is chosen by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import log
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ceql.choice.criterion import description, price_of_constants
+from ceql.engine.one_thread import one_thread
+from ceql.expression import parametrise, round_to_errors, snap
+from ceql.formula import Formula
+from ceql.relations.drafts import Draft, as_products
+from ceql.relations.fitting import Fitted, fitted, measured
+from ceql.relations.policy import RelationsPolicy
+from ceql.relations.rows import Rows
+from ceql.relations.surface import Equation, Surface, thickness_of
+
+_AS_GOOD = 0.5  # difference of criteria that is no reason to prefer longer numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """A relation with its numbers, and how well it does against what it takes to say it. Small is good."""
+
+    fit: Fitted
+    criterion: float
+
+    @property
+    def equation(self) -> Equation:
+        return self.fit.equation
+
+
+def scored(fit: Fitted, rows: Rows, policy: RelationsPolicy) -> Finished:
+    """By the criterion for formulas, with distances for residuals."""
+    distance = fit.distance
+    if distance > policy.judging.exact:
+        distance = distance / thickness(fit, rows, policy)
+    loss, count = max(distance, policy.judging.exact), len(rows.x)
+    numbers = len(parametrise(fit.equation.rest).symbols)
+    if 2 * numbers >= count:
+        return Finished(fit, np.inf)
+    formula = Formula(shown_difference(fit.equation, rows), rows.symbols, loss)
+    price = description(formula, policy.prices) + price_of_constants(numbers, count, policy.prices)
+    return Finished(fit, count * log(loss) + 2.0 * price)
+
+
+def shown_difference(equation: Equation, rows: Rows) -> Any:
+    """What vanishes, with the level of the first group for that of all."""
+    marks = {mark: sympy.Integer(k == 0) for k, mark in enumerate(rows.marks)}
+    return equation.difference.xreplace(marks)
+
+
+@np.errstate(all="ignore")
+def thickness(fit: Fitted, rows: Rows, policy: RelationsPolicy) -> float:
+    """Of the surface, seen from rows that were moved away from it."""
+    own, near = policy.supports, Surface(fit.equation, rows, policy.fitting.flat)
+    reach = max(own.reach * float(np.sqrt(fit.distance)), own.least_reach)
+    rng = np.random.default_rng(0)
+    moves = (rng.normal(size=rows.x.shape) for _ in range(max(1, own.moved // len(rows.x))))
+    squares = [near.at(rows.at(rows.x + reach * rows.scale * move)).distances ** 2 for move in moves]
+    return thickness_of(np.concatenate(squares), reach, own)
+
+
+@one_thread
+def finished_draft(draft: Draft, rows: Rows, policy: RelationsPolicy) -> Finished | None:
+    """The best that can be made of a sum of terms: whichever of them stands alone, with numbers rounded."""
+    return _best(finished_equation(equation, rows, policy) for equation in draft.equations(rows))
+
+
+@one_thread
+def finished_equation(equation: Equation, rows: Rows, policy: RelationsPolicy) -> Finished | None:
+    """With short numbers; a sum of logarithms as a product."""
+    fit = fitted(equation, rows, policy.fitting)
+    if fit is None:
+        return None
+    snapped = _snapped(fit, rows)
+    forms = [fit.equation, snapped, *as_products(snapped)]
+    written = (_rounded(form, rows, policy) for form in dict.fromkeys(forms))
+    return _best(scored(form, rows, policy) for form in written if form is not None)
+
+
+def _snapped(fit: Fitted, rows: Rows) -> Equation:
+    """With the numbers that the fitted ones stand for; levels of groups stand for none."""
+    given = fit.near
+    rest = snap(fit.equation.rest, rows.inputs, given.x, given.y, given.weight)
+    if rows.marks:
+        law, _ = _without_levels(rest, rows)
+        rest = law + _without_levels(fit.equation.rest, rows)[1]
+    return replace(fit.equation, rest=rest)
+
+
+def _without_levels(rest: Any, rows: Rows) -> tuple[Any, Any]:
+    """The terms without the mark of a group, and those with one."""
+    marks = set(rows.marks)
+    terms = sympy.Add.make_args(rest)
+    levels = sympy.Add(*(term for term in terms if term.free_symbols & marks))
+    return rest - levels, levels
+
+
+def _rounded(equation: Equation, rows: Rows, policy: RelationsPolicy) -> Fitted | None:
+    """Fitted, and with the digits that the noise leaves."""
+    fit = fitted(equation, rows, policy.fitting)
+    if fit is None or fit.distance <= policy.judging.exact:
+        return fit
+    given = fit.near
+    rest = round_to_errors(fit.equation.rest, rows.inputs, given.x, given.y, given.weight)
+    rounded = measured(replace(fit.equation, rest=rest), rows, policy.fitting)
+    return fit if rounded is None else rounded
+
+
+def _best(candidates: Iterable[Finished | None]) -> Finished | None:
+    """By the criterion; of those that are as good, the one with the shortest numbers."""
+    found = [candidate for candidate in candidates if candidate is not None]
+    if not found:
+        return None
+    least = min(one.criterion for one in found)
+    return min((one for one in found if one.criterion <= least + _AS_GOOD), key=lambda one: _digits(one.equation))
+
+
+def _digits(equation: Equation) -> int:
+    """How many characters its numbers take."""
+    numbers = equation.rest.atoms(sympy.Float, sympy.Rational)
+    return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)

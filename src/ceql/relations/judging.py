@@ -1,0 +1,133 @@
+"""Does a relation hold, does it say anything, and is it another one? Asked of rows that its numbers never saw.
+
+A relation that also holds when the columns are shuffled says nothing of these rows: it is an identity, or its surface
+is everywhere. What shuffling one column alone does to the distances says how much of that column the others explain:
+for y = f(x) it is R2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ceql.choice.residuals import agreement, neighbours
+from ceql.relations.finishing import Finished
+from ceql.relations.policy import JudgingPolicy, RelationsPolicy
+from ceql.relations.rows import Rows
+from ceql.relations.surface import Equation, Surface, sines
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """How far a relation holds on rows held out. Distances are root mean squares in standard deviations."""
+
+    distance: float
+    share: float  # explained when all columns are shuffled
+    shares: tuple[tuple[int, float], ...]  # of each column that takes part
+    fault: str = ""  # what speaks against it
+
+    @property
+    def holds(self) -> bool:
+        return not self.fault
+
+
+@np.errstate(all="ignore")
+def verdict_on(found: Finished, held: Rows, policy: RelationsPolicy) -> Verdict:
+    """Of the rows held out."""
+    own = policy.judging
+    surface = Surface(found.equation, held, policy.fitting.flat)
+    columns = found.equation.columns(held)
+    square = _mean_square(surface.at(held).distances, own)
+    rng = np.random.default_rng(0)
+    share = _share(surface, held, columns, square, rng, own)
+    shares = tuple((k, _share(surface, held, (k,), square, rng, own)) for k in columns)
+    fault = _fault(found, square, share, shares, own)
+    return Verdict(float(np.sqrt(square)), share, shares, fault)
+
+
+def _mean_square(distances: Array, policy: JudgingPolicy) -> float:
+    """No row is farther than far: where the gradient is small, distances are not known better."""
+    far = policy.farthest
+    return float(np.mean(np.clip(np.nan_to_num(distances, nan=far, posinf=far, neginf=-far), -far, far) ** 2))
+
+
+def _share(
+    surface: Surface, rows: Rows, columns: Sequence[int], square: float, rng: np.random.Generator, policy: JudgingPolicy
+) -> float:
+    """One minus the squared distance over half of that of shuffled rows, which is the distance from no relation."""
+    shuffled = [
+        _mean_square(surface.at(_shuffled(rows, columns, rng)).distances, policy) for _ in range(policy.shuffles)
+    ]
+    return 1.0 - square / max(0.5 * float(np.mean(shuffled)), 1e-300)
+
+
+def _shuffled(rows: Rows, columns: Sequence[int], rng: np.random.Generator) -> Rows:
+    """Within groups, since their levels are their own."""
+    x = rows.x.copy()
+    for group in np.unique(rows.codes):
+        members = np.flatnonzero(rows.codes == group)
+        for k in columns:
+            x[members, k] = x[rng.permutation(members), k]
+    return rows.at(x)
+
+
+def _fault(
+    found: Finished, square: float, share: float, shares: Sequence[tuple[int, float]], policy: JudgingPolicy
+) -> str:
+    if len(shares) < 2:
+        return "it has one column alone"
+    if not share >= policy.least_share or not min(of for _, of in shares) >= policy.least_of_column:
+        return "it hardly tells the rows from shuffled ones"
+    if square > max(policy.worse_held_out**2 * found.fit.distance, policy.exact):
+        return "it does not hold on the rows held out"
+    return ""
+
+
+def tangents(equations: Sequence[Equation], rows: Rows, flat: float) -> Array:
+    """Orthonormal directions across all these surfaces in each row: (rows, equations, columns)."""
+    slopes = np.array([Surface(equation, rows, flat).at(rows).slopes for equation in equations])
+    return np.linalg.qr(np.nan_to_num(slopes).transpose(1, 2, 0))[0].transpose(0, 2, 1)
+
+
+def is_another(equation: Equation, earlier: Sequence[Equation], rows: Rows, policy: RelationsPolicy) -> bool:
+    """Whether it cuts the surfaces of the earlier ones in the typical row; what follows from them touches them."""
+    if not earlier:
+        return True
+    slopes = Surface(equation, rows, policy.fitting.flat).at(rows).slopes
+    return bool(np.median(sines(slopes, tangents(earlier, rows, policy.fitting.flat))) >= policy.judging.independent)
+
+
+def leaves_a_pattern(found: Finished, rows: Rows, policy: RelationsPolicy) -> bool:
+    """Whether rows next to each other lie on the same side of the surface more often than chance allows."""
+    signed = found.fit.signed
+    if found.fit.distance <= policy.judging.exact or len(signed) < policy.judging.least_for_pattern:
+        return False
+    nearest = neighbours(found.fit.near.x[:, list(found.equation.columns(rows))])
+    chance = np.sqrt(policy.judging.pairing / len(signed))
+    return agreement(signed, nearest) > 0.5 + policy.judging.bars * chance
+
+
+def leaves_room(equation: Equation, rows: Rows, policy: JudgingPolicy) -> bool:
+    """Whether there may be a further relation: not where the columns but one of this relation are independent."""
+    few = rows.thinned(policy.rows_of_neighbours)
+    others = [[k for k in range(len(few.names)) if k != column] for column in equation.columns(few)]
+    return all(len(rest) > 1 and not _are_independent(few, rest, policy) for rest in others)
+
+
+def _are_independent(rows: Rows, columns: Sequence[int], policy: JudgingPolicy) -> bool:
+    """Whether rows are as far from their neighbours as they are once the columns are shuffled."""
+    rng = np.random.default_rng(0)
+    spread = rows.scale[list(columns)]
+    mixed = [_apart(_shuffled(rows, columns, rng).x[:, columns] / spread) for _ in range(policy.shuffles)]
+    return _apart(rows.x[:, columns] / spread) > float(np.mean(mixed)) - policy.nearer
+
+
+def _apart(x: Array) -> float:
+    """The median logarithm of the distance of each row to the nearest other."""
+    squares = np.sum((x[:, None, :] - x[None, :, :]) ** 2, axis=2)
+    np.fill_diagonal(squares, np.inf)
+    return float(np.median(0.5 * np.log(np.maximum(squares.min(axis=1), 1e-300))))

@@ -1,0 +1,84 @@
+"""The rows that relations are looked for in: numbers, their spread, and groups that may have levels of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import sympy
+
+from ceql.formula import make_symbols
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A relation is a function of the columns that has one level in all rows, or one in every group of them."""
+
+    x: Array  # (rows, columns)
+    names: tuple[str, ...]
+    scale: Array  # standard deviations of the columns: what a distance is measured in
+    codes: Array  # the number of the group of each row; all 0 where there are no groups
+    labels: tuple[str, ...] = ("",)  # of the groups
+
+    @classmethod
+    def of(cls, x: Array, names: tuple[str, ...], codes: Array | None = None, labels: tuple[str, ...] = ("",)) -> Rows:
+        codes = np.zeros(len(x), int) if codes is None else codes
+        return cls(x, names, x.std(axis=0), codes, labels)
+
+    @property
+    def groups(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def symbols(self) -> tuple[sympy.Symbol, ...]:
+        return make_symbols(self.names)
+
+    @cached_property
+    def marks(self) -> tuple[sympy.Symbol, ...]:
+        """A symbol for each group that is 1 in its rows and 0 in others; none where there is one group."""
+        return tuple(sympy.Dummy(f"group{k}", real=True) for k in range(self.groups)) if self.groups > 1 else ()
+
+    @property
+    def inputs(self) -> tuple[sympy.Symbol, ...]:
+        return (*self.symbols, *self.marks)
+
+    def wide(self, x: Array | None = None) -> Array:
+        """The columns, or others in their place, with the marks of the groups beside them."""
+        x = self.x if x is None else x
+        if not self.marks:
+            return x
+        return np.column_stack([x, self.codes[:, None] == np.arange(self.groups)])
+
+    def only(self, rows: Array) -> Rows:
+        """Some of the rows, with the spread, the symbols and the groups of all."""
+        few = replace(self, x=self.x[rows], codes=self.codes[rows])
+        few.__dict__.update({name: getattr(self, name) for name in ("symbols", "marks")})
+        return few
+
+    def at(self, x: Array) -> Rows:
+        """The same rows with other values."""
+        moved = replace(self, x=x)
+        moved.__dict__.update({name: getattr(self, name) for name in ("symbols", "marks")})
+        return moved
+
+    def thinned(self, most: int) -> Rows:
+        """At most that many rows, always the same ones."""
+        if len(self.x) <= most:
+            return self
+        return self.only(np.sort(np.random.default_rng(0).choice(len(self.x), most, replace=False)))
+
+    def level(self) -> sympy.Expr:
+        """A free number, or one for each group, as a formula; to be fitted."""
+        return sympy.Add(*(sympy.Float(1.0) * mark for mark in self.marks)) if self.marks else sympy.Float(1.0)
+
+    def split(self, every: int, seed: int) -> tuple[Rows, Rows]:
+        """Rows to fit to, and one of every few held out: within groups, as a group without rows has no level."""
+        order = np.random.default_rng(seed).permutation(len(self.x))
+        order = order[np.argsort(self.codes[order], kind="stable")]
+        place = np.concatenate([np.arange(np.sum(self.codes == k)) for k in np.unique(self.codes)])
+        is_held = np.zeros(len(self.x), bool)
+        is_held[order] = place % every == every - 1
+        return self.only(np.flatnonzero(~is_held)), self.only(np.flatnonzero(is_held))

@@ -1,0 +1,169 @@
+"""One set of terms at a time: the sum of them that rows are nearest to, each row weighted by its own gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ceql.expression.prices import Prices
+from ceql.relations.drafts import Draft, Level
+from ceql.relations.policy import SupportPolicy
+from ceql.relations.rows import Rows
+from ceql.relations.supports import Support, gradient_shares, means
+from ceql.relations.surface import sines, thickness_of
+from ceql.relations.terms import Dictionary, values_and_slopes
+
+Array = np.ndarray
+_RANK = 1e-13  # of the largest gradient, added to all so that none is zero
+
+
+@dataclass(frozen=True, eq=False)
+class NullVector:
+    """A sum of terms that hardly leaves its level: coefficients, and the squared distance of the rows from it."""
+
+    support: Support
+    level: Level
+    coefficients: Array
+    levels: Array  # of the groups that the level tells apart
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Nearby:
+    """The same terms in rows that were moved by some distance in all directions."""
+
+    dictionary: Dictionary
+    reach: float
+
+    @classmethod
+    def of(cls, dictionary: Dictionary, rows: Rows, reach: float) -> Nearby:
+        away = reach * rows.scale * np.random.default_rng(0).normal(size=rows.x.shape)
+        return cls(values_and_slopes(dictionary.terms, rows.x + away, rows.scale), reach)
+
+
+@dataclass(frozen=True, eq=False)
+class VectorSearch:
+    """What sets of terms come to in these rows."""
+
+    dictionary: Dictionary
+    rows: Rows
+    policy: SupportPolicy
+    prices: Prices
+    exact: float
+    independent: float = 0.0  # sine of the angle to surfaces that are known from which a sum is another one
+    across: Array | None = None  # directions across these surfaces
+    nearby: Nearby | None = None  # where it is to be seen whether a surface has several sheets
+
+    @cached_property
+    def _codes(self) -> dict[Level, Array | None]:
+        return {Level.OWN: self.rows.codes, Level.ONE: np.zeros_like(self.rows.codes), Level.NONE: None}
+
+    @property
+    def widest(self) -> Level:
+        return Level.OWN if self.rows.groups > 1 else Level.ONE
+
+    def score(self, vector: NullVector) -> float:
+        """The criterion, as far as terms that are not rounded tell it."""
+        count = len(self.rows.x)
+        constants = {Level.OWN: self.rows.groups, Level.ONE: 1, Level.NONE: 0}[vector.level] + len(vector.support) - 1
+        price = sum(self.dictionary.terms[k].price for k in vector.support)
+        price += (self.prices.add + self.prices.mul + self.prices.leaf) * constants
+        price += self.prices.constant * constants * np.log(count)
+        return count * np.log(max(vector.distance, self.exact)) + 2.0 * price
+
+    def best(self, support: Support) -> NullVector:
+        """With the widest level, or a simpler one that is worth more."""
+        kinds = [kind for kind in self._codes if kind is not Level.OWN or self.rows.groups > 1]
+        return min((self.vector(support, kind) for kind in kinds), key=self.score)
+
+    def thinned(self, vector: NullVector) -> NullVector:
+        """Without the terms that are not worth their price."""
+        while len(vector.support) > 2:
+            shorter = [vector.support[:k] + vector.support[k + 1 :] for k in range(len(vector.support))]
+            found = min(
+                (self.best(support) for support in shorter if self._joins(support)), key=self.score, default=vector
+            )
+            if self.score(found) >= self.score(vector):
+                break
+            vector = found
+        return vector
+
+    def _joins(self, support: Support) -> bool:
+        """Whether it has more than one column."""
+        return len(frozenset().union(*(self.dictionary.terms[k].columns for k in support))) > 1
+
+    def vector(self, support: Support, level: Level) -> NullVector:
+        few, codes = self.dictionary.only(support), self._codes[level]
+        size = np.sqrt(np.mean(few.values**2, axis=0))
+        values, slopes = few.values / size, few.slopes / size
+        weight = 1.0 / np.mean(gradient_shares(few), axis=1)
+        best = NullVector(support, level, np.zeros(len(support)), np.zeros(1), np.inf)
+        for _ in range(self.policy.weighings):
+            weight = weight / weight.mean()
+            root = np.sqrt(weight)[:, None]
+            inner = values if codes is None else values - means(values, codes, weight)[codes]
+            vector = _null_vector(inner * root, slopes * root)
+            weight = 1.0 / self._floored(np.sum((slopes @ vector) ** 2, axis=0))
+            sums = values @ vector
+            levels = np.zeros(1) if codes is None else means(sums[:, None], codes, weight)[:, 0]
+            distance = float(np.mean((sums - levels[0 if codes is None else codes]) ** 2 * weight))
+            if distance < best.distance:
+                best = NullVector(support, level, vector / size, levels, distance)
+        if not self._is_another(few.slopes @ best.coefficients):
+            return replace(best, distance=np.inf)
+        return replace(best, distance=best.distance / self._thickness(best))
+
+    def _is_another(self, slopes: Array) -> bool:
+        return self.across is None or bool(np.median(sines(slopes.T, self.across)) >= self.independent)
+
+    def _floored(self, squares: Array) -> Array:
+        return np.maximum(squares, self.policy.flat**2 * np.median(squares))
+
+    @np.errstate(all="ignore")
+    def _thickness(self, vector: NullVector) -> float:
+        """As of a finished relation: below 1 where the surface has several sheets."""
+        if self.nearby is None or vector.distance <= self.exact:
+            return 1.0
+        few, codes = self.nearby.dictionary.only(vector.support), self._codes[vector.level]
+        left = few.values @ vector.coefficients - vector.levels[0 if codes is None else codes]
+        squares = left**2 / self._floored(np.sum((few.slopes @ vector.coefficients) ** 2, axis=0))
+        return thickness_of(squares, self.nearby.reach, self.policy)
+
+    def draft(self, vector: NullVector) -> Draft:
+        terms = tuple(self.dictionary.terms[k].expression for k in vector.support)
+        return Draft(terms, tuple(map(float, vector.coefficients)), vector.level)
+
+
+def best_drafts(search: VectorSearch, supports: Sequence[Support], most: int, apart: float) -> list[Draft]:
+    """The sums of terms with the least criterion, none much worse than the best of them."""
+    each = (search.vector(support, search.widest) for support in supports)
+    vectors = sorted((vector for vector in each if np.isfinite(vector.distance)), key=search.score)
+    if not vectors:
+        return []
+    if vectors[0].distance <= search.exact:  # then an approximation is no rival
+        likely = [vector.support for vector in vectors if vector.distance <= search.exact][: 2 * most]
+    else:
+        likely = [vector.support for vector in vectors[: 6 * most]]
+        reach = search.policy.reach * np.sqrt(vectors[most // 2 if len(vectors) > most else 0].distance)
+        nearby = Nearby.of(search.dictionary, search.rows, max(float(reach), search.policy.least_reach))
+        search = replace(search, nearby=nearby)
+    again = sorted((search.best(support) for support in likely), key=search.score)
+    thinned: dict[tuple[Support, Level], NullVector] = {}
+    for vector in again[: 2 * most]:
+        thin = search.thinned(vector)
+        thinned.setdefault((thin.support, thin.level), thin)
+    ranked = sorted(thinned.values(), key=search.score)
+    return [search.draft(v) for v in ranked[:most] if search.score(v) <= search.score(ranked[0]) + apart]
+
+
+def _null_vector(values: Array, slopes: Array) -> Array:
+    """The combination with the least values for its gradients, by triangles: no digits are lost to squares."""
+    stacked = slopes.reshape(-1, slopes.shape[-1])
+    triangle = np.linalg.qr(stacked, mode="r")
+    triangle = triangle + np.diag(np.full(len(triangle), _RANK * np.abs(np.diag(triangle)).max()))
+    inverse = np.linalg.pinv(triangle)
+    _, _, turned = np.linalg.svd(np.linalg.qr(values, mode="r") @ inverse)
+    return inverse @ turned[-1]
