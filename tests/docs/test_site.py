@@ -1,9 +1,14 @@
 """The site builds without a warning, and its pages ask no other server for anything."""
 
+import functools
+import json
 import re
 import runpy
 import subprocess
 import sys
+import threading
+import time
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("mkdocs", "material", "mkdocstrings")
+SECONDS = 30  # for a search on a page, where the machine is busy
 # What a browser loads by itself; links that a reader may follow are no business of this test.
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source)[^>]*\ssrc="(https?:)?//|<link[^>]*rel="?stylesheet[^>]*https?://"""
@@ -86,3 +92,47 @@ def test_reference_shows_every_public_name(site):
     shown = set(re.findall(r'id="ceql\.[\w.]*?(\w+)"', text))
     inner = {"Network", "Recipe", "recipes", "__version__", "operators"}  # for those who read the code
     assert set(ceql.__all__) - inner - shown == set()
+
+
+def test_the_search_knows_every_page(site):
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    known = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} - known <= {"404.html"}
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("cheat sheet", "cheat-sheet.html"),
+        ("TemplateExpressionSpec", "coming-from-pysr.html"),
+        ("sunflower", "gallery/"),
+    ],
+)
+def test_the_search_finds_a_page(site, chrome, words, page):
+    handler = functools.partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            chrome.get(f"http://127.0.0.1:{server.server_port}/index.html?q={words.replace(' ', '+')}")
+            assert found_by_search(chrome, page)
+        finally:
+            chrome.get("about:blank")
+            server.shutdown()
+            thread.join()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def found_by_search(chrome, page: str) -> bool:
+    """Whether the page is among what the search lists, within some seconds."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        links = chrome.find_elements("css selector", ".md-search-result__link")
+        if any(f"/{page}" in (link.get_attribute("href") or "") for link in links):
+            return True
+        time.sleep(0.1)
+    return False
