@@ -22,6 +22,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def write_system(
         "order": series.order,
         "depends_on_time": finding.system.depends_on_time,
         "trajectories": [_trajectory(one) for one in series.trajectories],
-        "systems": [_fitted(fitted) for fitted in finding.systems],
+        "systems": [_fitted(finding.best), *(_fitted(one) for one in finding.systems[1:] if _reads_back(one, finding))],
         "how": finding.how,
         "seconds": finding.seconds,
         "r2_held_out": _finite(finding.r2_held_out),
@@ -101,6 +102,16 @@ def write_system(
             f"The system cannot be saved: {error}. Name operators by text and give random_state as a number."
         ) from None
     write_atomically(path, text, ModelFileError)
+
+
+def _reads_back(fitted: Fitted, finding: DynamicsFinding) -> bool:
+    """A system beside the chosen one may have numbers that no reader takes, and the file has to load all the same."""
+    try:
+        again = _system(json.loads(json.dumps(_fitted(fitted))), finding.series, fitted.system.depends_on_time)
+        check_claims(replace(finding, systems=(again,)))
+    except (ContentError, CeqlError, ValueError):
+        return False
+    return True
 
 
 def _trajectory(one: Trajectory) -> dict[str, Any]:

@@ -52,4 +52,4 @@ def with_error(value: float, error: float) -> str:
         return f"{value:.{_UNKNOWN}g}, which the data do not determine"
     if error <= POLISH.certain * abs(value):
         return f"{value:.{_MOST}g}"
-    return f"{value:.{digits_of(value, error)}g} ± {error:.2g}"
+    return f"{rounded(value, error):.15g} ± {float(f'{error:.2g}'):.15g}"
