@@ -19,6 +19,7 @@ import sympy
 from ceql.expression import value_and_jacobian
 
 _RANK = 1e-9  # of the largest: below it the effect of a number is one that the others have, too
+_CANCELLED = 1e-6  # of its parts: a smaller sum has cancelled
 _NUMBER = "number"
 
 
@@ -41,6 +42,31 @@ def freed(expression: Any, symbols: tuple[Any, ...], x: np.ndarray) -> Freed:
     held = {symbol: sympy.Float(value) for symbol, value in walk.values.items() if symbol not in kept}
     free = [(symbol.name, value) for symbol, value in walk.values.items() if symbol in kept]
     return Freed(family.xreplace(held), tuple(free), frozenset(s.name for s in walk.exponents & kept))
+
+
+def on_one_line(expression: Any, symbols: tuple[Any, ...]) -> Any:
+    """The formula as one fraction, without terms that cancel in it, as in a - a*k/(k + x), which is a*x/(k + x).
+
+    A sum of larger parts that is nearly zero has cancelled. A term that is small by itself stays.
+    """
+    names = {number: sympy.Dummy(real=True) for number in expression.atoms(sympy.Float)}
+    top, bottom = sympy.fraction(sympy.together(expression.xreplace(names)))
+    values = {name: number for number, name in names.items()}
+    return _without_cancelled(top, symbols, values) / _without_cancelled(bottom, symbols, values)
+
+
+def _without_cancelled(expression: Any, symbols: tuple[Any, ...], values: dict[Any, Any]) -> Any:
+    parts: dict[Any, list[Any]] = {}
+    for term in sympy.Add.make_args(sympy.expand(expression)):
+        # Exponents that are not whole are numbers of what they stand in.
+        factor, rest = term.as_independent(*symbols, as_Add=False)
+        parts.setdefault(rest.xreplace(values), []).append(factor.xreplace(values))
+    kept = []
+    for rest, factors in parts.items():
+        total, size = sympy.Add(*factors), sum(abs(float(factor)) for factor in factors)
+        if len(factors) == 1 or abs(float(total)) > _CANCELLED * size:
+            kept.append(total * rest)
+    return sympy.Add(*kept)
 
 
 class _Walk:

@@ -7,8 +7,8 @@ An equation has the right *structure* if the numbers of the true one can be set 
 that was found, on the true trajectory and on a grid around it, within 1e-6 of their spread. All numbers of the truth
 are free for it, as `ode_freed` says, so that noise on the constants does not matter. None of them may be idle: the
 truth without a term, which is the truth with the factor 0, is another structure. And the equation that was found, with
-its own numbers set free in the same way, may not have more of them than the true one: a term that is too small to be
-seen is one too many.
+its own numbers set free in the same way, as it stands or as one fraction, may not have more of them than the true one:
+a term that is too small to be seen is one too many.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import sympy
 from ceql.bench.definitions import Motion, Problem
 from ceql.bench.law_judge import LawJudge
 from ceql.bench.ode_data import motion_of, sampling_times, true_system, true_trajectories
-from ceql.bench.ode_freed import freed
+from ceql.bench.ode_freed import freed, on_one_line
 from ceql.dynamics.system import System
 from ceql.expression import node_count
 
@@ -39,6 +39,7 @@ class OdeJudging:
     most_slopes: int = 60_000  # evaluations for one trajectory; one that needs more does not count as followed
     matters: float = 1e-5  # of the spread of the values: what setting a number to 0 has to change
     most_nodes: int = 300  # of an equation; a larger one has not the structure of any truth
+    most_gathered: int = 120  # of an equation that is written as one fraction, to see what cancels in it
     box: int = 64  # points of the box around the trajectory, where numbers that say the same are told
 
 
@@ -176,7 +177,13 @@ class EquationJudge:
 
     @np.errstate(all="ignore")
     def _has_more_numbers(self, expression: sympy.Expr) -> bool:
-        return len(freed(expression, self.symbols, self.box).numbers) > self.numbers
+        if self._count(expression) <= self.numbers:
+            return False
+        is_small = node_count(expression) <= self.policy.most_gathered
+        return not is_small or self._count(on_one_line(expression, self.symbols)) > self.numbers
+
+    def _count(self, expression: sympy.Expr) -> int:
+        return len(freed(expression, self.symbols, self.box).numbers)
 
     def _all_matter(self, x: Array, numbers: Array) -> bool:
         """Whether every number shows in the values, of those that show in the truth itself."""
