@@ -20,7 +20,7 @@ from report_pictures import lens, shrink
 
 _START = "from ceql.__main__ import main; main()"
 _WIDTHS = {"desktop": (1200, 1500), "tablet": (768, 1500), "phone": (390, 1500)}
-_TICK = "[...document.querySelectorAll('.operators label')].find((e) => e.textContent === arguments[0]).click()"
+TICK = "[...document.querySelectorAll('.operators label')].find((e) => e.textContent === arguments[0]).click()"
 _PATIENCE = 120.0  # seconds
 
 
@@ -66,7 +66,7 @@ def main(folder: Path) -> None:
         until(lambda: chrome.find_elements("css selector", "#start"))
         take(chrome, folder, "table", 1000, 720, ".bar")
         for name in ("mul", "div"):
-            chrome.execute_script(_TICK, name)
+            chrome.execute_script(TICK, name)
         chrome.execute_script("document.querySelector('#start').click()")
         until(lambda: len(chrome.find_elements("css selector", ".glimpses li")) > 1)
         take(chrome, folder, "live", 1000, 860, "#search")
