@@ -67,7 +67,7 @@ def test_the_law_is_among_the_sums(law):
     sums = term_sums(target, vocabulary(path.rows, symbols), symbols, 1e-7 * states.std())
     fitted = [found for formula in sums if (found := target.fitted(formula)) is not None]
     best = min(fitted, key=lambda formula: target.criterion(formula, 3e-7 * float(states.std())))
-    np.testing.assert_allclose(best(path.rows), truth(path.rows), atol=1e-4 * np.std(truth(path.rows)))
+    np.testing.assert_allclose(best(path.rows), truth(path.rows), atol=1e-4 * float(np.std(truth(path.rows))))
 
 
 def test_a_term_with_a_number_has_its_derivative_beside_it():

@@ -27,6 +27,7 @@ class Candidate:
     formula: Formula
     criterion: float
     leap: float = 1.0  # by which factor right-hand sides with fewer constants leave more
+    doubted: tuple[float, ...] = ()  # the criterion, if the path were as wrong as so many times its doubt
 
     @property
     def structure(self) -> Any:
@@ -57,30 +58,58 @@ def candidates_for(
     error that no formula can do away with, and raises the floor: then sums are sought once more.
     """
     sums = term_sums(target, words, symbols, floor, policy.terms)
-    fitted = _fitted([*sums, *formulas], target, policy)
+    fitted = _fitted([*sums, *(replace(formula, loss=np.inf) for formula in formulas)], target, policy)
     if not fitted:
         return []
-    best = min(_judged(fitted, target, floor), key=lambda candidate: candidate.criterion)
+    best = min(_judged(fitted, target, floor, policy), key=lambda candidate: candidate.criterion)
     doubt = policy.candidates.doubt * _doubt(best.formula, target, other)
     if doubt > floor:
         floor = doubt
         fitted += _fitted(term_sums(target, words, symbols, floor, policy.terms), target, policy)
     distinct: dict[Any, Candidate] = {}
-    for candidate in sorted(_judged(fitted, target, floor), key=lambda candidate: candidate.criterion):
+    for candidate in sorted(_judged(fitted, target, floor, policy), key=lambda candidate: candidate.criterion):
         distinct.setdefault(candidate.structure, candidate)
-    return list(distinct.values())[: policy.candidates.kept]
+    return _diverse(list(distinct.values()), policy)
+
+
+def _diverse(candidates: Sequence[Candidate], policy: DynamicsPolicy) -> list[Candidate]:
+    """The best, and the best of each size: where the path is wrong, long sums make up for it, and the law does not."""
+    sizes = [len(candidate.formula.form.symbols) for candidate in candidates]
+    doubting = [best_in_doubt(candidates, level) for level in range(len(policy.candidates.doubted))]
+    kept = [
+        candidate
+        for place, candidate in enumerate(candidates)
+        if place < policy.candidates.kept
+        or sizes[:place].count(sizes[place]) < policy.candidates.of_each_size
+        or candidate in doubting
+    ]
+    return [one for one in kept if len(one.formula.form.symbols) <= policy.candidates.most_constants]
+
+
+def best_in_doubt(candidates: Sequence[Candidate], level: int) -> Candidate:
+    """The best one, if the path were that wrong: less is known then, and the simpler ones are ahead."""
+    return min(candidates, key=lambda candidate: candidate.doubted[level])
 
 
 def _fitted(formulas: Sequence[Formula], target: IntegralTarget, policy: DynamicsPolicy) -> list[Formula]:
-    return [found for formula in formulas if (found := target.fitted(formula, policy.integral)) is not None]
+    """Those that have a loss are fitted already."""
+    found = (f if np.isfinite(f.loss) else target.fitted(f, policy.integral) for f in formulas)
+    return [formula for formula in found if formula is not None]
 
 
-def _judged(formulas: Sequence[Formula], target: IntegralTarget, floor: float) -> list[Candidate]:
+def _judged(
+    formulas: Sequence[Formula], target: IntegralTarget, floor: float, policy: DynamicsPolicy
+) -> list[Candidate]:
     sizes = np.array([len(formula.form.symbols) for formula in formulas])
     left = np.sqrt([formula.loss + floor**2 for formula in formulas])
     smaller = [np.min(left[sizes < size], initial=float(np.std(target.values))) for size in sizes]
     return [
-        Candidate(formula, target.criterion(formula, floor), float(other / own))
+        Candidate(
+            formula,
+            target.criterion(formula, floor),
+            float(other / own),
+            tuple(target.criterion(formula, times * floor) for times in policy.candidates.doubted),
+        )
         for formula, other, own in zip(formulas, smaller, left, strict=True)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import sympy
 
 from ceql.choice.evidence import weights
 from ceql.discovery import Settings
-from ceql.dynamics.candidates import Candidate, Slopes, candidates_for, searched
+from ceql.dynamics.candidates import Candidate, Slopes, best_in_doubt, candidates_for, searched
 from ceql.dynamics.choosing import Contender, Contest, Record, compete, is_exact, simplified, structure_of
 from ceql.dynamics.finding import DynamicsFinding
 from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
@@ -53,34 +53,58 @@ def discover_system(
     contest = _contest(series, smooth, policy, watch.until(policy.choice.searching * settings.time_limit))
     equations = _equations(series, policy)
     record = Record(contest)
-    formulas: list[list[Formula]] = [[] for _ in equations]
-    candidates: list[list[Candidate]] = []
-    settled, interrupted = False, False
+    interrupted = False
     try:
-        for number in range(policy.choice.rounds):
-            if number > 0 and (record.contest.until.over or settled):
-                break
-            candidates = []
-            for k, equation in enumerate(equations):
-                done = (number + 0.5 * k / len(equations)) / policy.choice.rounds
-                tell(f"equation of {series.states[equation.state]}", done)
-                if number == policy.choice.rounds - 1:
-                    formulas[k] += _searched(equation, smooth, series, settings, len(equations), watch)
-                candidates.append(_candidates(equation, formulas[k], path, other, series, settings))
-                formulas[k] += [c.formula for c in candidates[-1]]
-            compete(
-                record,
-                _first_system(candidates, series, settings),
-                candidates,
-                lambda f, done=number: tell("trajectories", (done + 0.5 + 0.5 * f) / policy.choice.rounds),
-            )
-            if record.best is not None:
-                settled = _is_settled(record, candidates)
-                path, other = _paths_of_model(path, record.best, series)
-                record = _with_less_noise(record, record.best)
+        record = _rounds(record, path, other, equations, smooth, settings, watch, tell)
     except KeyboardInterrupt:
         interrupted = True
     return _concluded(record, series, smooth, settings, watch, interrupted, tell)
+
+
+def _rounds(
+    record: Record,
+    path: Path,
+    other: Path,
+    equations: Sequence[_Equation],
+    smooth: Sequence[SmoothTrajectory],
+    settings: DynamicsSettings,
+    watch: Stopwatch,
+    tell: Tell,
+) -> Record:
+    """Candidates and their systems, along the path of the best system so far, until that brings nothing any more. Then
+    the search in slopes has its turn, for what is no sum of terms."""
+    series, choice = record.contest.series, settings.policy.choice
+    formulas: list[list[Formula]] = [[] for _ in equations]
+    last, searched_yet = np.inf, False
+    for number in range(choice.rounds):
+        best = record.best
+        stands = best is not None and last - best.criterion < choice.stands
+        if (record.contest.until.over and best is not None) or (stands and searched_yet):
+            break
+        last = np.inf if best is None else best.criterion
+        searches = number > 0 and not searched_yet and (stands or number == choice.rounds - 1)
+        searched_yet = searched_yet or searches
+        candidates = []
+        for k, equation in enumerate(equations):
+            tell(f"equation of {series.states[equation.state]}", _done(number, 0.5 * k / len(equations)))
+            if searches:
+                formulas[k] += _searched(equation, smooth, series, settings, len(equations), watch)
+            candidates.append(_candidates(equation, formulas[k], path, other, series, settings))
+            formulas[k] += [candidate.formula for candidate in candidates[-1]]
+        for first in _first_systems(candidates, series, settings):
+            record.try_out(first)
+        system = _system([few[0].formula if few else None for few in candidates], series, settings)
+        compete(record, system, candidates, lambda f, done=number: tell("trajectories", _done(done, 0.5 + 0.5 * f)))
+        if record.best is None or _is_settled(record, candidates):
+            break
+        path, other = _paths_of_model(path, record.best, series)
+        record = _with_less_noise(record, record.best)
+    return record
+
+
+def _done(number: int, share: float) -> float:
+    """How far the rounds may be: most end after two or three."""
+    return 0.9 * (1.0 - 0.6 ** (number + share))
 
 
 def _is_settled(record: Record, candidates: Sequence[Sequence[Candidate]]) -> bool:
@@ -190,9 +214,18 @@ def _candidates(
     return candidates_for(target, other, words, formulas, symbols, equation.floor, policy)
 
 
-def _first_system(candidates: Sequence[Sequence[Candidate]], series: Series, settings: DynamicsSettings) -> System:
+def _first_systems(
+    candidates: Sequence[Sequence[Candidate]], series: Series, settings: DynamicsSettings
+) -> Iterator[System]:
+    """Of all equations together, the best for several doubts about the path."""
+    for level in range(len(settings.policy.candidates.doubted)):
+        best = [best_in_doubt(few, level).formula if few else None for few in candidates]
+        yield _system(best, series, settings)
+
+
+def _system(formulas: Sequence[Formula | None], series: Series, settings: DynamicsSettings) -> System:
     symbols = make_symbols(_columns(series, settings))
-    best = [few[0].formula if few else Formula(sympy.Integer(0), symbols, np.inf) for few in candidates]
+    best = [Formula(sympy.Integer(0), symbols, np.inf) if formula is None else formula for formula in formulas]
     states = series.system_states
     if series.order == 2:
         speeds = [Formula(symbols[2 * k + 1], symbols, 0.0) for k in range(len(best))]
@@ -251,7 +284,7 @@ def _concluded(
 
 def _resting(series: Series, settings: DynamicsSettings) -> System:
     """Nothing moves: what is left where nothing else could be simulated."""
-    return _first_system([[] for _ in series.states], series, settings)
+    return _system([None for _ in series.states], series, settings)
 
 
 def _how(series: Series, smooth: Sequence[SmoothTrajectory], settings: DynamicsSettings) -> str:

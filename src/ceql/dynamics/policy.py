@@ -25,7 +25,7 @@ class IntegralPolicy:
 
     nodes: int = 4  # of the quadrature between two samples
     window: int = 40  # samples, each with a free state at its begin: errors of the path do not pile up any longer
-    steps: int = 30  # of the fit of a candidate's constants
+    steps: int = 15  # of the fit of a candidate's constants
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class TermPolicy:
     expansions: int = 60  # sums that are extended
     branches: int = 12  # ways of each kind to extend one
     beam: int = 40  # sums of each size that wait to be extended
-    kept: int = 10  # sums of each size that become candidates
+    kept: int = 6  # sums of each size that become candidates
     most_rows: int = 600  # samples that sums are chosen by
 
 
@@ -73,17 +73,21 @@ class CandidatePolicy:
     share: float = 0.5  # of the time limit that all such searches may take
     left_out: float = 0.03  # of a trajectory at each end, where slopes are least known
     most_rows: int = 400  # slopes that the search sees
-    kept: int = 8  # candidates of each equation
+    doubted: tuple[float, ...] = (5.0, 30.0, 200.0)  # times its doubt that the path may be wrong
+    kept: int = 5  # candidates of each equation that are best,
+    of_each_size: int = 2  # and of those with the same number of constants,
+    most_constants: int = 10  # which are at most so many
 
 
 @dataclass(frozen=True)
 class ChoicePolicy:
     """Which systems are compared by their trajectories."""
 
-    hopeless: float = 300.0  # by so much worse than the best of its equation a candidate is not tried
+    hopeless: float = 600.0  # by so much worse than the best of its equation a candidate is not tried
     searching: float = 0.85  # of the time limit for candidates and their systems; the rest is for simple numbers
     sweeps: int = 2  # over the equations, each exchanged for its alternatives
-    rounds: int = 3  # of candidates: from the second on, along the path that the best system takes
+    rounds: int = 8  # of candidates at most: from the second on, along the path that the best system takes
+    stands: float = 10.0  # of the criterion: a round that gains less has brought nothing
     finer: float = 0.3  # of the noise so far: where the best system leaves less, the noise was an error of smoothing
     taken_along: int = 3  # systems that are fitted again then
     floor: float = 1e-6  # of a state's movement: simulated states that are nearer to the samples say nothing

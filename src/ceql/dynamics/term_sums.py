@@ -57,7 +57,8 @@ def term_sums(
     floor: float,
     policy: TermPolicy = TERMS,
 ) -> list[Formula]:
-    """The best sums of every size, with the weights that the integral form gives them.
+    """The best sums of every size, with the weights that the integral form gives them, and their losses where no number
+    in a term is left to be found.
 
     `floor` is the size of residuals below which nothing can be told from errors of the path.
     """
@@ -229,4 +230,6 @@ def _formula(
     scale = np.linalg.norm(columns, axis=0)
     weights = np.linalg.lstsq(columns / scale, target.values, rcond=None)[0] / scale
     parts = (sympy.Float(float(w)) * words.terms[k] for w, k in zip(weights, terms, strict=True))
-    return Formula(sympy.Add(*parts), symbols, np.inf)
+    is_done = not words.has_number[list(terms)].any()
+    loss = float(np.sum((columns @ weights - target.values) ** 2)) / target.rows if is_done else np.inf
+    return Formula(sympy.Add(*parts), symbols, loss)

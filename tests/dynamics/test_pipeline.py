@@ -1,0 +1,88 @@
+"""End to end: equations from series."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ceql.dynamics.pipeline import discover_system
+from ceql.dynamics.series import Series, Trajectory
+from ceql.dynamics.settings import DynamicsSettings
+from ceql.dynamics.system import System
+from ceql.expression import parse_formula
+from ceql.formula import Formula, make_symbols
+
+QUICK = DynamicsSettings(time_limit=60.0, threads=1)
+
+
+def _system(states, texts, time="t") -> System:
+    symbols = make_symbols(states)
+    return System(states, tuple(Formula(parse_formula(text, states), symbols, 0.0) for text in texts), time=time)
+
+
+def _series(system, begins, until, samples=100, noise=0.0, seed=0) -> Series:
+    rng = np.random.default_rng(seed)
+    time = np.linspace(0.0, until, samples)
+    made = []
+    for number, begin in enumerate(begins):
+        states = system.simulate(begin, time)
+        states = states + noise * states.std(axis=0) * rng.standard_normal(states.shape)
+        made.append(Trajectory(str(number), time, states, np.zeros((samples, 0))))
+    return Series(tuple(made), system.time, system.states)
+
+
+def _same(found: System, truth: System, series: Series, allowed: float) -> None:
+    rows = np.vstack([one.states for one in series.trajectories])
+    np.testing.assert_allclose(found.slopes(rows), truth.slopes(rows), atol=allowed * float(np.std(truth.slopes(rows))))
+
+
+LAWS = {
+    "growth": (("n",), ("0.9*n - 0.013*n**2",), [(3.0,)], 12.0),
+    "hunt": (("x", "y"), ("1.1*x - 0.4*x*y", "0.1*x*y - 0.4*y"), [(10.0, 5.0)], 20.0),
+    "enzyme": (("s",), ("-1.3*s/(0.6 + s)",), [(4.0,)], 6.0),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_without_noise(name):
+    states, texts, begins, until = LAWS[name]
+    truth = _system(states, texts)
+    series = _series(truth, begins, until)
+    found = discover_system(series, QUICK)
+    _same(found.system, truth, series, 1e-4)
+    assert [len(f.form.symbols) for f in found.system.formulas] == [len(f.form.symbols) for f in truth.formulas]
+    assert min(found.best.r2) > 0.999999
+    assert found.r2_held_out is not None
+    assert found.r2_held_out > 0.9999
+    assert "next to no noise" in found.how
+
+
+def test_noise_leaves_the_structure_and_errors_that_hold():
+    states, texts, begins, until = LAWS["hunt"]
+    truth = _system(states, texts)
+    series = _series(truth, begins, until, samples=200, noise=0.02)
+    found = discover_system(series, replace(QUICK, time_limit=30.0))
+    assert [len(f.form.symbols) for f in found.system.formulas] == [2, 2]
+    true = {round(abs(v), 6) for f in truth.formulas for v in f.form.values}
+    for constant in found.best.constants:
+        nearest = min(true, key=lambda value, c=constant: abs(abs(c.value) - value))
+        assert abs(abs(constant.value) - nearest) < 5.0 * constant.error
+    assert "without differences" in found.how
+    assert found.best.noise == pytest.approx(0.02 * series.scale, rel=0.3)
+
+
+def test_positions_alone_with_order_two():
+    truth = _system(("angle", "angle_speed"), ("angle_speed", "-2.3*sin(angle) - 0.15*angle_speed"))
+    whole = _series(truth, [(1.2, 0.0), (2.2, 0.4)], 15.0, samples=150)
+    positions = tuple(replace(one, states=one.states[:, :1]) for one in whole.trajectories)
+    found = discover_system(replace(whole, trajectories=positions, states=("angle",), order=2), QUICK)
+    assert found.system.states == ("angle", "angle_speed")
+    assert found.system.given == (True, False)
+    _same(found.system, truth, whole, 1e-4)
+
+
+def test_the_same_seed_gives_the_same_system():
+    states, texts, begins, until = LAWS["enzyme"]
+    series = _series(_system(states, texts), begins, until, samples=60)
+    first, second = (discover_system(series, replace(QUICK, threads=threads)) for threads in (1, 2))
+    assert str(first.system) == str(second.system)
