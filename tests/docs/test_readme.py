@@ -14,6 +14,7 @@ WITH_CODE = (
     "docs/catalogue.md",
     "docs/coming-from-pysr.md",
     "docs/constraints.md",
+    "docs/dynamics.md",
     "docs/groups.md",
     "docs/noisy-data.md",
     "docs/operators.md",
