@@ -51,6 +51,13 @@ class Series:
         return np.nanstd(np.vstack([trajectory.states for trajectory in self.trajectories]), axis=0)
 
     @property
+    def system_states(self) -> tuple[str, ...]:
+        """The states of the system: with order 2 each position is followed by its speed."""
+        if self.order == 1:
+            return self.states
+        return tuple(name for state in self.states for name in (state, speed_name(state)))
+
+    @property
     def labels(self) -> Sequence[str]:
         return [trajectory.label for trajectory in self.trajectories]
 
