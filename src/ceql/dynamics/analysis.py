@@ -251,7 +251,7 @@ class Singularity:
 
     def __str__(self) -> str:
         near = "within the range of the data" if self.inside else "outside the data, but near"
-        return f"{self.border.kind} of d{self.state}: {self.border}, {near}"
+        return f"{self.border.kind} in the equation of {self.state}: {self.border}, {near}"
 
 
 def singularities(

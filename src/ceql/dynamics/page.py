@@ -14,7 +14,7 @@ from ceql.dynamics.frames import complexity, eigenvalues_in_words, left_side, me
 from ceql.dynamics.page_charts import course_charts, phase_charts
 from ceql.dynamics.rounding import shown_system
 from ceql.dynamics.source import SYSTEM_LANGUAGES, system_source
-from ceql.dynamics.summary import doubts, ends_in_words, equations_in_words
+from ceql.dynamics.summary import doubts, ends_in_words, equations_in_words, sentences_on
 from ceql.dynamics.system import System
 from ceql.expression.text.mathml import terms_as_mathml
 from ceql.output.report.laws import error_cell
@@ -102,7 +102,7 @@ def _header(subject: SystemSubject) -> str:
     pairs = [
         *((f"R², {name}", number(score, 6)) for name, score in zip(series.states, best.r2, strict=True)),
         *([("R², held out", number(finding.r2_held_out, 6))] if finding.r2_held_out is not None else []),
-        *((f"left of {name}", number(float(left), 3)) for name, left in zip(series.states, best.noise, strict=True)),
+        *((f"residual, {name}", number(float(left), 3)) for name, left in zip(series.states, best.noise, strict=True)),
         ("samples", f"{series.samples:,}"),
         ("trajectories", f"{len(series.trajectories):,}"),
         ("weight", number(best.weight, 2)),
@@ -128,8 +128,12 @@ def _typeset(system: System) -> str:
 
 def _careful(subject: SystemSubject) -> str:
     finding = subject.finding
-    told = [f"{str(one)[:1].upper()}{str(one)[1:]}." for one in subject.found.singularities]
-    told += [*ends_in_words(finding.series.time, subject.along), *doubts(finding), *finding.notes]
+    told = [
+        *sentences_on(subject.found),
+        *ends_in_words(finding.series.time, subject.along),
+        *doubts(finding),
+        *finding.notes,
+    ]
     calm = "No right-hand side has a pole or ends within the data or within half their range around them."
     return section("Where to be careful", bullets(told, "caveats") if told else paragraph(calm))
 
@@ -141,7 +145,7 @@ def _courses(subject: SystemSubject) -> str:
     return section(
         "Measured and simulated",
         paragraph(words),
-        f'<div class="charts">{figures}</div>',
+        f'<div class="charts{" single" if len(charts) == 1 else ""}">{figures}</div>',
         paragraph(remark, "soft") if remark else "",
     )
 

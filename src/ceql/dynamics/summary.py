@@ -34,12 +34,17 @@ def in_words(finding: DynamicsFinding, along: Sequence[Course], found: Behaviour
         constants_in_words(finding.best),
         _initial(finding),
         fixed_points_in_words(finding, found),
-        [str(one) for one in found.singularities],
+        sentences_on(found),
         _others(finding),
         [finding.how, *doubts(finding), *finding.notes],
         [f"Found in {finding.seconds:.1f} s."],
     ]
     return "\n\n".join("\n".join(line for line in part if line) for part in parts if any(part))
+
+
+def sentences_on(found: Behaviour) -> list[str]:
+    """Where right-hand sides are singular or end."""
+    return [f"{str(one)[:1].upper()}{str(one)[1:]}." for one in found.singularities]
 
 
 def equations_in_words(fitted: Fitted) -> list[str]:
