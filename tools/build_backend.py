@@ -2,7 +2,8 @@
 
 `pip install ceql` has to work on a machine that has Python and nothing else. zig is a C++ compiler that
 pip can fetch like any other build requirement, so it is asked for when the usual compilers are missing or
-when CEQL_USE_ZIG=1 says so. On Windows the compiler is found by CMake itself and nothing is changed.
+when CEQL_USE_ZIG=1 says so. CEQL_ZIG_TARGET names another machine to compile for (tools/cross_wheels.py). On
+Windows CMake finds Visual Studio by itself and is told to take its Clang, since the core is written for it.
 """
 
 import os
@@ -39,7 +40,6 @@ Settings = dict[str, list[str] | str] | None
 # faster instruction sets are added per file and chosen at run time. -O3 and -s are for CMake's trial
 # programs: linked with other options than the extension, they make zig compile its C++ library twice.
 COMPILE = "-mcpu=baseline -O3 -s"
-ZIG_TOOLS = {"cc": f"cc {COMPILE}", "c++": f"c++ {COMPILE}", "ar": "ar", "ranlib": "ranlib"}
 
 
 def needs_zig() -> bool:
@@ -53,28 +53,37 @@ def needs_zig() -> bool:
 
 @contextmanager
 def compiler() -> Iterator[None]:
-    """Point CMake to zig for the duration of a build, if this build needs it."""
-    if not needs_zig():
-        yield
-        return
-    import ziglang  # a build requirement of these builds alone
-
-    zig = Path(ziglang.__file__).with_name("zig")
+    """Point CMake to the compiler of this build for its duration, where CMake would not find it."""
     before = os.environ.copy()
     with tempfile.TemporaryDirectory(prefix="ceql-zig-") as folder:
-        # CMake wants an archiver that is one program; `zig ar` is two words, hence these one-line scripts.
-        tools = {name: _script(Path(folder, f"zig-{name}"), zig, words) for name, words in ZIG_TOOLS.items()}
-        archiver = f"-DCMAKE_AR={tools['ar']} -DCMAKE_RANLIB={tools['ranlib']}"
-        os.environ |= {
-            "CC": str(tools["cc"]),
-            "CXX": str(tools["c++"]),
-            "CMAKE_ARGS": f"{before.get('CMAKE_ARGS', '')} {archiver}".strip(),
-        }
+        if needs_zig():
+            os.environ |= _zig(Path(folder))
+        elif sys.platform == "win32" and not before.keys() & {"CXX", "CMAKE_GENERATOR", "CMAKE_GENERATOR_TOOLSET"}:
+            os.environ["CMAKE_GENERATOR_TOOLSET"] = "ClangCL"
         try:
             yield
         finally:
             os.environ.clear()
             os.environ.update(before)
+
+
+def zig_tools(target: str | None) -> dict[str, str]:
+    """The words after `zig` for each tool; without a target it compiles for the machine that it runs on."""
+    flags = f"{COMPILE} -target {target}" if target else COMPILE
+    return {"cc": f"cc {flags}", "c++": f"c++ {flags}", "ar": "ar", "ranlib": "ranlib"}
+
+
+def _zig(folder: Path) -> dict[str, str]:
+    """The variables that point CMake to zig."""
+    import ziglang  # a build requirement of these builds alone
+
+    zig = Path(ziglang.__file__).with_name("zig")
+    # CMake wants an archiver that is one program; `zig ar` is two words, hence these one-line scripts.
+    words = zig_tools(os.environ.get("CEQL_ZIG_TARGET"))
+    tools = {name: _script(folder / f"zig-{name}", zig, rest) for name, rest in words.items()}
+    archiver = f"-DCMAKE_AR={tools['ar']} -DCMAKE_RANLIB={tools['ranlib']}"
+    arguments = f"{os.environ.get('CMAKE_ARGS', '')} {archiver}".strip()
+    return {"CC": str(tools["cc"]), "CXX": str(tools["c++"]), "CMAKE_ARGS": arguments}
 
 
 def _script(path: Path, zig: Path, words: str) -> Path:
