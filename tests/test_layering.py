@@ -31,7 +31,7 @@ HOMES = {
         "dynamics/",
         "relations/",
     ),
-    "sklearn": ("estimator/", "bench/", "dynamics/estimator.py"),
+    "sklearn": ("estimator/", "bench/", "dynamics/estimator.py", "relations/estimator.py"),
     "matplotlib": ("output/plots/",),
     "ceql._core": ("operators/tape.py", "network/compiled.py", "network/sampling.py", "engine/"),
     "time": (
@@ -89,8 +89,8 @@ LAYERS = {
     "bench": "errors data operators expression network engine formula training choice catalogue search discovery "
     "storage pipeline output estimator dynamics",
     "frf": "errors data templates storage output cli",
-    "relations": "errors data operators expression engine formula choice discovery pipeline",
-    "__main__": "errors operators app cli dynamics bench frf",
+    "relations": "errors data operators expression engine formula choice discovery storage pipeline output cli",
+    "__main__": "errors operators app cli dynamics bench frf relations",
 }
 
 

@@ -21,6 +21,7 @@ from ceql.dynamics.cli import ode, simulate
 from ceql.dynamics.saved_systems import export, report, show
 from ceql.errors import CeqlError, CeqlWarning, in_words
 from ceql.frf.cli import frf
+from ceql.relations.cli import relate
 
 
 @click.group(cls=SuggestingGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,6 +36,7 @@ def cli() -> None:
       ceql fit data.csv --target y --save model.ceql
       ceql laws data.csv --target y
       ceql ode series.csv --time t --state x,y
+      ceql relate gas.csv
       ceql predict model.ceql new.csv
       ceql compare a.ceql b.ceql --on new.csv
       ceql export model.ceql --to c
@@ -43,7 +45,7 @@ def cli() -> None:
 
 
 _OF_MODELS = (show, predict, adapt, compare, export, report, simulate)
-for command in (app, fit, laws, ode, *_OF_MODELS, bench, bench_report, figures, frf):
+for command in (app, fit, laws, ode, relate, *_OF_MODELS, bench, bench_report, figures, frf):
     cli.add_command(command)
 
 

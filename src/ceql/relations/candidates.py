@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,41 +18,30 @@ from ceql.relations.policy import RelationsPolicy, RelationsSettings
 from ceql.relations.rows import Rows
 from ceql.relations.supports import moments_of, search
 from ceql.relations.surface import Equation
-from ceql.relations.terms import Term, dictionary_of, make_terms
+from ceql.relations.terms import Term, dictionary_of, make_terms, values_and_slopes
 from ceql.relations.vectors import VectorSearch, best_drafts
 
 Report = Callable[[str, float], None]
 
 
-@dataclass(frozen=True, eq=False)
-class Apart:
-    """What further relations keep clear of: terms that earlier ones give, and directions across their surfaces."""
-
-    terms: tuple[Term, ...] = ()
-    across: np.ndarray | None = None  # (rows, relations, columns)
-
-
-NOTHING = Apart()
-
-
 @one_thread
 @np.errstate(all="ignore")
-def sums_of_terms(rows: Rows, policy: RelationsPolicy, apart: Apart = NOTHING) -> list[Draft]:
-    """The likeliest sums of terms, the best first."""
+def sums_of_terms(rows: Rows, policy: RelationsPolicy, given: Sequence[Term] = ()) -> list[Draft]:
+    """The likeliest sums of terms, the best first; none has a multiple of one that is given by an earlier relation."""
     terms = make_terms(rows.x, rows.symbols, policy.vocabulary, policy.prices)
-    left = [term for term in terms if not any(term.holds(given) for given in apart.terms)]
-    dictionary = dictionary_of(left, rows.x, rows.scale)
-    own = policy.supports
+    free = [term for term in terms if not any(term.holds(other) for other in given)]
+    dictionary = dictionary_of(free, rows)
+    own, judging = policy.supports, policy.judging
     if len(dictionary.terms) < 2:
         return []
-    moments = moments_of(dictionary, rows.codes, policy.prices, own)
-    columns = [term.columns for term in dictionary.terms]
-    beams = search(moments, columns, own)
+    mixed = None
+    if any(len(np.unique(column)) <= policy.vocabulary.few_values for column in rows.x.T):
+        mixed = values_and_slopes(dictionary.terms, rows.shuffled(range(len(rows.names)), seed=0))
+    moments = moments_of(dictionary, rows.codes, policy.prices, own, mixed)
+    beams = search(moments, [term.columns for term in dictionary.terms], own)
     families = thinned_families(dictionary.terms, moments, own)
     supports = dict.fromkeys([*(support for beam in beams for support in beam), *families])
-    vectors = VectorSearch(
-        dictionary, rows, own, policy.prices, policy.judging.exact, policy.judging.independent, apart.across
-    )
+    vectors = VectorSearch(dictionary, rows, own, policy.prices, judging.exact, judging.independent, mixed)
     return best_drafts(vectors, list(supports), own.drafts, own.apart)
 
 

@@ -12,15 +12,15 @@ import sympy
 from ceql.engine.deadline import Deadline, Stopwatch
 from ceql.expression import parametrise
 from ceql.formula import constants_of
-from ceql.relations.candidates import NOTHING, Apart, Report, solved_columns, sums_of_terms
+from ceql.relations.candidates import Report, solved_columns, sums_of_terms
 from ceql.relations.finding import Number, Relation, RelationsFinding
 from ceql.relations.finishing import Finished, finished_draft, finished_equation
-from ceql.relations.judging import Verdict, is_another, leaves_a_pattern, leaves_room, tangents, verdict_on
+from ceql.relations.judging import Verdict, is_another, leaves_a_pattern, leaves_room, verdict_on
 from ceql.relations.policy import SETTINGS, RelationsPolicy, RelationsSettings
 from ceql.relations.rows import Rows
-from ceql.relations.surface import Equation
+from ceql.relations.surface import Equation, put_onto
 from ceql.relations.table import checked_rows
-from ceql.relations.terms import make_terms
+from ceql.relations.terms import Term, make_terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,46 +70,48 @@ class _Hunt:
 
     def all(self) -> list[Accepted]:
         """The first relation, then others that do not follow from those before."""
-        pool = self._finished_sums(NOTHING)
+        pool = self._finished_sums(self.fit)
         pool += self._solved(pool)
-        accepted: list[Accepted] = []
-        for place in range(min(self.policy.judging.most, len(self.fit.names) - 1)):
-            if place and not leaves_room(accepted[-1].found.equation, self.fit, self.policy.judging):
+        accepted = _as_list(self._first_that_holds(pool))
+        while accepted and len(accepted) < min(self.policy.judging.most, len(self.fit.names) - 1):
+            last = accepted[-1].found.equation
+            if self.until.over or not leaves_room(last, self.fit, self.policy.judging):
                 break
-            if place and not self.until.over:
-                pool += self._further_sums(accepted)
-            best = self._first_that_holds(pool, accepted)
-            if best is None:
+            further = _as_list(self._further(accepted, pool))
+            if not further:
                 break
-            accepted.append(best)
+            accepted += further
         return accepted
 
-    def _few(self) -> Rows:
-        return self.fit.thinned(self.policy.supports.most_rows)
-
-    def _finished_sums(self, apart: Apart) -> list[Finished]:
+    def _finished_sums(self, rows: Rows, given: Sequence[Term] = ()) -> list[Finished]:
         self.report("sums of terms", 0.0)
-        few = self._few()
-        drafts = sums_of_terms(few, self.policy, apart)
-        rows = self.fit.thinned(self.policy.supports.most_fitted)
-        found = [finished_draft(draft, rows, self.policy) for draft in drafts]
+        own = self.policy.supports
+        drafts = sums_of_terms(rows.thinned(own.most_rows), self.policy, given)
+        found = [finished_draft(draft, rows.thinned(own.most_fitted), self.policy) for draft in drafts]
         return [one for one in found if one is not None]
 
-    def _further_sums(self, accepted: Sequence[Accepted]) -> list[Finished]:
-        """With each term of the last relation taken as given by the others, in turn."""
-        few = self._few()
+    def _further(self, accepted: Sequence[Accepted], pool: Sequence[Finished]) -> Accepted | None:
+        """The next relation: distances are then along the surfaces of those before, so that nothing is gained by adding
+        one relation to another. Each term of the last one is taken as given by the others, in turn."""
         equations = [one.found.equation for one in accepted]
-        across = tangents(equations, few, self.policy.fitting.flat)
+        own = self.policy
+        rows = put_onto(equations, self.fit, own.fitting.flat, own.judging.put_onto)
         parts = {_without_number(term) for term in sympy.Add.make_args(sympy.expand(equations[-1].difference))}
-        terms = make_terms(few.x, few.symbols, self.policy.vocabulary, self.policy.prices)
+        terms = make_terms(rows.x, rows.symbols, own.vocabulary, own.prices)
         given = sorted((term for term in terms if term.expression in parts), key=lambda term: -term.price)
-        tries = [Apart((term,), across) for term in given[: self.policy.judging.given]] or [Apart((), across)]
-        return [one for apart in tries if not self.until.over for one in self._finished_sums(apart)]
+        others = [one.equation for one in pool if is_another(one.equation, rows, own)][: own.judging.given_another]
+        found = [finished_equation(equation, rows.thinned(own.supports.most_fitted), own) for equation in others]
+        found += self._finished_sums(rows)
+        for term in given[: own.judging.given]:
+            found += [] if self.until.over else self._finished_sums(rows, [term])
+        candidates = [one for one in found if one is not None and is_another(one.equation, rows, own)]
+        near = [one for one in candidates if self._is_as_near(one, accepted[0])]
+        return self._first_that_holds(near)
 
     def _solved(self, pool: Sequence[Finished]) -> list[Finished]:
         """Formulas of single columns: of those that a relation may be about, as far as is known."""
         policy = self.policy.solving
-        likely = self._first_that_holds(pool, [])
+        likely = self._first_that_holds(pool)
         if likely is not None and likely.found.fit.distance <= self.policy.judging.exact:
             return []
         if not self.settings.solve or self.fit.groups > 1:
@@ -124,26 +126,21 @@ class _Hunt:
         found = [finished_equation(equation, rows, self.policy) for equation in equations]
         return [one for one in found if one is not None]
 
-    def _first_that_holds(self, pool: Sequence[Finished], accepted: Sequence[Accepted]) -> Accepted | None:
-        earlier = [one.found.equation for one in accepted]
-        own, tried = self.policy.judging, 0
-        for found in sorted(pool, key=lambda one: one.criterion):
-            if accepted and not self._is_as_near(found, accepted[0]):
-                continue
-            if not is_another(found.equation, earlier, self.fit, self.policy):
-                continue
+    def _first_that_holds(self, pool: Sequence[Finished]) -> Accepted | None:
+        for found in sorted(pool, key=lambda one: one.criterion)[: self.policy.judging.tried]:
             verdict = verdict_on(found, self.held, self.policy)
             if verdict.holds:
                 return Accepted(found, verdict)
-            tried += 1
-            if tried >= own.tried:
-                break
         return None
 
     def _is_as_near(self, found: Finished, first: Accepted) -> bool:
         """All relations of a table are off by the same noise."""
         own = self.policy.judging
         return found.fit.distance <= max(own.as_near**2 * first.found.fit.distance, own.exact)
+
+
+def _as_list(found: Accepted | None) -> list[Accepted]:
+    return [] if found is None else [found]
 
 
 def _without_number(term: Any) -> Any:

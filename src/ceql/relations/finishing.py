@@ -60,9 +60,8 @@ def thickness(fit: Fitted, rows: Rows, policy: RelationsPolicy) -> float:
     """Of the surface, seen from rows that were moved away from it."""
     own, near = policy.supports, Surface(fit.equation, rows, policy.fitting.flat)
     reach = max(own.reach * float(np.sqrt(fit.distance)), own.least_reach)
-    rng = np.random.default_rng(0)
-    moves = (rng.normal(size=rows.x.shape) for _ in range(max(1, own.moved // len(rows.x))))
-    squares = [near.at(rows.at(rows.x + reach * rows.scale * move)).distances ** 2 for move in moves]
+    moves = (rows.moved(reach, seed) for seed in range(max(1, own.moved // len(rows.x))))
+    squares = [near.at(moved).distances ** 2 for moved in moves]
     return thickness_of(np.concatenate(squares), reach, own)
 
 
@@ -79,7 +78,8 @@ def finished_equation(equation: Equation, rows: Rows, policy: RelationsPolicy) -
     if fit is None:
         return None
     snapped = _snapped(fit, rows)
-    forms = [fit.equation, snapped, *as_products(snapped)]
+    products = [fitted(product, rows, policy.fitting) for product in as_products(snapped)]
+    forms = [fit.equation, snapped, *(_snapped(product, rows) for product in products if product is not None)]
     written = (_rounded(form, rows, policy) for form in dict.fromkeys(forms))
     return _best(scored(form, rows, policy) for form in written if form is not None)
 

@@ -16,7 +16,7 @@ from ceql.choice.residuals import agreement, neighbours
 from ceql.relations.finishing import Finished
 from ceql.relations.policy import JudgingPolicy, RelationsPolicy
 from ceql.relations.rows import Rows
-from ceql.relations.surface import Equation, Surface, sines
+from ceql.relations.surface import Equation, Surface
 
 Array = np.ndarray
 
@@ -42,9 +42,8 @@ def verdict_on(found: Finished, held: Rows, policy: RelationsPolicy) -> Verdict:
     surface = Surface(found.equation, held, policy.fitting.flat)
     columns = found.equation.columns(held)
     square = _mean_square(surface.at(held).distances, own)
-    rng = np.random.default_rng(0)
-    share = _share(surface, held, columns, square, rng, own)
-    shares = tuple((k, _share(surface, held, (k,), square, rng, own)) for k in columns)
+    share = _share(surface, held, columns, square, own)
+    shares = tuple((k, _share(surface, held, (k,), square, own)) for k in columns)
     fault = _fault(found, square, share, shares, own)
     return Verdict(float(np.sqrt(square)), share, shares, fault)
 
@@ -55,24 +54,10 @@ def _mean_square(distances: Array, policy: JudgingPolicy) -> float:
     return float(np.mean(np.clip(np.nan_to_num(distances, nan=far, posinf=far, neginf=-far), -far, far) ** 2))
 
 
-def _share(
-    surface: Surface, rows: Rows, columns: Sequence[int], square: float, rng: np.random.Generator, policy: JudgingPolicy
-) -> float:
+def _share(surface: Surface, rows: Rows, columns: Sequence[int], square: float, policy: JudgingPolicy) -> float:
     """One minus the squared distance over half of that of shuffled rows, which is the distance from no relation."""
-    shuffled = [
-        _mean_square(surface.at(_shuffled(rows, columns, rng)).distances, policy) for _ in range(policy.shuffles)
-    ]
-    return 1.0 - square / max(0.5 * float(np.mean(shuffled)), 1e-300)
-
-
-def _shuffled(rows: Rows, columns: Sequence[int], rng: np.random.Generator) -> Rows:
-    """Within groups, since their levels are their own."""
-    x = rows.x.copy()
-    for group in np.unique(rows.codes):
-        members = np.flatnonzero(rows.codes == group)
-        for k in columns:
-            x[members, k] = x[rng.permutation(members), k]
-    return rows.at(x)
+    mixed = (surface.at(rows.shuffled(columns, seed)).distances for seed in range(policy.shuffles))
+    return 1.0 - square / max(0.5 * float(np.mean([_mean_square(far, policy) for far in mixed])), 1e-300)
 
 
 def _fault(
@@ -87,18 +72,10 @@ def _fault(
     return ""
 
 
-def tangents(equations: Sequence[Equation], rows: Rows, flat: float) -> Array:
-    """Orthonormal directions across all these surfaces in each row: (rows, equations, columns)."""
-    slopes = np.array([Surface(equation, rows, flat).at(rows).slopes for equation in equations])
-    return np.linalg.qr(np.nan_to_num(slopes).transpose(1, 2, 0))[0].transpose(0, 2, 1)
-
-
-def is_another(equation: Equation, earlier: Sequence[Equation], rows: Rows, policy: RelationsPolicy) -> bool:
-    """Whether it cuts the surfaces of the earlier ones in the typical row; what follows from them touches them."""
-    if not earlier:
-        return True
-    slopes = Surface(equation, rows, policy.fitting.flat).at(rows).slopes
-    return bool(np.median(sines(slopes, tangents(earlier, rows, policy.fitting.flat))) >= policy.judging.independent)
+def is_another(equation: Equation, rows: Rows, policy: RelationsPolicy) -> bool:
+    """Whether it cuts the surfaces that the rows are on in the typical row; what follows from them touches them."""
+    seen = Surface(equation, rows, policy.fitting.flat).at(rows)
+    return rows.across is None or bool(np.median(seen.sines) >= policy.judging.independent)
 
 
 def leaves_a_pattern(found: Finished, rows: Rows, policy: RelationsPolicy) -> bool:
@@ -108,7 +85,7 @@ def leaves_a_pattern(found: Finished, rows: Rows, policy: RelationsPolicy) -> bo
         return False
     nearest = neighbours(found.fit.near.x[:, list(found.equation.columns(rows))])
     chance = np.sqrt(policy.judging.pairing / len(signed))
-    return agreement(signed, nearest) > 0.5 + policy.judging.bars * chance
+    return bool(agreement(signed, nearest) > 0.5 + policy.judging.bars * chance)
 
 
 def leaves_room(equation: Equation, rows: Rows, policy: JudgingPolicy) -> bool:
@@ -120,9 +97,8 @@ def leaves_room(equation: Equation, rows: Rows, policy: JudgingPolicy) -> bool:
 
 def _are_independent(rows: Rows, columns: Sequence[int], policy: JudgingPolicy) -> bool:
     """Whether rows are as far from their neighbours as they are once the columns are shuffled."""
-    rng = np.random.default_rng(0)
     spread = rows.scale[list(columns)]
-    mixed = [_apart(_shuffled(rows, columns, rng).x[:, columns] / spread) for _ in range(policy.shuffles)]
+    mixed = [_apart(rows.shuffled(columns, k).x[:, columns] / spread) for k in range(policy.shuffles)]
     return _apart(rows.x[:, columns] / spread) > float(np.mean(mixed)) - policy.nearer
 
 

@@ -21,6 +21,7 @@ class VocabularyPolicy:
     """Which functions of columns may be terms of a relation."""
 
     most_terms: int = 400  # the cheapest of those that the columns allow
+    few_values: int = 12  # of a column: with no more, sums of its functions may vanish in all of them
     largest_angle: float = 15.0  # of a column, up to which its sine and cosine are terms
     largest_exponent: float = 12.0  # of a column, up to which its exponential is a term
     least_turn: float = 1.0  # that a column covers where its sine and cosine are terms
@@ -49,6 +50,7 @@ class SupportPolicy:
     apart: float = 50.0  # in the criterion, from the best of them
     weighings: int = 4  # of the rows, by the gradients of the fit before
     least_distance: float = 1e-13  # below which products of rounded numbers cannot tell distances apart
+    trivial: float = 4.0  # times its distance: a set that shuffled rows are nearer to says nothing
     ridge: float = 1e-10  # share of the gradients' own size that keeps their matrix invertible
     flat: float = 1e-2  # of the typical gradient; a row that has less is weighted as if it had this
     reach: float = 4.0  # distances by which rows are moved to see how thick a surface is
@@ -87,7 +89,9 @@ class JudgingPolicy:
     most: int = 3  # relations
     rows_of_neighbours: int = 400  # in which columns are asked whether they are independent
     nearer: float = 0.15  # logarithm by which neighbours are nearer than those of shuffled rows where they are not
-    given: int = 2  # terms of a relation that are taken as given by its others in the search for further ones, in turn
+    put_onto: int = 3  # steps by which rows are put onto known relations
+    given: int = 1  # terms of a relation that are taken as given by its others in the search for further ones, in turn
+    given_another: int = 12  # relations found beside the first that are looked at again
     tried: int = 8  # candidates that are asked, the best first
     least_for_pattern: int = 40  # rows from which what is left can show a pattern
     bars: float = 3.0  # standard deviations of chance that neighbours must agree beyond

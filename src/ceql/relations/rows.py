@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,6 +23,8 @@ class Rows:
     scale: Array  # standard deviations of the columns: what a distance is measured in
     codes: Array  # the number of the group of each row; all 0 where there are no groups
     labels: tuple[str, ...] = ("",)  # of the groups
+    # Directions across surfaces that the rows were put onto, (rows, surfaces, columns): for relations beside these.
+    across: Array | None = None
 
     @classmethod
     def of(cls, x: Array, names: tuple[str, ...], codes: Array | None = None, labels: tuple[str, ...] = ("",)) -> Rows:
@@ -54,13 +57,14 @@ class Rows:
 
     def only(self, rows: Array) -> Rows:
         """Some of the rows, with the spread, the symbols and the groups of all."""
-        few = replace(self, x=self.x[rows], codes=self.codes[rows])
+        across = None if self.across is None else self.across[rows]
+        few = replace(self, x=self.x[rows], codes=self.codes[rows], across=across)
         few.__dict__.update({name: getattr(self, name) for name in ("symbols", "marks")})
         return few
 
-    def at(self, x: Array) -> Rows:
+    def at(self, x: Array, across: Array | None = None) -> Rows:
         """The same rows with other values."""
-        moved = replace(self, x=x)
+        moved = replace(self, x=x, across=self.across if across is None else across)
         moved.__dict__.update({name: getattr(self, name) for name in ("symbols", "marks")})
         return moved
 
@@ -69,6 +73,27 @@ class Rows:
         if len(self.x) <= most:
             return self
         return self.only(np.sort(np.random.default_rng(0).choice(len(self.x), most, replace=False)))
+
+    def beside(self, slopes: Array) -> Array:
+        """What these directions, (rows, columns, ...), have beside the surfaces that the rows are on."""
+        if self.across is None:
+            return slopes
+        along = np.einsum("nmd,nd...->nm...", self.across, slopes)
+        return slopes - np.einsum("nmd,nm...->nd...", self.across, along)
+
+    def moved(self, reach: float, seed: int) -> Rows:
+        """The rows away by so many standard deviations in all directions, on the surfaces that they are on."""
+        away = self.beside(np.random.default_rng(seed).normal(size=self.x.shape))
+        return self.at(self.x + reach * self.scale * away)
+
+    def shuffled(self, columns: Iterable[int], seed: int) -> Rows:
+        """With each of these columns in another order, within groups: their levels are their own."""
+        rng, x = np.random.default_rng(seed), self.x.copy()
+        members = [np.flatnonzero(self.codes == group) for group in np.unique(self.codes)]
+        for k in columns:
+            for own in members:
+                x[own, k] = x[rng.permutation(own), k]
+        return self.at(x)
 
     def level(self) -> sympy.Expr:
         """A free number, or one for each group, as a formula; to be fitted."""

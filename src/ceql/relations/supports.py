@@ -10,7 +10,7 @@ matrices, so that many thousand sets are compared in a second.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +21,7 @@ from ceql.relations.terms import Dictionary
 
 Array = np.ndarray
 Support = tuple[int, ...]  # numbers of terms, in order
+_LEAST = 1e-200  # stands for a gradient of zero
 _STEPS = 6  # of Newton's, which reach a tiny root in one
 
 
@@ -37,6 +38,13 @@ class Moments:
     prices: Array  # of each term in a sum, with its constant
     rows: int
     policy: SupportPolicy
+    mixed: Moments | None = None  # of the same terms with the columns shuffled
+
+    def say_nothing(self, supports: Array, distances: Array) -> Array:
+        """Which sets come as near to zero when the columns are shuffled: those of a column with few values do."""
+        if self.mixed is None:
+            return np.zeros(len(supports), bool)
+        return self.mixed.distances(supports, 0) <= self.policy.trivial * distances
 
     def distances(self, supports: Array, weighting: int) -> Array:
         """The least squared distance of each set of terms; they all have the same size."""
@@ -46,12 +54,13 @@ class Moments:
 
     def at_first(self, supports: Array) -> Array:
         """The criterion in the first weighting, up to what is the same for all."""
-        return self._scores(self.distances(supports, 0), supports)
+        distances = self.distances(supports, 0)
+        return np.where(self.say_nothing(supports, distances), np.inf, self._scores(distances, supports))
 
     def scores(self, supports: Array) -> Array:
         """The criterion in the worst weighting."""
-        each = [self.distances(supports, weighting) for weighting in range(len(self.values))]
-        return self._scores(np.max(each, axis=0), supports)
+        worst = np.max([self.distances(supports, weighting) for weighting in range(len(self.values))], axis=0)
+        return np.where(self.say_nothing(supports, worst), np.inf, self._scores(worst, supports))
 
     def _scores(self, distances: Array, supports: Array) -> Array:
         return self.rows * np.log(distances) + 2.0 * self.prices[supports].sum(axis=1)
@@ -102,14 +111,19 @@ def _determinant(first: Array, second: Array, third: Array) -> Array:
     return first[0] * minor[0] - first[1] * minor[1] + first[2] * (second[3] * third[7] - second[4] * third[6])
 
 
-def moments_of(dictionary: Dictionary, codes: Array, prices: Prices, policy: SupportPolicy) -> Moments:
-    """With the terms centred within their groups, since a constant of each group is free."""
+def moments_of(
+    dictionary: Dictionary, codes: Array, prices: Prices, policy: SupportPolicy, mixed: Dictionary | None = None
+) -> Moments:
+    """With the terms centred within their groups, since a constant of each group is free; `mixed` are the same terms
+    with the columns shuffled."""
     shares = gradient_shares(dictionary)
     rows = len(shares)
     each = [_weighted_products(dictionary, codes, weight, policy) for weight in _weightings(shares, policy)]
     constant = prices.constant * np.log(rows)
     costs = np.array([term.price + prices.add + prices.mul + prices.leaf + constant for term in dictionary.terms])
-    return Moments(np.array([one for one, _ in each]), np.array([two for _, two in each]), costs, rows, policy)
+    beside = None if mixed is None else moments_of(mixed, codes, prices, replace(policy, weightings=1))
+    values, slopes = (np.array(part) for part in zip(*each, strict=True))
+    return Moments(values, slopes, costs, rows, policy, beside)
 
 
 def _weighted_products(
@@ -127,7 +141,7 @@ def _weighted_products(
 def _weightings(shares: Array, policy: SupportPolicy) -> list[Array]:
     """One by the gradients of all terms together, others by those of single terms that differ most from each other."""
     floored = np.maximum(shares, policy.flat**2 * np.median(shares, axis=0))
-    found = [1.0 / shares.mean(axis=1)]
+    found = [by_all(shares, policy)]
     profiles = np.log(floored)
     profiles = profiles - profiles.mean(axis=0)
     away = np.full(shares.shape[1], np.inf)
@@ -138,10 +152,15 @@ def _weightings(shares: Array, policy: SupportPolicy) -> list[Array]:
     return found
 
 
+def by_all(shares: Array, policy: SupportPolicy) -> Array:
+    """The weights of rows by the gradients of all terms together."""
+    return 1.0 / np.maximum(shares.mean(axis=1), policy.flat**2)
+
+
 def gradient_shares(dictionary: Dictionary) -> Array:
     """The squared gradient of each term in each row, in units of its mean."""
     squares = np.sum(dictionary.slopes**2, axis=0)
-    return squares / squares.mean(axis=0)
+    return squares / np.maximum(squares.mean(axis=0), _LEAST)
 
 
 def means(values: Array, codes: Array, weight: Array) -> Array:
@@ -159,13 +178,17 @@ def search(moments: Moments, columns: Sequence[frozenset[int]], policy: SupportP
         return []
     beam = _beam(np.array(list(combinations(range(count), 2))), moments, columns, policy.pairs, policy)
     found = [beam]
+    if not beam:
+        return []
     for size in range(3, min(policy.largest, count) + 1):
         grown = _grown(np.array(beam), count)
         if size == 3:
             cheap = np.sort(np.argsort(moments.prices, kind="stable")[: policy.in_triples])
             grown = np.unique(np.concatenate([grown, cheap[_triples(len(cheap))]]), axis=0)
         beam = _beam(grown, moments, columns, policy.triples if size == 3 else policy.beam, policy)
-        beam = _swapped(beam, moments, columns, policy)
+        beam = _swapped(beam, moments, columns, policy) if beam else beam
+        if not beam:
+            break
         found.append(beam)
         beam = beam[: policy.beam]
     return found
@@ -210,6 +233,8 @@ def _beam(
     chosen: list[Support] = []
     taken: dict[frozenset[int], int] = {}
     for rank, place in enumerate(order):
+        if np.isinf(scores[place]):
+            break
         support = tuple(supports[place].tolist())
         held = frozenset().union(*(columns[k] for k in support))
         taken[held] = taken.get(held, 0) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -42,7 +43,8 @@ class Seen:
     """An equation at some points: its values there, and its gradients in standard deviations of the columns."""
 
     values: Array  # (rows,)
-    slopes: Array  # (rows, columns)
+    slopes: Array  # (rows, columns), beside the surfaces that the rows are on
+    size: Array  # of the gradients, these surfaces not regarded
     flat: float  # share of the typical gradient that every row is taken to have at least
 
     @cached_property
@@ -55,6 +57,11 @@ class Seen:
     def distances(self) -> Array:
         """Signed, to first order."""
         return self.values / np.sqrt(self.steep)
+
+    @property
+    def sines(self) -> Array:
+        """Of the angles to the surfaces that the rows are on: what follows from these has none."""
+        return np.linalg.norm(self.slopes, axis=1) / np.maximum(self.size, _LEAST)
 
     @property
     def is_sound(self) -> bool:
@@ -85,7 +92,8 @@ class Surface:
         slopes = np.zeros_like(rows.x)
         for k, slope in tangents[-1].items():
             slopes[:, k] = slope * self._scale[k]
-        return Seen(np.broadcast_to(values, len(rows.x)), slopes, self._flat)
+        size = np.linalg.norm(slopes, axis=1)
+        return Seen(np.broadcast_to(values, len(rows.x)), rows.beside(slopes), size, self._flat)
 
 
 def thickness_of(squares: Array, reach: float, policy: SupportPolicy) -> float:
@@ -98,9 +106,16 @@ def thickness_of(squares: Array, reach: float, policy: SupportPolicy) -> float:
     return 1.0 if found > policy.thin else max(found, policy.thinnest)
 
 
-def sines(slopes: Array, across: Array) -> Array:
-    """Of the angle between a gradient and what is spanned by the others, in each row; (rows, columns) each."""
-    size = np.linalg.norm(slopes, axis=1)
-    along = np.einsum("nmd,nd->nm", across, slopes)
-    rest = np.maximum(size**2 - np.sum(along**2, axis=1), 0.0)
-    return np.sqrt(rest) / np.maximum(size, 1e-300)
+def put_onto(equations: Sequence[Equation], rows: Rows, flat: float, rounds: int) -> Rows:
+    """The points next to these rows at which all equations hold, with the directions across their surfaces."""
+    surfaces = [Surface(equation, rows, flat) for equation in equations]
+    near = rows
+    for _ in range(rounds):
+        seen = [surface.at(near) for surface in surfaces]
+        slopes = np.nan_to_num(np.stack([one.slopes for one in seen], axis=1))  # (rows, equations, columns)
+        values = np.nan_to_num(np.stack([one.values for one in seen], axis=1))
+        values = values + np.einsum("nmd,nd->nm", slopes, (rows.x - near.x) / rows.scale)
+        steps = np.einsum("ndm,nm->nd", np.linalg.pinv(slopes), values)
+        near = rows.at(rows.x - steps * rows.scale)
+    slopes = np.stack([surface.at(near).slopes for surface in surfaces], axis=2)
+    return near.at(near.x, np.linalg.qr(np.nan_to_num(slopes))[0].transpose(0, 2, 1))

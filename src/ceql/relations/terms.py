@@ -11,6 +11,7 @@ import sympy
 
 from ceql.expression.prices import PRICES, Prices, structure_price
 from ceql.relations.policy import VocabularyPolicy
+from ceql.relations.rows import Rows
 
 Array = np.ndarray
 
@@ -85,11 +86,13 @@ class Dictionary:
 
     terms: tuple[Term, ...]
     values: Array  # (rows, terms)
-    slopes: Array  # (columns, rows, terms)
+    slopes: Array  # (columns, rows, terms), beside the surfaces that the rows are on
+    whole: Array  # the same, these surfaces not regarded
 
     def only(self, chosen: Sequence[int] | Array) -> Dictionary:
         terms = tuple(self.terms[k] for k in chosen)
-        return Dictionary(terms, self.values[:, chosen], self.slopes[:, :, chosen])
+        parts = (self.values[:, chosen], self.slopes[:, :, chosen], self.whole[:, :, chosen])
+        return Dictionary(terms, *parts)
 
 
 def make_terms(
@@ -117,24 +120,27 @@ def _term(factors: tuple[Factor, ...], symbols: Sequence[sympy.Symbol], prices: 
     return Term(factors, expression, structure_price(expression, prices))
 
 
-def dictionary_of(terms: Sequence[Term], x: Array, scale: Array) -> Dictionary:
+def dictionary_of(terms: Sequence[Term], rows: Rows) -> Dictionary:
     """The terms that have a value in all rows and more than one of them."""
-    whole = values_and_slopes(terms, x, scale)
+    whole = values_and_slopes(terms, rows)
     usable = np.isfinite(whole.values).all(axis=0) & np.isfinite(whole.slopes).all(axis=(0, 1))
     sound = whole.only(np.flatnonzero(usable))
     return sound.only(np.flatnonzero(sound.values.std(axis=0) > 0.0))
 
 
 @np.errstate(all="ignore")
-def values_and_slopes(terms: Sequence[Term], x: Array, scale: Array) -> Dictionary:
+def values_and_slopes(terms: Sequence[Term], rows: Rows) -> Dictionary:
     """Of all these terms; NaN or infinite where they have none."""
-    rows, columns = x.shape
-    values, slopes = np.ones((rows, len(terms))), np.zeros((columns, rows, len(terms)))
+    x = rows.x
+    values, slopes = np.ones((len(x), len(terms))), np.zeros((x.shape[1], len(x), len(terms)))
     known = {factor: factor[1].value(x[:, factor[0]]) for term in terms for factor in term.factors}
-    slope = {factor: factor[1].slope(x[:, factor[0]]) * scale[factor[0]] for factor in known}
+    slope = {factor: factor[1].slope(x[:, factor[0]]) * rows.scale[factor[0]] for factor in known}
     for k, term in enumerate(terms):
         for factor in term.factors:
             others = [known[other] for other in term.factors if other is not factor]
             slopes[factor[0], :, k] = slope[factor] * np.prod(others, axis=0)
             values[:, k] *= known[factor]
-    return Dictionary(tuple(terms), values, slopes)
+    if rows.across is None:
+        return Dictionary(tuple(terms), values, slopes, slopes)
+    beside = rows.beside(slopes.transpose(1, 0, 2)).transpose(1, 0, 2)
+    return Dictionary(tuple(terms), values, beside, slopes)

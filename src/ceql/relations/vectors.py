@@ -12,11 +12,12 @@ from ceql.expression.prices import Prices
 from ceql.relations.drafts import Draft, Level
 from ceql.relations.policy import SupportPolicy
 from ceql.relations.rows import Rows
-from ceql.relations.supports import Support, gradient_shares, means
-from ceql.relations.surface import sines, thickness_of
+from ceql.relations.supports import Support, by_all, gradient_shares, means
+from ceql.relations.surface import thickness_of
 from ceql.relations.terms import Dictionary, values_and_slopes
 
 Array = np.ndarray
+_LEAST = 1e-200  # stands for a gradient of zero
 _RANK = 1e-13  # of the largest gradient, added to all so that none is zero
 
 
@@ -40,8 +41,7 @@ class Nearby:
 
     @classmethod
     def of(cls, dictionary: Dictionary, rows: Rows, reach: float) -> Nearby:
-        away = reach * rows.scale * np.random.default_rng(0).normal(size=rows.x.shape)
-        return cls(values_and_slopes(dictionary.terms, rows.x + away, rows.scale), reach)
+        return cls(values_and_slopes(dictionary.terms, rows.moved(reach, seed=0)), reach)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,8 @@ class VectorSearch:
     policy: SupportPolicy
     prices: Prices
     exact: float
-    independent: float = 0.0  # sine of the angle to surfaces that are known from which a sum is another one
-    across: Array | None = None  # directions across these surfaces
+    independent: float  # sine of the angle to surfaces that the rows are on from which a sum is another one
+    mixed: Dictionary | None = None  # the terms with the columns shuffled, where one has few values
     nearby: Nearby | None = None  # where it is to be seen whether a surface has several sheets
 
     @cached_property
@@ -99,7 +99,7 @@ class VectorSearch:
         few, codes = self.dictionary.only(support), self._codes[level]
         size = np.sqrt(np.mean(few.values**2, axis=0))
         values, slopes = few.values / size, few.slopes / size
-        weight = 1.0 / np.mean(gradient_shares(few), axis=1)
+        weight = by_all(gradient_shares(few), self.policy)
         best = NullVector(support, level, np.zeros(len(support)), np.zeros(1), np.inf)
         for _ in range(self.policy.weighings):
             weight = weight / weight.mean()
@@ -112,25 +112,40 @@ class VectorSearch:
             distance = float(np.mean((sums - levels[0 if codes is None else codes]) ** 2 * weight))
             if distance < best.distance:
                 best = NullVector(support, level, vector / size, levels, distance)
-        if not self._is_another(few.slopes @ best.coefficients):
+        if not self._is_another(few, best.coefficients) or self._says_nothing(best):
             return replace(best, distance=np.inf)
         return replace(best, distance=best.distance / self._thickness(best))
 
-    def _is_another(self, slopes: Array) -> bool:
-        return self.across is None or bool(np.median(sines(slopes.T, self.across)) >= self.independent)
+    def _is_another(self, few: Dictionary, coefficients: Array) -> bool:
+        """Whether it cuts the surfaces that the rows are on in the typical row; what follows from them touches them."""
+        if self.rows.across is None:
+            return True
+        sizes = (np.linalg.norm(slopes @ coefficients, axis=0) for slopes in (few.slopes, few.whole))
+        beside, whole = sizes
+        return bool(np.median(beside / np.maximum(whole, _LEAST)) >= self.independent)
+
+    def _says_nothing(self, vector: NullVector) -> bool:
+        """Whether shuffled rows are as near."""
+        if self.mixed is None:
+            return False
+        squares = self._squares(vector, self.mixed)
+        return bool(np.mean(squares) <= self.policy.trivial * max(vector.distance, self.exact))
+
+    def _squares(self, vector: NullVector, elsewhere: Dictionary) -> Array:
+        """Squared distances in other rows."""
+        few, codes = elsewhere.only(vector.support), self._codes[vector.level]
+        left = few.values @ vector.coefficients - vector.levels[0 if codes is None else codes]
+        return left**2 / self._floored(np.sum((few.slopes @ vector.coefficients) ** 2, axis=0))
 
     def _floored(self, squares: Array) -> Array:
-        return np.maximum(squares, self.policy.flat**2 * np.median(squares))
+        return np.maximum(squares, max(self.policy.flat**2 * float(np.median(squares)), _LEAST))
 
     @np.errstate(all="ignore")
     def _thickness(self, vector: NullVector) -> float:
         """As of a finished relation: below 1 where the surface has several sheets."""
         if self.nearby is None or vector.distance <= self.exact:
             return 1.0
-        few, codes = self.nearby.dictionary.only(vector.support), self._codes[vector.level]
-        left = few.values @ vector.coefficients - vector.levels[0 if codes is None else codes]
-        squares = left**2 / self._floored(np.sum((few.slopes @ vector.coefficients) ** 2, axis=0))
-        return thickness_of(squares, self.nearby.reach, self.policy)
+        return thickness_of(self._squares(vector, self.nearby.dictionary), self.nearby.reach, self.policy)
 
     def draft(self, vector: NullVector) -> Draft:
         terms = tuple(self.dictionary.terms[k].expression for k in vector.support)
