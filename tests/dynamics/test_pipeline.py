@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ceql.dynamics.pipeline import discover_system
+from ceql.dynamics.policy import CandidatePolicy, DynamicsPolicy
 from ceql.dynamics.series import Series, Trajectory
 from ceql.dynamics.settings import DynamicsSettings
 from ceql.dynamics.system import System
@@ -13,6 +14,8 @@ from ceql.expression import parse_formula
 from ceql.formula import Formula, make_symbols
 
 QUICK = DynamicsSettings(time_limit=60.0, threads=1)
+# without the search in slopes, which sums of terms have no need of
+SUMS = replace(QUICK, policy=DynamicsPolicy(candidates=CandidatePolicy(searched=0.0)))
 
 
 def _system(states, texts, time="t") -> System:
@@ -60,8 +63,8 @@ def test_laws_without_noise(name):
 def test_noise_leaves_the_structure_and_errors_that_hold():
     states, texts, begins, until = LAWS["hunt"]
     truth = _system(states, texts)
-    series = _series(truth, begins, until, samples=200, noise=0.02)
-    found = discover_system(series, replace(QUICK, time_limit=30.0))
+    series = _series(truth, begins, until, samples=120, noise=0.02)
+    found = discover_system(series, SUMS)
     assert [len(f.form.symbols) for f in found.system.formulas] == [2, 2]
     true = {round(abs(v), 6) for f in truth.formulas for v in f.form.values}
     for constant in found.best.constants:
@@ -75,10 +78,24 @@ def test_positions_alone_with_order_two():
     truth = _system(("angle", "angle_speed"), ("angle_speed", "-2.3*sin(angle) - 0.15*angle_speed"))
     whole = _series(truth, [(1.2, 0.0), (2.2, 0.4)], 15.0, samples=150)
     positions = tuple(replace(one, states=one.states[:, :1]) for one in whole.trajectories)
-    found = discover_system(replace(whole, trajectories=positions, states=("angle",), order=2), QUICK)
+    found = discover_system(replace(whole, trajectories=positions, states=("angle",), order=2), SUMS)
     assert found.system.states == ("angle", "angle_speed")
     assert found.system.given == (True, False)
     _same(found.system, truth, whole, 1e-4)
+
+
+def test_errors_in_proportion_to_the_values_are_noticed():
+    states, texts, begins, until = LAWS["growth"]
+    exact = _series(_system(states, texts), begins, until, samples=120)
+    rng = np.random.default_rng(3)
+    rough = tuple(
+        replace(one, states=one.states * (1 + 0.05 * rng.standard_normal(one.states.shape)))
+        for one in exact.trajectories
+    )
+    found = discover_system(replace(exact, trajectories=rough), SUMS)
+    assert "grow with the values" in found.how
+    values = np.sort(np.abs(found.system.formulas[0].form.values))
+    np.testing.assert_allclose(values, [0.013, 0.9], rtol=0.05)
 
 
 def test_the_same_seed_gives_the_same_system():

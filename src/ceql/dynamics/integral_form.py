@@ -35,6 +35,7 @@ class Path:
     samples: np.ndarray  # (samples,): number of intervals that lie before each sample, over all trajectories
     sample_times: np.ndarray
     windows: np.ndarray  # (samples,): the window that each sample belongs to
+    roots: np.ndarray  # (samples,): square roots of the weights of the samples
     order: int = 1
 
     def integrals(self, values: np.ndarray) -> np.ndarray:
@@ -52,25 +53,29 @@ class Path:
         return np.vstack([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
 
     def within_windows(self, values: np.ndarray) -> np.ndarray:
-        """Values at the samples without the mean of their window, and without its slope where the order is 2."""
+        """Values at the samples without the mean of their window, and without its slope where the order is 2, each
+        times the root of its weight."""
         columns = self._centred(values.reshape(len(values), -1))
         if self.order == 2:
             time = self._centred(self.sample_times[:, None])[:, 0]
-            square = np.bincount(self.windows, time**2)
-            slopes = np.column_stack([np.bincount(self.windows, time * column) for column in columns.T])
+            weights = self.roots**2
+            square = np.bincount(self.windows, weights * time**2)
+            slopes = np.column_stack([np.bincount(self.windows, weights * time * column) for column in columns.T])
             slopes = slopes / np.where(square > 0.0, square, 1.0)[:, None]
             columns = columns - time[:, None] * slopes[self.windows]
-        return columns.reshape(values.shape)
+        return (self.roots[:, None] * columns).reshape(values.shape)
 
     def _centred(self, columns: np.ndarray) -> np.ndarray:
-        counts = np.bincount(self.windows)
-        means = np.column_stack([np.bincount(self.windows, column) / counts for column in columns.T])
+        weights = self.roots**2
+        counts = np.bincount(self.windows, weights)
+        means = np.column_stack([np.bincount(self.windows, weights * column) / counts for column in columns.T])
         return columns - means[self.windows]
 
-    def of_samples(self, known: np.ndarray) -> Path:
-        """With these samples alone."""
+    def of_samples(self, known: np.ndarray, sizes: np.ndarray) -> Path:
+        """With these samples alone, whose errors have these sizes."""
         windows = np.unique(self.windows[known], return_inverse=True)[1]
-        return replace(self, samples=self.samples[known], sample_times=self.sample_times[known], windows=windows)
+        times = self.sample_times[known]
+        return replace(self, samples=self.samples[known], sample_times=times, windows=windows, roots=1.0 / sizes[known])
 
 
 def path_of(
@@ -102,6 +107,7 @@ def path_of(
         np.concatenate(samples),
         np.concatenate([one.measured.time for one in smooth]),
         np.concatenate(windows),
+        np.ones(sum(len(one.measured.time) for one in smooth)),
         order,
     )
 
@@ -162,8 +168,8 @@ class IntegralTarget:
         return criterion(replace(formula, loss=formula.loss + floor**2), self.rows)
 
 
-def target_of(path: Path, states: np.ndarray) -> IntegralTarget:
-    """Of one state at all samples; NaN where it was not measured."""
+def target_of(path: Path, states: np.ndarray, sizes: np.ndarray | None = None) -> IntegralTarget:
+    """Of one state at all samples; NaN where it was not measured. `sizes` are those of the samples' errors."""
     known = np.isfinite(states)
-    some = path.of_samples(known)
+    some = path.of_samples(known, np.ones(len(states)) if sizes is None else sizes)
     return IntegralTarget(some, some.within_windows(states[known]))

@@ -12,13 +12,13 @@ from ceql.choice.evidence import weights
 from ceql.discovery import Settings
 from ceql.dynamics.candidates import Candidate, Slopes, best_in_doubt, candidates_for, searched
 from ceql.dynamics.choosing import Contender, Contest, Record, compete, is_exact, simplified, structure_of
-from ceql.dynamics.finding import DynamicsFinding
+from ceql.dynamics.finding import DynamicsFinding, Fitted
 from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
 from ceql.dynamics.policy import DynamicsPolicy
 from ceql.dynamics.results import fitted, held_out_r2
 from ceql.dynamics.series import Series
 from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
-from ceql.dynamics.smoothing import SmoothTrajectory, smoothed
+from ceql.dynamics.smoothing import SmoothTrajectory, smoothed, with_error_sizes
 from ceql.dynamics.system import System
 from ceql.dynamics.vocabulary import vocabulary
 from ceql.engine.deadline import Stopwatch
@@ -35,6 +35,7 @@ class _Equation:
     place: int  # among the equations of the system
     state: int  # among the measured states
     values: np.ndarray  # of that state at all samples
+    sizes: np.ndarray | None  # of their errors, as shares
     floor: float
 
 
@@ -47,6 +48,7 @@ def discover_system(
     tell = progress or (lambda stage, fraction: None)
     watch, policy = Stopwatch(), settings.policy
     tell("smoothing", 0.0)
+    series = with_error_sizes(series, policy.smoothing)
     smooth = [smoothed(one, policy.smoothing) for one in series.trajectories]
     path = path_of(smooth, series.order, settings.depends_on_time, policy.integral)
     other = _other_path(series, settings)
@@ -58,7 +60,7 @@ def discover_system(
         record = _rounds(record, path, other, equations, smooth, settings, watch, tell)
     except KeyboardInterrupt:
         interrupted = True
-    return _concluded(record, series, smooth, settings, watch, interrupted, tell)
+    return _concluded(record, series, settings, watch, interrupted, tell)
 
 
 def _rounds(
@@ -155,7 +157,10 @@ def _equations(series: Series, policy: DynamicsPolicy) -> list[_Equation]:
     found = []
     for k, size in enumerate(series.scale):
         values = np.concatenate([one.states[:, k] for one in series.trajectories])
-        found.append(_Equation(k * series.order + series.order - 1, k, values, policy.candidates.floor * size))
+        shares = [one.sizes[:, k] for one in series.trajectories if one.sizes is not None]
+        sizes = np.concatenate(shares) if shares else None
+        place = k * series.order + series.order - 1
+        found.append(_Equation(place, k, values, sizes, policy.candidates.floor * size))
     return found
 
 
@@ -209,7 +214,7 @@ def _candidates(
 ) -> list[Candidate]:
     policy = settings.policy
     symbols = make_symbols(_columns(series, settings))
-    target: IntegralTarget = target_of(path, equation.values)
+    target: IntegralTarget = target_of(path, equation.values, equation.sizes)
     words = vocabulary(path.rows, symbols, policy.terms)
     return candidates_for(target, other, words, formulas, symbols, equation.floor, policy)
 
@@ -261,7 +266,6 @@ def _paths_of_model(path: Path, best: Contender, series: Series) -> tuple[Path, 
 def _concluded(
     record: Record,
     series: Series,
-    smooth: Sequence[SmoothTrajectory],
     settings: DynamicsSettings,
     watch: Stopwatch,
     interrupted: bool,
@@ -279,7 +283,7 @@ def _concluded(
     tell("held out", 0.97)
     held = None if interrupted else held_out_r2(contenders[0].system, record.contest)
     notes = ("Interrupted: the best system so far.",) if interrupted else ()
-    return DynamicsFinding(series, systems, _how(series, smooth, settings), watch.seconds, held, notes)
+    return DynamicsFinding(series, systems, _how(systems[0], series, settings), watch.seconds, held, notes)
 
 
 def _resting(series: Series, settings: DynamicsSettings) -> System:
@@ -287,15 +291,23 @@ def _resting(series: Series, settings: DynamicsSettings) -> System:
     return _system([None for _ in series.states], series, settings)
 
 
-def _how(series: Series, smooth: Sequence[SmoothTrajectory], settings: DynamicsSettings) -> str:
-    noise = np.sqrt(np.mean([one.noise**2 for one in smooth], axis=0)) / np.where(series.scale > 0, series.scale, 1.0)
-    largest = float(np.max(noise))
-    if largest < settings.policy.smoothing.clean:
+def _how(best: Fitted, series: Series, settings: DynamicsSettings) -> str:
+    """The noise is what the trajectories of the best system leave, whatever smooth paths left."""
+    noise = float(np.max(best.noise / np.where(series.scale > 0.0, series.scale, 1.0)))
+    in_proportion = [k for k in range(len(series.states)) if _is_in_proportion(series, k)]
+    if noise < settings.policy.smoothing.clean:
         return (
-            f"The samples have next to no noise ({largest:.1g} of the motion): slopes of splines through them were "
+            f"The samples have next to no noise ({noise:.1g} of the motion): slopes of splines through them were "
             "searched, and systems were chosen by their simulated trajectories."
         )
+    names = ", ".join(series.states[k] for k in in_proportion)
+    growing = f" Errors of {names} were taken to grow with the values." if in_proportion else ""
     return (
-        f"The samples have noise of about {100 * largest:.2g} % of the motion: right-hand sides were ranked by their "
+        f"The samples have noise of about {100 * noise:.2g} % of the motion: right-hand sides were ranked by their "
         "integrals along smoothed paths, without differences, and systems were chosen by their simulated trajectories."
+        f"{growing}"
     )
+
+
+def _is_in_proportion(series: Series, state: int) -> bool:
+    return any(one.sizes is not None and np.ptp(one.sizes[:, state]) > 0.0 for one in series.trajectories)

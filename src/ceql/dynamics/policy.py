@@ -16,6 +16,8 @@ class SmoothingPolicy:
     steps: int = 129  # how many of them are tried
     most_samples: int = 240  # in one piece of a trajectory; a longer one is smoothed piece by piece,
     overlap: int = 40  # with this many samples in common
+    proportional: float = 20.0  # in the criterion: by so much errors in proportion to a state must explain more
+    least_size: float = 0.05  # of the largest value of a state: errors in proportion are no smaller
     clean: float = 1e-4  # of a state's movement: below such noise slopes are as good as measured
 
 
@@ -25,7 +27,7 @@ class IntegralPolicy:
 
     nodes: int = 4  # of the quadrature between two samples
     window: int = 40  # samples, each with a free state at its begin: errors of the path do not pile up any longer
-    steps: int = 15  # of the fit of a candidate's constants
+    steps: int = 25  # of the fit of a candidate's constants
 
 
 @dataclass(frozen=True)

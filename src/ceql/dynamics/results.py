@@ -93,4 +93,5 @@ def held_out_r2(system: System, contest: Contest) -> float | None:
 
 
 def _part(one: Trajectory, rows: slice) -> Trajectory:
-    return Trajectory(one.label, one.time[rows], one.states[rows], one.inputs[rows])
+    sizes = None if one.sizes is None else one.sizes[rows]
+    return Trajectory(one.label, one.time[rows], one.states[rows], one.inputs[rows], sizes)

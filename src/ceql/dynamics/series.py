@@ -17,6 +17,7 @@ class Trajectory:
     time: np.ndarray  # (samples,)
     states: np.ndarray  # (samples, states)
     inputs: np.ndarray  # (samples, inputs)
+    sizes: np.ndarray | None = None  # (samples, states): how large errors are there, as shares; None: all alike
 
     @property
     def span(self) -> float:

@@ -81,8 +81,7 @@ class _Shooting:
         return np.hstack([samples, gaps.reshape(len(states), -1)])
 
     def _sizes_of_samples(self, seen: np.ndarray) -> np.ndarray:
-        sizes = self.sizes[list(self.measured)]
-        return np.broadcast_to(sizes, self.segments.measured.shape)[seen]
+        return (self.sizes[list(self.measured)] * self.segments.sizes)[seen]
 
     @property
     def target(self) -> np.ndarray:
@@ -114,7 +113,7 @@ class _Shooting:
         """Derivatives by the states at the begins: a sample feels that of its own segment, a gap those of two."""
         seen = np.isfinite(self.segments.measured)
         segment, sample, state = np.nonzero(seen)
-        sizes = self.sizes[list(self.measured)][state]
+        sizes = self._sizes_of_samples(seen)
         which = np.array(self.measured)[state]
         rows = np.arange(len(segment))
         for k in range(len(self.sizes)):

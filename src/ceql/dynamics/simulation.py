@@ -78,6 +78,7 @@ class Segments:
     times: np.ndarray  # (segments, samples), repeated at the end where a segment is shorter
     inputs: np.ndarray  # (segments, samples, inputs)
     measured: np.ndarray  # (segments, samples, states): NaN where nothing is compared
+    sizes: np.ndarray  # (segments, samples, states): of the samples' errors, as shares
     first: np.ndarray  # (segments,): whether it begins its trajectory
     trajectory: np.ndarray  # (segments,)
     follows: np.ndarray  # (segments,): where in `times` the next segment of the trajectory begins; -1: none
@@ -92,7 +93,7 @@ def segments_of(series: Series, length: int) -> Segments:
         edges = np.linspace(0, last, count + 1).round().astype(int)
         ranges += [(number, a, b, b < last) for a, b in pairwise(edges)]
     longest = max(b - a for _, a, b, _ in ranges) + 1
-    times, inputs, measured, follows = [], [], [], []
+    times, inputs, measured, sizes, follows = [], [], [], [], []
     for number, a, b, goes_on in ranges:
         one = series.trajectories[number]
         index = np.minimum(np.arange(a, a + longest), b)
@@ -102,11 +103,13 @@ def segments_of(series: Series, length: int) -> Segments:
         # the shared sample belongs to the next segment, and padding to none
         seen[b - a + (0 if goes_on else 1) :] = np.nan
         measured.append(seen)
+        sizes.append(np.ones(seen.shape) if one.sizes is None else one.sizes[index])
         follows.append(b - a if goes_on else -1)
     return Segments(
         np.array(times),
         np.array(inputs),
         np.array(measured),
+        np.array(sizes),
         np.array([a == 0 for _, a, _, _ in ranges]),
         np.array([number for number, _, _, _ in ranges]),
         np.array(follows),

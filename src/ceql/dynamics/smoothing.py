@@ -8,14 +8,14 @@ over as many of them as the motion allows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from scipy.interpolate import BSpline
 
 from ceql.dynamics.policy import SMOOTHING, SmoothingPolicy
-from ceql.dynamics.series import Trajectory
+from ceql.dynamics.series import Series, Trajectory
 from ceql.engine.one_thread import one_thread
 
 _TINY = 1e-300
@@ -65,16 +65,21 @@ def smoothed(trajectory: Trajectory, policy: SmoothingPolicy = SMOOTHING) -> Smo
     states = []
     for column in trajectory.states.T:
         known = np.isfinite(column)
-        states.append(smooth_state(trajectory.time[known], column[known], policy))
+        sizes = None if trajectory.sizes is None else trajectory.sizes[known, len(states)]
+        states.append(smooth_state(trajectory.time[known], column[known], policy, sizes))
     return SmoothTrajectory(trajectory, tuple(states))
 
 
 @one_thread
-def smooth_state(time: np.ndarray, values: np.ndarray, policy: SmoothingPolicy = SMOOTHING) -> SmoothState:
-    """A path through these samples, at least as many as the degree of the spline has coefficients."""
+def smooth_state(
+    time: np.ndarray, values: np.ndarray, policy: SmoothingPolicy = SMOOTHING, sizes: np.ndarray | None = None
+) -> SmoothState:
+    """A path through these samples, at least as many as the degree of the spline has coefficients; `sizes` are those of
+    the samples' errors, in units of the noise."""
+    sizes = np.ones(len(time)) if sizes is None else sizes
     pieces, borders, errors, noises = [], [], np.empty(len(time)), []
     for first, last, begin, end in _pieces(len(time), policy):
-        spline, noise, slope_errors = _spline(time[first:last], values[first:last], policy)
+        spline, noise, slope_errors = _spline(time[first:last], values[first:last], sizes[first:last], policy)
         pieces.append(spline)
         noises.append(noise)
         errors[begin:end] = slope_errors[begin - first : end - first]
@@ -94,15 +99,17 @@ def _pieces(samples: int, policy: SmoothingPolicy) -> Sequence[tuple[int, int, i
     return [(max(a - half, 0), min(b + half, samples), a, b) for a, b in pairwise(edges)]
 
 
-def _spline(time: np.ndarray, values: np.ndarray, policy: SmoothingPolicy) -> tuple[BSpline, float, np.ndarray]:
+def _spline(
+    time: np.ndarray, values: np.ndarray, sizes: np.ndarray, policy: SmoothingPolicy
+) -> tuple[BSpline, float, np.ndarray]:
     """The penalised spline, the noise beside it and the errors of its slopes at the samples."""
     origin, distance = time[0], (time[-1] - time[0]) / (len(time) - 1)
     u = (time - origin) / distance
     centre, size = float(np.mean(values)), float(np.std(values)) or 1.0
-    y = (values - centre) / size
+    y = (values - centre) / size / sizes
     degree = min(policy.degree, (len(u) - 1) // 2 * 2 - 1)
     knots = _knots(u, degree)
-    design = BSpline.design_matrix(u, knots, degree).toarray()
+    design = BSpline.design_matrix(u, knots, degree).toarray() / sizes[:, None]
     fits = [_fit(design, _roughness(knots, degree, order), y, policy) for order in policy.roughness if order < degree]
     _, coefficients, spread, variance = min(fits, key=lambda fit: fit[0])
     slopes = BSpline(knots, np.eye(len(u)), degree)(u, nu=1) @ spread
@@ -147,3 +154,31 @@ def _fit(
     coefficients = inverse @ (vt.T @ (kept[best] * parts))
     spread = inverse @ (vt.T * np.sqrt(kept[best]))
     return float(scores[best]), coefficients, spread, float(variance)
+
+
+def with_error_sizes(series: Series, policy: SmoothingPolicy = SMOOTHING) -> Series:
+    """The series with sizes of its errors: alike for all samples of a state, or in proportion to its values where that
+    explains what smooth paths leave much better."""
+    smooth = [smoothed(one, policy) for one in series.trajectories]
+    columns = [_error_sizes(smooth, k, policy) for k in range(len(series.states))]
+    if all(np.all(column == 1.0) for column in columns):
+        return series
+    ends = np.cumsum([len(one.time) for one in series.trajectories])[:-1]
+    sizes = np.split(np.column_stack(columns), ends)
+    pairs = zip(series.trajectories, sizes, strict=True)
+    return replace(series, trajectories=tuple(replace(one, sizes=size) for one, size in pairs))
+
+
+def _error_sizes(smooth: Sequence[SmoothTrajectory], state: int, policy: SmoothingPolicy) -> np.ndarray:
+    """Of one state at all samples, with a mean square of one."""
+    values = np.concatenate([one.measured.states[:, state] for one in smooth])
+    path = np.concatenate([one.states[state](one.measured.time) for one in smooth])
+    sizes = np.maximum(np.abs(path), policy.least_size * np.max(np.abs(path)))
+    sizes = sizes / np.sqrt(np.mean(sizes**2)) if np.all(sizes > 0.0) else np.ones(len(path))
+    known = np.isfinite(values)
+    left = (values - path)[known]
+    if np.std(left) < policy.clean * np.std(values[known]):
+        return np.ones(len(path))
+    alike = len(left) * np.log(np.mean(left**2) + _TINY)
+    scaled = len(left) * np.log(np.mean((left / sizes[known]) ** 2) + _TINY) + 2.0 * np.sum(np.log(sizes[known]))
+    return sizes if alike - scaled > policy.proportional else np.ones(len(path))
