@@ -117,4 +117,78 @@ FROZEN = (
     Problem("cubic", "y**2 - x**3 + 3*x - 3", ("x", "y"), cubic),
     Problem("vapour", "log(p) - 5 + 8/(T + 1)", ("T", "p"), vapour),
 )
-SETS = {"frozen": FROZEN}
+
+
+# ---- written down after the search was tuned, and before it had seen them --------------------------------------------
+
+
+def planets(rng: np.random.Generator, rows: int) -> Points:
+    axis, mass = rng.uniform(1.0, 6.0, rows), rng.uniform(0.5, 3.0, rows)
+    return {"T": np.sqrt(0.37 * axis**3 / mass), "a": axis, "M": mass, "e": rng.uniform(0.0, 0.9, rows)}
+
+
+def saturation(rng: np.random.Generator, rows: int) -> Points:
+    amount = rng.uniform(0.2, 12.0, rows)
+    return {"S": amount, "v": 3.3 * amount / (1.7 + amount), "pH": rng.uniform(6.0, 8.0, rows)}
+
+
+def ellipsoid(rng: np.random.Generator, rows: int) -> Points:
+    way = rng.normal(size=(rows, 3))
+    x, y, z = (way / np.linalg.norm(way, axis=1)[:, None]).T
+    return {"x": 0.8 + 2.3 * x, "y": 1.4 * y, "z": 1.1 * z}
+
+
+def double_well(rng: np.random.Generator, rows: int) -> Points:
+    """Levels of v**2/2 - 0.9*x**2 + 0.35*x**4 that pass both wells."""
+    levels = np.array([0.4, 1.3, 2.9])
+    run = np.arange(rows) % len(levels)
+    farthest = np.sqrt((0.9 + np.sqrt(0.81 + 1.4 * levels)) / 0.7)[run]
+    x = farthest * np.cos(rng.uniform(0.0, np.pi, rows))
+    v = rng.choice([-1.0, 1.0], rows) * np.sqrt(2.0 * np.maximum(levels[run] + 0.9 * x**2 - 0.35 * x**4, 0.0))
+    return {"run": run, "x": x, "v": v}
+
+
+def relativity(rng: np.random.Generator, rows: int) -> Points:
+    p, m = rng.uniform(0.3, 4.0, rows), rng.uniform(0.3, 2.0, rows)
+    return {"E": np.sqrt(p**2 + m**2), "p": p, "m": m}
+
+
+def resistors(rng: np.random.Generator, rows: int) -> Points:
+    one, two, three = rng.uniform(10.0, 80.0, (3, rows))
+    return {"R": 1.0 / (1.0 / one + 1.0 / two + 1.0 / three), "R1": one, "R2": two, "R3": three}
+
+
+def refraction(rng: np.random.Generator, rows: int) -> Points:
+    inner, index = rng.uniform(0.05, 0.6, rows), rng.uniform(1.2, 1.7, rows)
+    return {"outer": np.arcsin(index * np.sin(inner)), "inner": inner, "n": index}
+
+
+def lemniscate(rng: np.random.Generator, rows: int) -> Points:
+    turn = rng.uniform(0.0, 2.0 * np.pi, rows)
+    size = 2.2 / (1.0 + np.sin(turn) ** 2)
+    return {"x": size * np.cos(turn), "y": size * np.cos(turn) * np.sin(turn)}
+
+
+def diode(rng: np.random.Generator, rows: int) -> Points:
+    voltage = rng.uniform(-0.5, 1.6, rows)
+    return {"U": voltage, "I": 0.23 * (np.exp(1.9 * voltage) - 1.0), "lux": rng.uniform(100.0, 900.0, rows)}
+
+
+def rectangles(rng: np.random.Generator, rows: int) -> Points:
+    a, b = rng.uniform(1.0, 5.0, (2, rows))
+    return {"a": a, "b": b, "round": 2.0 * (a + b), "area": a * b}
+
+
+UNSEEN = (
+    Problem("planets", "T**2*M - 0.37*a**3", ("T", "a", "M"), planets),
+    Problem("saturation", "v*(1.7 + S) - 3.3*S", ("S", "v"), saturation),
+    Problem("ellipsoid", "((x - 0.8)/2.3)**2 + (y/1.4)**2 + (z/1.1)**2 - 1", ("x", "y", "z"), ellipsoid),
+    Problem("double_well", "v**2/2 - 0.9*x**2 + 0.35*x**4", ("x", "v"), double_well, groups="run"),
+    Problem("relativity", "E**2 - p**2 - m**2", ("E", "p", "m"), relativity),
+    Problem("resistors", "1/R - 1/R1 - 1/R2 - 1/R3", ("R", "R1", "R2", "R3"), resistors),
+    Problem("refraction", "sin(outer) - n*sin(inner)", ("outer", "inner", "n"), refraction),
+    Problem("lemniscate", "(x**2 + y**2)**2 - 4.84*(x**2 - y**2)", ("x", "y"), lemniscate),
+    Problem("diode", "I - 0.23*(exp(1.9*U) - 1)", ("U", "I"), diode),
+    Problem("rectangles", "a*b - area", ("a", "b", "round", "area"), rectangles, more=("2*a + 2*b - round",)),
+)
+SETS = {"frozen": FROZEN, "unseen": UNSEEN}
