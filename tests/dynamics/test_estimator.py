@@ -48,7 +48,6 @@ def test_parameters_are_kept_as_they_are():
         ({"order": 3}, "The order of the equations is 1, or 2"),
         ({"depends_on_time": 1}, "depends_on_time must be True or False"),
         ({"per_trajectory": "some"}, "per_trajectory must be 'auto' or None"),
-        ({"per_trajectory": "auto"}, "not searched for yet: leave per_trajectory out"),
         ({"threads": 0}, "threads must be a whole number"),
         ({"random_state": -1}, "random_state must be a non-negative integer"),
         ({"operators": [1]}, "operators must be a list of names"),

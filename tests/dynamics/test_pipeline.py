@@ -98,6 +98,21 @@ def test_errors_in_proportion_to_the_values_are_noticed():
     np.testing.assert_allclose(values, [0.013, 0.9], rtol=0.05)
 
 
+def test_trajectories_with_constants_of_their_own():
+    time, made = np.linspace(0.0, 12.0, 80), []
+    for label, ceiling in {"a": 40.0, "b": 65.0, "c": 90.0}.items():
+        system = _system(("n",), (f"0.8*n - {0.8 / ceiling}*n**2",))
+        made.append(Trajectory(label, time, system.simulate([3.0], time), np.zeros((80, 0))))
+    found = discover_system(Series(tuple(made), "t", ("n",)), replace(SUMS, per_trajectory="auto"))
+    shared = [constant for constant in found.best.constants if constant.trajectory is None]
+    own = {constant.trajectory: constant.value for constant in found.best.constants if constant.trajectory}
+    assert [constant.value for constant in shared] == [pytest.approx(0.8, abs=1e-5)]
+    assert {label: -0.8 / value for label, value in own.items()} == pytest.approx(
+        {"a": 40.0, "b": 65.0, "c": 90.0}, rel=1e-4
+    )
+    assert min(found.best.r2) > 0.999999
+
+
 def test_the_same_seed_gives_the_same_system():
     states, texts, begins, until = LAWS["enzyme"]
     series = _series(_system(states, texts), begins, until, samples=60)

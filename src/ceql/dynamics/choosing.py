@@ -60,10 +60,10 @@ class Record:
     contest: Contest
     tried: dict[tuple[Any, ...], Contender | None] = field(default_factory=dict)
 
-    def try_out(self, system: System) -> Contender | None:
-        key = structure_of(system)
+    def try_out(self, system: System, own: tuple[int, ...] = ()) -> Contender | None:
+        key = (*structure_of(system), own)
         if key not in self.tried:
-            self.tried[key] = contender(system, self.contest)
+            self.tried[key] = contender(system, self.contest, own)
         return self.tried[key]
 
     @property
@@ -79,10 +79,11 @@ def structure_of(system: System) -> tuple[Any, ...]:
     return tuple(parametrise(formula.expression).expr for formula in system.formulas)
 
 
-def contender(system: System, contest: Contest) -> Contender | None:
-    """The system fitted to the trajectories and judged; None where it cannot be simulated."""
+def contender(system: System, contest: Contest, own: tuple[int, ...] = ()) -> Contender | None:
+    """The system fitted to the trajectories and judged; None where it cannot be simulated. Each trajectory has `own`
+    constants of these numbers."""
     policy = contest.policy.shooting
-    shot = shoot(system, contest.series, contest.begins, contest.noise, contest.movement, policy)
+    shot = shoot(system, contest.series, contest.begins, contest.noise, contest.movement, policy, own)
     return None if shot is None else Contender(shot, judged(shot, contest))
 
 
@@ -194,20 +195,31 @@ def _rows_of(best: Contender, contest: Contest) -> np.ndarray:
 
 def _with_simple_numbers(best: Contender, policy: DynamicsPolicy) -> Iterator[System]:
     """The system with one constant replaced, those that are nearest in units of their errors first."""
-    errors = np.sqrt(np.abs(np.diag(best.shot.errors())))[: len(best.shot.constants)]
-    number = 0
+    shot = best.shot
+    errors = np.sqrt(np.abs(np.diag(shot.errors())))
     trials = []
-    for place, formula in enumerate(best.system.formulas):
-        form = parametrise(formula.expression)
-        for k, value in enumerate(form.values):
+    for place in best.system.searched:
+        form, where = shot.sides.forms[place], shot.sides.places[place]
+        values = shot.constants[where]
+        for k, (value, error) in enumerate(zip(values, errors[where], strict=True)):
             simple = sympy.Integer(round(value))
-            error = max(errors[number], 1e-9 * abs(value))
-            distance = abs(float(simple) - value) / error
-            number += 1
+            distance = abs(float(simple) - value) / max(error, 1e-9 * abs(value))
             if distance < policy.choice.snapped and abs(simple) <= policy.choice.simplest:
-                numbers: list[Any] = [sympy.Float(float(v)) for v in form.values]
+                numbers: list[Any] = [sympy.Float(float(v)) for v in values]
                 numbers[k] = simple
-                trials.append((distance, place, formula.with_expression(form.substitute(numbers))))
-    for _, place, formula in sorted(trials, key=lambda trial: trial[:2]):
-        if formula.expression.is_finite is not False and not formula.expression.has(sympy.zoo, sympy.nan):
-            yield exchanged(best.system, place, formula)
+                trials.append((distance, place, form.substitute(numbers)))
+    for _, place, expression in sorted(trials, key=lambda trial: trial[:2]):
+        if not expression.has(sympy.zoo, sympy.nan, sympy.oo):
+            yield exchanged(best.system, place, best.system.formulas[place].with_expression(expression))
+
+
+def shared_where_possible(record: Record, best: Contender) -> Contender:
+    """From constants of which each trajectory has its own to shared ones, one after the other, where that is better."""
+    while best.shot.layout.own:
+        own = best.shot.layout.own
+        trials = (record.try_out(best.shot.sides.system, tuple(k for k in own if k != shared)) for shared in own)
+        better = min((one for one in trials if one is not None), key=lambda one: one.criterion, default=None)
+        if better is None or better.criterion >= best.criterion:
+            return best
+        best = better
+    return best

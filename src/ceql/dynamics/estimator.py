@@ -138,8 +138,6 @@ class ODERegressor(BaseEstimator):
             raise InputError(f"depends_on_time must be True or False, not {self.depends_on_time!r}.")
         if self.per_trajectory not in (None, _AUTO):
             raise InputError(f"per_trajectory must be {_AUTO!r} or None, not {self.per_trajectory!r}.")
-        if self.per_trajectory is not None:  # which the search has no step for: better said than passed over
-            raise InputError("Constants of single trajectories are not searched for yet: leave per_trajectory out.")
         if self.threads is not None and (not isinstance(self.threads, int | np.integer) or self.threads < 1):
             raise InputError(f"threads must be a whole number of at least 1, or None, not {self.threads!r}.")
         return DynamicsSettings(

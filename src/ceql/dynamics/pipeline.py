@@ -11,7 +11,16 @@ import sympy
 from ceql.choice.evidence import weights
 from ceql.discovery import Settings
 from ceql.dynamics.candidates import Candidate, Slopes, best_in_doubt, candidates_for, searched
-from ceql.dynamics.choosing import Contender, Contest, Record, compete, is_exact, simplified, structure_of
+from ceql.dynamics.choosing import (
+    Contender,
+    Contest,
+    Record,
+    compete,
+    is_exact,
+    shared_where_possible,
+    simplified,
+    structure_of,
+)
 from ceql.dynamics.finding import DynamicsFinding, Fitted
 from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
 from ceql.dynamics.policy import DynamicsPolicy
@@ -46,6 +55,8 @@ def discover_system(
 ) -> DynamicsFinding:
     """Finds the equations behind the series. Ctrl-C ends the search and keeps what was found."""
     tell = progress or (lambda stage, fraction: None)
+    if settings.per_trajectory is not None and len(series.trajectories) > 1:
+        return _with_own_constants(series, settings, tell)
     watch, policy = Stopwatch(), settings.policy
     tell("smoothing", 0.0)
     series = with_error_sizes(series, policy.smoothing)
@@ -61,6 +72,32 @@ def discover_system(
     except KeyboardInterrupt:
         interrupted = True
     return _concluded(record, series, settings, watch, interrupted, tell)
+
+
+def _with_own_constants(series: Series, settings: DynamicsSettings, tell: Tell) -> DynamicsFinding:
+    """The structure is sought in the longest trajectory, where all constants are the same; then all trajectories are
+    fitted with constants of their own, and those are shared that can be."""
+    watch, policy = Stopwatch(), settings.policy
+    longest = max(series.trajectories, key=lambda one: len(one.time))
+    limit = policy.choice.structure * settings.time_limit
+    alone = replace(settings, per_trajectory=None, time_limit=limit)
+    found = discover_system(replace(series, trajectories=(longest,)), alone, lambda s, f: tell(s, 0.6 * f))
+    series = with_error_sizes(series, policy.smoothing)
+    smooth = [smoothed(one, policy.smoothing) for one in series.trajectories]
+    record = Record(_contest(series, smooth, policy, watch.until(settings.time_limit)))
+    for number, fit in enumerate(found.systems):
+        tell("constants of the trajectories", 0.6 + 0.2 * number / len(found.systems))
+        if number == 0 or not record.contest.until.over:
+            record.try_out(fit.system, tuple(range(len(fit.constants))))
+    tell("shared constants", 0.8)
+    if record.best is not None:
+        shared_where_possible(record, record.best)
+    contenders = sorted(record.contenders, key=lambda one: one.criterion)[: policy.choice.reported]
+    if not contenders:
+        return found
+    likely = weights([one.criterion for one in contenders])
+    systems = tuple(fitted(one, weight, series) for one, weight in zip(contenders, likely, strict=True))
+    return DynamicsFinding(series, systems, _how(systems[0], series, settings), watch.seconds, None, found.notes)
 
 
 def _rounds(

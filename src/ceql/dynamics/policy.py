@@ -86,6 +86,7 @@ class ChoicePolicy:
     """Which systems are compared by their trajectories."""
 
     hopeless: float = 600.0  # by so much worse than the best of its equation a candidate is not tried
+    structure: float = 0.6  # of the time limit for one trajectory, where others have constants of their own
     searching: float = 0.85  # of the time limit for candidates and their systems; the rest is for simple numbers
     sweeps: int = 2  # over the equations, each exchanged for its alternatives
     rounds: int = 8  # of candidates at most: from the second on, along the path that the best system takes

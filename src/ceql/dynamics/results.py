@@ -9,8 +9,8 @@ import numpy as np
 from ceql.dynamics.choosing import Contender, Contest, contender
 from ceql.dynamics.finding import Constant, Fitted
 from ceql.dynamics.series import Series, Trajectory
+from ceql.dynamics.shooting import Shot
 from ceql.dynamics.system import System
-from ceql.expression.constants.parametrise import parametrise
 
 _TRAINED = 2 / 3  # of a single trajectory, whose rest is then foretold
 
@@ -18,20 +18,20 @@ _TRAINED = 2 / 3  # of a single trajectory, whose rest is then foretold
 def fitted(one: Contender, weight: float, series: Series) -> Fitted:
     """What is known of the system, its trajectories simulated from their fitted initial states."""
     shot = one.shot
-    count = len(shot.constants)
+    count = shot.layout.size
     errors = np.sqrt(np.abs(np.diag(shot.errors())))
     begins = shot.begins[shot.segments.first]
     begin_errors = errors[count:].reshape(shot.begins.shape)[shot.segments.first]
     simulated = tuple(
-        one.system.simulate(begin, trajectory.time, trajectory.inputs_at)
-        for begin, trajectory in zip(begins, series.trajectories, strict=True)
+        shot.sides.with_constants(shot.constants[places]).simulate(begin, trajectory.time, trajectory.inputs_at)
+        for begin, trajectory, places in zip(begins, series.trajectories, shot.layout.index, strict=True)
     )
     return Fitted(
         one.system,
         one.criterion,
         weight,
         r2_of_states(series, simulated),
-        _constants(one.system, shot.constants, errors[:count]),
+        _constants(shot, errors[:count], series),
         begins,
         begin_errors,
         np.sqrt(shot.squares),
@@ -39,11 +39,15 @@ def fitted(one: Contender, weight: float, series: Series) -> Fitted:
     )
 
 
-def _constants(system: System, values: np.ndarray, errors: np.ndarray) -> tuple[Constant, ...]:
+def _constants(shot: Shot, errors: np.ndarray, series: Series) -> tuple[Constant, ...]:
+    """Equation by equation; one that each trajectory has for itself once for each."""
     found, number = [], 0
-    for state, formula in zip(system.states, system.formulas, strict=True):
-        for k in range(len(parametrise(formula.expression).symbols)):
-            found.append(Constant(state, f"c{k + 1}", float(values[number]), float(errors[number])))
+    for state, count in zip(shot.system.states, shot.sides.counts, strict=True):
+        for k in range(count):
+            is_own = number in shot.layout.own
+            for label, places in zip(series.labels if is_own else [None], shot.layout.index, strict=False):
+                place = places[number]
+                found.append(Constant(state, f"c{k + 1}", float(shot.constants[place]), float(errors[place]), label))
             number += 1
     return tuple(found)
 

@@ -9,6 +9,7 @@ lose is held by its segments.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -21,12 +22,43 @@ from ceql.expression.constants.refit import covariance_of, minimise
 from ceql.expression.evaluate.residual_problem import Problem
 
 
+@dataclass(frozen=True)
+class Layout:
+    """Where the constants of each trajectory stand: some may be its own, and all others are shared.
+
+    First come all constants as the first trajectory has them, then the own ones of the others, one after the other.
+    """
+
+    constants: int
+    trajectories: int = 1
+    own: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return self.constants + (self.trajectories - 1) * len(self.own)
+
+    @cached_property
+    def index(self) -> np.ndarray:
+        """(trajectories, constants)"""
+        found = np.tile(np.arange(self.constants), (self.trajectories, 1))
+        for trajectory in range(1, self.trajectories):
+            first = self.constants + (trajectory - 1) * len(self.own)
+            found[trajectory, list(self.own)] = first + np.arange(len(self.own))
+        return found
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """All constants from those of one trajectory."""
+        return np.concatenate([values, np.tile(values[list(self.own)], self.trajectories - 1)])
+
+
 @dataclass(frozen=True, eq=False)
 class Shot:
     """A system with fitted constants and states."""
 
-    system: System
-    constants: np.ndarray  # of all equations, in order
+    system: System  # with the constants of the first trajectory
+    sides: RightHandSides
+    layout: Layout
+    constants: np.ndarray  # of all equations, as they are laid out
     begins: np.ndarray  # (segments, states)
     segments: Segments
     squares: np.ndarray  # (measured states,): mean square of what is left of the samples
@@ -46,6 +78,7 @@ class _Shooting:
 
     sides: RightHandSides
     segments: Segments
+    layout: Layout
     measured: tuple[int, ...]  # which states of the system are
     sizes: np.ndarray  # of errors of the states of the system
     gap: float
@@ -62,8 +95,9 @@ class _Shooting:
         return self._outputs(self._simulated(constants[None, :]), constants[None, :])[0]
 
     def _parts(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        count = len(self.sides.values)
-        return values[:, :count], values[:, count:].reshape(len(values), *self.shape)
+        count = self.layout.size
+        constants = values[:, :count][:, self.layout.index[self.segments.trajectory]]
+        return constants, values[:, count:].reshape(len(values), *self.shape)
 
     def _simulated(self, values: np.ndarray) -> np.ndarray:
         constants, begins = self._parts(values)
@@ -91,7 +125,7 @@ class _Shooting:
 
     def __call__(self, x: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values and derivatives: each constant, and one state of all segments at once, a little larger."""
-        count, (segments, states) = len(self.sides.values), self.shape
+        count, (segments, states) = self.layout.size, self.shape
         size = np.abs(constants[:count])
         steps = self.difference * np.maximum(size, 1e-3 * np.max(size, initial=0.0))
         steps = np.where(steps > 0.0, steps, self.difference)
@@ -136,8 +170,10 @@ def shoot(
     noise: np.ndarray,
     movement: np.ndarray,
     policy: ShootingPolicy = SHOOTING,
+    own: tuple[int, ...] = (),
 ) -> Shot | None:
-    """The system fitted to the series; None where it cannot be simulated.
+    """The system fitted to the series; None where it cannot be simulated. Each trajectory has its `own` constants of
+    these numbers.
 
     `begins` are states of the system at every sample of every trajectory, one after the other, to start from; `noise`
     and `movement` are sizes of errors and of motion of each state of the system.
@@ -146,9 +182,10 @@ def shoot(
     segments = segments_of(series, max(policy.segment, round(series.samples / policy.segments)))
     measured = tuple(range(0, len(system.states), series.order))
     first = _first_samples(series, segments)
-    values = np.append(sides.values, begins[first].ravel())
+    layout = Layout(len(sides.values), len(series.trajectories), own)
+    values = np.append(layout.spread(sides.values), begins[first].ravel())
     farthest = policy.farthest * movement + np.nanmax(np.abs(begins), axis=0)
-    base = _Shooting(sides, segments, measured, noise, 1.0, FAST, 1, farthest, policy.difference)
+    base = _Shooting(sides, segments, layout, measured, noise, 1.0, FAST, 1, farthest, policy.difference)
     coarse = np.maximum(policy.coarse * movement, policy.of_noise * noise)
     fine = np.maximum(policy.tolerance * movement, policy.of_noise * noise)
     shot = None
@@ -157,7 +194,7 @@ def shoot(
         if fitted is None:
             return None
         problem, values, misfit = fitted
-        shot = _shot(sides, segments, measured, problem, values, misfit, noise)
+        shot = _shot(base, problem, values, misfit)
         if np.any(np.sqrt(shot.squares) > policy.visible * tolerance[list(measured)]) or np.all(fine >= coarse):
             break
     return shot
@@ -200,22 +237,14 @@ def _substeps(shooting: _Shooting, values: np.ndarray, tolerance: np.ndarray, po
     return policy.substeps[-1] if before is not None and np.isfinite(before).all() else None
 
 
-def _shot(
-    sides: RightHandSides,
-    segments: Segments,
-    measured: tuple[int, ...],
-    problem: Problem,
-    values: np.ndarray,
-    misfit: float,
-    noise: np.ndarray,
-) -> Shot:
+def _shot(base: _Shooting, problem: Problem, values: np.ndarray, misfit: float) -> Shot:
+    segments, measured, sides = base.segments, base.measured, base.sides
     residuals = problem.residuals(values)
-    seen = np.isfinite(segments.measured)
-    state = np.nonzero(seen)[2]
-    left = residuals[: len(state)] * noise[list(measured)][state]
+    state = np.nonzero(np.isfinite(segments.measured))[2]
+    left = residuals[: len(state)] * base.sizes[list(measured)][state]
     samples = np.bincount(state, minlength=len(measured))
     squares = np.bincount(state, left**2, minlength=len(measured)) / np.maximum(samples, 1)
-    count = len(sides.values)
-    begins = values[count:].reshape(len(segments.times), -1)
-    system = sides.with_constants(values[:count])
-    return Shot(system, values[:count], begins, segments, squares, samples, problem, values, misfit)
+    constants, begins = np.split(values, [base.layout.size])
+    system = sides.with_constants(constants[base.layout.index[0]])
+    begins = begins.reshape(len(segments.times), -1)
+    return Shot(system, sides, base.layout, constants, begins, segments, squares, samples, problem, values, misfit)

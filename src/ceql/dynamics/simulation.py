@@ -48,16 +48,16 @@ class RightHandSides:
             compile_numpy(form.expr, (*formula.symbols, *form.symbols))
             for form, formula in zip(forms, system.formulas, strict=True)
         ]
-        self._forms = forms
+        self.forms = forms
         ends = np.cumsum(self.counts)
-        self._places = [slice(end - count, end) for end, count in zip(ends, self.counts, strict=True)]
+        self.places = [slice(end - count, end) for end, count in zip(ends, self.counts, strict=True)]
 
     def __call__(self, columns: np.ndarray, constants: np.ndarray) -> np.ndarray:
         """Slopes at rows of columns, each with its own row of constants."""
         with np.errstate(all="ignore"):
             found = [
                 np.broadcast_to(compiled(np.column_stack([columns, constants[:, place]])), (len(columns),))
-                for compiled, place in zip(self._compiled, self._places, strict=True)
+                for compiled, place in zip(self._compiled, self.places, strict=True)
             ]
         return np.column_stack(found)
 
@@ -65,7 +65,7 @@ class RightHandSides:
         """The system with these numbers."""
         formulas = tuple(
             formula.with_expression(form.substitute(values[place])) if len(form.symbols) else formula
-            for formula, form, place in zip(self.system.formulas, self._forms, self._places, strict=True)
+            for formula, form, place in zip(self.system.formulas, self.forms, self.places, strict=True)
         )
         return replace(self.system, formulas=formulas)
 
@@ -126,13 +126,13 @@ def simulate_segments(
     farthest: np.ndarray,
 ) -> np.ndarray:
     """States of every copy (copies, segments, samples, states), from states at the begin (copies, segments, states)
-    with constants (copies, constants); NaN from where one goes farther than `farthest`."""
+    with constants (copies, segments, constants); NaN from where one goes farther than `farthest`."""
     copies, count, states = begins.shape
     length = segments.times.shape[1]
     found = np.full((copies, count, length, states), np.nan)
     found[:, :, 0] = begins
     state = begins.reshape(-1, states)
-    numbers = np.repeat(constants, count, axis=0)
+    numbers = constants.reshape(copies * count, -1)
     with np.errstate(all="ignore"):
         for k in range(length - 1):
             for step in range(substeps):
