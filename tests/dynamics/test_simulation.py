@@ -43,9 +43,9 @@ def test_segments_continue_the_solution(scheme, substeps, allowed):
     sides = RightHandSides(system)
     begins = np.array([series.trajectories[k].states[series.trajectories[k].time == t[0]][0]
                        for k, t in zip(segments.trajectory, segments.times, strict=True)])  # fmt: skip
-    states = simulate_segments(
-        sides, segments, begins[None], np.tile(sides.values, (1, len(begins), 1)), scheme, substeps, np.array([1e3, 1e3])
-    )[0]
+    constants = np.tile(sides.values, (1, len(begins), 1))
+    given = begins[None], constants, scheme, substeps, np.array([1e3, 1e3])
+    states = simulate_segments(sides, segments, *given)[0]
     known = np.isfinite(segments.measured)
     np.testing.assert_allclose(states[known], segments.measured[known], atol=allowed)
 

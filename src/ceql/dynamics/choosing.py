@@ -171,16 +171,27 @@ def _simpler(best: Contender, contest: Contest) -> Iterator[System]:
     for place in best.system.searched:
         formula = best.system.formulas[place]
         whole = float(np.std(formula(rows))) or 1.0
-        terms = sympy.Add.make_args(formula.expression)
-        for k, term in enumerate(terms) if len(terms) > 1 else ():
-            with np.errstate(all="ignore"):
-                share = float(np.sqrt(np.mean(Formula(term, formula.symbols, 0.0)(rows) ** 2))) / whole
-            if share < contest.policy.choice.removable:
-                trials.append((share, place, sympy.Add(*terms[:k], *terms[k + 1 :])))
-    trials.sort(key=lambda trial: trial[:2])
-    for _, place, expression in trials:
+        trials += [(share, place, expression) for share, expression in _without_a_number(best.shot, place, rows, whole)]
+    few = (trial for trial in trials if trial[0] < contest.policy.choice.removable)
+    for _, place, expression in sorted(few, key=lambda trial: trial[:2]):
         yield exchanged(best.system, place, best.system.formulas[place].with_expression(expression))
     yield from _with_simple_numbers(best, contest.policy)
+
+
+def _without_a_number(shot: Shot, place: int, rows: np.ndarray, whole: float) -> Iterator[tuple[float, Any]]:
+    """The equation with zero for one of its constants, and by what share of its motion that changes it."""
+    form, formula = shot.sides.forms[place], shot.system.formulas[place]
+    values = shot.constants[shot.sides.places[place]]
+    for k in range(len(values)):
+        numbers: list[Any] = [sympy.Float(float(value)) for value in values]
+        numbers[k] = sympy.Integer(0)
+        expression = form.substitute(numbers)
+        if expression.is_Number or expression.has(sympy.zoo, sympy.nan, sympy.oo):
+            continue
+        with np.errstate(all="ignore"):
+            change = Formula(expression, formula.symbols, 0.0)(rows) - formula(rows)
+        if np.isfinite(change).all():
+            yield float(np.sqrt(np.mean(change**2))) / whole, expression
 
 
 def _rows_of(best: Contender, contest: Contest) -> np.ndarray:

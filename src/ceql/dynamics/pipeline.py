@@ -126,6 +126,8 @@ def _rounds(
         candidates = []
         for k, equation in enumerate(equations):
             tell(f"equation of {series.states[equation.state]}", _done(number, 0.5 * k / len(equations)))
+            if best is not None and record.contest.until.over:
+                return record
             if searches:
                 formulas[k] += _searched(equation, smooth, series, settings, len(equations), watch)
             candidates.append(_candidates(equation, formulas[k], path, other, series, settings))
@@ -224,7 +226,7 @@ def _searched(
     """What the search finds in slopes, within its share of the time."""
     policy = settings.policy.candidates
     limit = min(policy.searched, policy.share * settings.time_limit / count, settings.time_limit - watch.seconds)
-    if limit < 0.5:
+    if limit < policy.least:
         return []
     rows, values, errors = [], [], []
     for one in smooth:

@@ -38,6 +38,9 @@ class TermPolicy:
     degree_alone: int = 5  # of powers of a single state's system
     most_columns: int = 3  # with more, monomials have one degree less
     numbers: tuple[float, ...] = (0.05, 0.2, 0.6, 2.0)  # that a number in a term begins with, times the column's size
+    exponents: tuple[float, ...] = (0.4, 0.75, 1.3, 1.7, 2.5)  # that one of a power begins with
+    middles: tuple[float, ...] = (0.2, 0.5, 0.8)  # of a column's range, at which a step begins to be sought,
+    steepness: tuple[float, ...] = (1.6, 3.5, 7.0)  # and how steep, in halves of the range
     most_terms: int = 6
     expansions: int = 60  # sums that are extended
     branches: int = 12  # ways of each kind to extend one
@@ -72,7 +75,8 @@ class CandidatePolicy:
     other_degree: int = 5  # of another smooth path: by how far it leads elsewhere, the path is in doubt
     doubt: float = 2.0  # times which that difference counts
     searched: float = 6.0  # seconds at most of the search on slopes for one equation
-    share: float = 0.5  # of the time limit that all such searches may take
+    least: float = 0.5  # seconds, below which it is not worth it
+    share: float = 0.4  # of the time limit that all such searches may take
     left_out: float = 0.03  # of a trajectory at each end, where slopes are least known
     most_rows: int = 400  # slopes that the search sees
     doubted: tuple[float, ...] = (5.0, 30.0, 200.0)  # times its doubt that the path may be wrong

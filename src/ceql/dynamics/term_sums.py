@@ -1,8 +1,8 @@
 """Sums of terms that, integrated along the path, give a state.
 
 All terms are integrated at once. From the best sums so far, others are made by one more term, by any two of those
-without a number, or by a term with a number and one without: what is left of the state after all weights are solved
-tells which. A term with a number brings its derivative by the number along, and the fit of the sum finds the number.
+without numbers, or by a term with numbers and one without: what is left of the state after all weights are solved
+tells which. A term with numbers brings its derivatives by them along, and the fit of the sum finds the numbers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ class _Units:
     """Terms integrated up to each sample, as directions: those without a number, and pairs of a term and tangent."""
 
     plain: np.ndarray  # (samples, plain terms)
-    first: np.ndarray  # (samples, terms with a number)
-    second: np.ndarray
+    parts: np.ndarray  # (terms with numbers, samples, 3): the term and its derivatives by its numbers
     of_plain: np.ndarray  # numbers of the terms in the vocabulary
     of_pairs: np.ndarray
     plain_price: np.ndarray
@@ -104,18 +103,20 @@ def _units(target: IntegralTarget, words: Vocabulary, rows: np.ndarray) -> _Unit
     values = target.path.integrals(words.values)[rows]
     size = np.linalg.norm(values, axis=0)
     usable = np.isfinite(size) & (size > 0.0)
-    plain = np.flatnonzero(usable & ~words.has_number)
-    pairs = np.flatnonzero(usable & words.has_number)
-    tangents = target.path.integrals(words.tangents[:, pairs])[rows] if len(pairs) else values[:, :0]
+    plain = np.flatnonzero(usable & (words.numbers == 0))
+    others = np.flatnonzero(usable & (words.numbers > 0))
+    columns = [values[:, others]]
+    columns += [target.path.integrals(words.tangents[:, others, k])[rows] for k in range(2) if len(others)]
+    parts = np.stack(columns, axis=2).transpose(1, 0, 2)
+    lengths = np.linalg.norm(parts, axis=1, keepdims=True)
     constant = PRICES.constant * np.log(len(rows))
     return _Units(
         values[:, plain] / size[plain],
-        values[:, pairs] / size[pairs],
-        tangents / np.maximum(np.linalg.norm(tangents, axis=0), 1e-300),
+        parts / np.where(lengths > 0.0, lengths, 1.0),
         plain,
-        pairs,
+        others,
         words.prices[plain] + constant + PRICES.add + PRICES.mul,
-        words.prices[pairs] + 2.0 * constant + PRICES.add + PRICES.mul,
+        words.prices[others] + (1.0 + words.numbers[others]) * constant + PRICES.add + PRICES.mul,
     )
 
 
@@ -127,7 +128,7 @@ def _rest(span: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 def _extended(one: _Sum, units: _Units, least: float, policy: TermPolicy) -> list[_Sum]:
     """The best ways to extend a sum, of each kind."""
-    plain, first, second = (_rest(one.span, part) for part in (units.plain, units.first, units.second))
+    plain = _rest(one.span, units.plain)
     power = float(one.left @ one.left)
     toward = one.left @ plain
     square = np.sum(plain**2, axis=0)
@@ -145,16 +146,13 @@ def _extended(one: _Sum, units: _Units, least: float, policy: TermPolicy) -> lis
 
     offer(alone, units.plain_price, "p")
     offer(_both(plain, toward, square), units.plain_price[:, None] + units.plain_price, "pp")
-    if units.first.shape[1]:
-        basis, cut = _bases(first, second)
+    if len(units.parts):
+        basis, cut = _bases(units.parts, one.span)
         inside = np.einsum("bns,n->bs", basis, one.left)
         gain = np.where(cut, 0.0, np.sum(inside**2, axis=1))
         offer(gain, units.pair_price, "b")
-        offer(
-            _beside(basis, cut, inside, gain, plain, toward, square),
-            units.pair_price[:, None] + units.plain_price,
-            "bp",
-        )
+        both = _beside(basis, cut, inside, gain, plain, toward, square)
+        offer(both, units.pair_price[:, None] + units.plain_price, "bp")
     moves.sort(key=lambda move: move[0])
     return [grown for _, members, _ in moves if (grown := _grown(one, members, units, least)) is not None]
 
@@ -173,15 +171,22 @@ def _both(plain: np.ndarray, toward: np.ndarray, square: np.ndarray) -> np.ndarr
     return np.triu(np.where(fine, top / np.where(fine, room, 1.0), 0.0), 1)
 
 
-def _bases(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two orthonormal directions for each term with a number, and whether there are none."""
-    size = np.linalg.norm(first, axis=0)
-    cut = size**2 < _INDEPENDENT
-    one = first / np.where(cut, 1.0, size)
-    two = second - one * np.sum(one * second, axis=0)
-    rest = np.linalg.norm(two, axis=0)
-    two = np.where(rest**2 < _INDEPENDENT, 0.0, two / np.where(rest**2 < _INDEPENDENT, 1.0, rest))
-    return np.stack([one.T, two.T], axis=2), cut
+def _bases(parts: np.ndarray, span: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orthonormal directions for each term with numbers beside the sum, zero where there are fewer, and whether there
+    are none."""
+    for _ in range(2):
+        parts = parts - np.einsum("ns,bsk->bnk", span, np.einsum("ns,bnk->bsk", span, parts))
+    basis = np.zeros(parts.shape)
+    cut = np.zeros(len(parts), bool)
+    for k in range(parts.shape[2]):
+        rest = parts[:, :, k]
+        for _ in range(2):
+            rest = rest - np.einsum("bns,bs->bn", basis, np.einsum("bns,bn->bs", basis, rest))
+        size = np.linalg.norm(rest, axis=1)
+        idle = size**2 < _INDEPENDENT
+        basis[:, :, k] = np.where(idle[:, None], 0.0, rest / np.where(idle, 1.0, size)[:, None])
+        cut = idle if k == 0 else cut
+    return basis, cut
 
 
 def _beside(
@@ -194,7 +199,7 @@ def _beside(
     square: np.ndarray,
 ) -> np.ndarray:
     """What a term with a number and a plain one take off together."""
-    shadows = np.tensordot(basis, plain, axes=([1], [0]))  # (pairs, 2, plain)
+    shadows = np.tensordot(basis, plain, axes=([1], [0]))  # (terms, directions, plain)
     rest = square - np.sum(shadows**2, axis=1)
     pull = toward - np.einsum("bs,bsp->bp", inside, shadows)
     fine = (rest > _INDEPENDENT) & ~cut[:, None]
@@ -209,7 +214,7 @@ def _grown(one: _Sum, members: Sequence[tuple[str, int]], units: _Units, least: 
             return None
         terms.append(term)
         price += float(units.plain_price[k] if kind == "p" else units.pair_price[k])
-        columns = [units.plain[:, k]] if kind == "p" else [units.first[:, k], units.second[:, k]]
+        columns = [units.plain[:, k]] if kind == "p" else units.parts[k].T
         for number, column in enumerate(columns):
             direction = _rest(span, column[:, None])[:, 0]
             size = np.linalg.norm(direction)
@@ -230,6 +235,6 @@ def _formula(
     scale = np.linalg.norm(columns, axis=0)
     weights = np.linalg.lstsq(columns / scale, target.values, rcond=None)[0] / scale
     parts = (sympy.Float(float(w)) * words.terms[k] for w, k in zip(weights, terms, strict=True))
-    is_done = not words.has_number[list(terms)].any()
+    is_done = not words.numbers[list(terms)].any()
     loss = float(np.sum((columns @ weights - target.values) ** 2)) / target.rows if is_done else np.inf
     return Formula(sympy.Add(*parts), symbols, loss)

@@ -1,8 +1,9 @@
-"""Terms that right-hand sides are put together from: those without a number inside, and those with one to be found."""
+"""Terms that right-hand sides are put together from: those without a number inside, and those with one or two to be
+found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
 from typing import Any
@@ -14,65 +15,74 @@ from ceql.dynamics.policy import TERMS, TermPolicy
 from ceql.expression.prices import structure_price
 from ceql.formula import values_of
 
-_NUMBER = sympy.Symbol("number", positive=True)
+_NUMBER, _OTHER = sympy.Symbol("number", positive=True), sympy.Symbol("other", positive=True)
 _SAFE_EXPONENT = 10.0  # beyond it exponentials of a column itself say nothing but where it is largest
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Values of terms along the path. A term with a number has its derivative by the number beside it, so that a wrong
-    number costs little in a sum that leaves the weight of both free."""
+    """Values of terms along the path. A term with numbers has its derivatives by them beside it, so that wrong numbers
+    cost little in a sum that leaves the weights of all free."""
 
     terms: tuple[Any, ...]
     values: np.ndarray  # (points, terms)
-    tangents: np.ndarray  # (points, terms): zero for a term without a number
+    tangents: np.ndarray  # (points, terms, 2): zero for a number that is not there
     prices: np.ndarray  # of the structure, in nats
-    has_number: np.ndarray
+    numbers: np.ndarray  # (terms,): how many numbers there are in it
 
 
 def vocabulary(rows: np.ndarray, symbols: Sequence[sympy.Symbol], policy: TermPolicy = TERMS) -> Vocabulary:
     """Terms that have a value everywhere on the path."""
     symbols = tuple(symbols)
-    terms, values, tangents, numbers = [], [], [], []
-    for term, number in _proposed(rows, symbols, policy):
-        found = _evaluated(term, number, symbols, rows)
+    terms, values, tangents, counts = [], [], [], []
+    for term, numbers in _proposed(rows, symbols, policy):
+        found = _evaluated(term, numbers, symbols, rows)
         if found is not None and np.max(np.abs(found[0])) > 0.0:
-            terms.append(term if number is None else term.xreplace({_NUMBER: sympy.Float(number)}))
+            terms.append(term.xreplace({name: sympy.Float(value) for name, value in numbers.items()}))
             values.append(found[0])
             tangents.append(found[1])
-            numbers.append(number is not None)
+            counts.append(len(numbers))
     prices = np.array([structure_price(term) for term in terms])
-    return Vocabulary(tuple(terms), np.column_stack(values), np.column_stack(tangents), prices, np.array(numbers))
+    whole = np.stack(tangents, axis=1)
+    return Vocabulary(tuple(terms), np.column_stack(values), whole, prices, np.array(counts))
 
 
 def _evaluated(
-    term: Any, number: float | None, symbols: tuple[sympy.Symbol, ...], rows: np.ndarray
+    term: Any, numbers: Mapping[sympy.Symbol, float], symbols: tuple[sympy.Symbol, ...], rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    if number is None:
-        values = np.ones(len(rows)) if term == 1 else values_of(term, symbols, rows)
-        return None if values is None else (values, np.zeros(len(rows)))
-    wide = np.column_stack([rows, np.full(len(rows), number)])
-    values = values_of(term, (*symbols, _NUMBER), wide)
-    tangent = values_of(sympy.diff(term, _NUMBER), (*symbols, _NUMBER), wide)
-    return None if values is None or tangent is None else (values, tangent)
+    """Values and derivatives by the numbers; None where one of them has no value somewhere."""
+    tangents = np.zeros((len(rows), 2))
+    if term == 1:
+        return np.ones(len(rows)), tangents
+    wide = np.column_stack([rows, *(np.full(len(rows), value) for value in numbers.values())])
+    columns = (*symbols, *numbers)
+    values = values_of(term, columns, wide)
+    for place, name in enumerate(numbers):
+        slope = values_of(sympy.diff(term, name), columns, wide)
+        if slope is None:
+            return None
+        tangents[:, place] = slope
+    return None if values is None else (values, tangents)
 
 
 def _proposed(
     rows: np.ndarray, symbols: tuple[sympy.Symbol, ...], policy: TermPolicy
-) -> Iterator[tuple[Any, float | None]]:
-    """Each term once, with the values that its number begins with."""
+) -> Iterator[tuple[Any, dict[sympy.Symbol, float]]]:
+    """Each term, with the values that its numbers begin with."""
     seen: set[Any] = set()
     for term in (*_monomials(symbols, policy), *_of_functions(rows, symbols), *_of_two(symbols)):
         if term not in seen:
             seen.add(term)
-            yield term, None
+            yield term, {}
     for x, column in zip(symbols, rows.T, strict=True):
         size = float(np.max(np.abs(column))) or 1.0
         for term in _with_factors(_with_number(x, column), x, symbols):
             if term not in seen:
                 seen.add(term)
                 for share in policy.numbers:
-                    yield term, float(f"{share * size:.3g}")
+                    yield term, {_NUMBER: float(f"{share * size:.3g}")}
+        yield from _with_exponent(x, column, symbols, policy)
+        yield from _with_two_numbers(x, column, policy)
 
 
 def _monomials(symbols: tuple[sympy.Symbol, ...], policy: TermPolicy) -> Iterator[Any]:
@@ -125,6 +135,34 @@ def _of_two(symbols: tuple[sympy.Symbol, ...]) -> Iterator[Any]:
         for top in (sympy.Integer(1), x, y):
             yield from (top * sympy.sqrt(radius), top / radius, top / sympy.sqrt(radius))
             yield top / radius ** sympy.Rational(3, 2)
+
+
+def _with_exponent(
+    x: sympy.Symbol, column: np.ndarray, symbols: tuple[sympy.Symbol, ...], policy: TermPolicy
+) -> Iterator[tuple[Any, dict[sympy.Symbol, float]]]:
+    """Powers of what is positive, alone and times a column."""
+    if float(column.min()) <= 0.0:
+        return
+    for exponent in policy.exponents:
+        yield x**_NUMBER, {_NUMBER: exponent}
+        for other in symbols:
+            if other != x:
+                yield other * x**_NUMBER, {_NUMBER: exponent}
+
+
+def _with_two_numbers(
+    x: sympy.Symbol, column: np.ndarray, policy: TermPolicy
+) -> Iterator[tuple[Any, dict[sympy.Symbol, float]]]:
+    """Steps of any height and steepness: Hill's, of what is positive, and the logistic function."""
+    low, high = float(column.min()), float(column.max())
+    middles = [low + share * (high - low) for share in policy.middles]
+    for middle in middles:
+        for steepness in policy.steepness:
+            if low > 0.0:
+                yield x**_OTHER / (_NUMBER**_OTHER + x**_OTHER), {_NUMBER: middle, _OTHER: steepness}
+            rate = steepness / (0.5 * (high - low) or 1.0)
+            start = {_NUMBER: float(np.exp(np.clip(rate * middle, -20.0, 20.0))), _OTHER: rate}
+            yield 1 / (1 + _NUMBER * sympy.exp(-_OTHER * x)), start
 
 
 def _with_number(x: sympy.Symbol, column: np.ndarray) -> Iterator[Any]:
