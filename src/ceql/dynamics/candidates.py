@@ -91,6 +91,11 @@ def best_in_doubt(candidates: Sequence[Candidate], level: int) -> Candidate:
     return min(candidates, key=lambda candidate: candidate.doubted[level])
 
 
+def best_of_size(candidates: Sequence[Candidate], size: int) -> Candidate:
+    """The best one with this many constants, or the best of all where there is none."""
+    return next((one for one in candidates if len(one.formula.form.symbols) == size), candidates[0])
+
+
 def _fitted(formulas: Sequence[Formula], target: IntegralTarget, policy: DynamicsPolicy) -> list[Formula]:
     """Those that have a loss are fitted already."""
     found = (f if np.isfinite(f.loss) else target.fitted(f, policy.integral) for f in formulas)

@@ -10,7 +10,7 @@ import sympy
 
 from ceql.choice.evidence import weights
 from ceql.discovery import Settings
-from ceql.dynamics.candidates import Candidate, Slopes, best_in_doubt, candidates_for, searched
+from ceql.dynamics.candidates import Candidate, Slopes, best_in_doubt, best_of_size, candidates_for, searched
 from ceql.dynamics.choosing import (
     Contender,
     Contest,
@@ -261,10 +261,14 @@ def _candidates(
 def _first_systems(
     candidates: Sequence[Sequence[Candidate]], series: Series, settings: DynamicsSettings
 ) -> Iterator[System]:
-    """Of all equations together, the best for several doubts about the path."""
-    for level in range(len(settings.policy.candidates.doubted)):
+    """Of all equations together: the best for several doubts about the path, and the best of some sizes. Few samples
+    may not pay for one equation while another is wrong."""
+    policy = settings.policy.candidates
+    for level in range(len(policy.doubted)):
         best = [best_in_doubt(few, level).formula if few else None for few in candidates]
         yield _system(best, series, settings)
+    for size in policy.together:
+        yield _system([best_of_size(few, size).formula if few else None for few in candidates], series, settings)
 
 
 def _system(formulas: Sequence[Formula | None], series: Series, settings: DynamicsSettings) -> System:

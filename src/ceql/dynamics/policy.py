@@ -45,7 +45,7 @@ class TermPolicy:
     expansions: int = 60  # sums that are extended
     branches: int = 12  # ways of each kind to extend one
     beam: int = 40  # sums of each size that wait to be extended
-    kept: int = 6  # sums of each size that become candidates
+    kept: int = 8  # sums of each size that become candidates
     most_rows: int = 600  # samples that sums are chosen by
 
 
@@ -81,7 +81,8 @@ class CandidatePolicy:
     most_rows: int = 400  # slopes that the search sees
     doubted: tuple[float, ...] = (5.0, 30.0, 200.0)  # times its doubt that the path may be wrong
     kept: int = 5  # candidates of each equation that are best,
-    of_each_size: int = 2  # and of those with the same number of constants,
+    together: tuple[int, ...] = (1, 2, 3, 4)  # numbers of constants that all equations may have at once
+    of_each_size: int = 3  # and of those with the same number of constants,
     most_constants: int = 10  # which are at most so many
 
 
