@@ -1,4 +1,4 @@
-"""Fits the tables of examples/gallery on the command line and writes a page with a picture about each.
+"""Fits the tables and time series of examples/gallery on the command line and writes a page with a picture about each.
 
     python tools/gallery.py                  # all pages, into docs/gallery
     python tools/gallery.py boyle planets    # some of them, and the index
@@ -13,20 +13,20 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TABLES, PAGES = ROOT / "examples" / "gallery", ROOT / "docs" / "gallery"
 SECONDS = 30  # the time limit of each search
 _CEQL = "import sys; from ceql.__main__ import main; sys.argv[0] = 'ceql'; main()"
-_TIME = re.compile(r" \(\d+\.\d+ s\)$", re.MULTILINE)
+_TIME = re.compile(r" \(\d+\.\d+ s\)$|\n+Found in [\d.]+ s\.$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Example:
     """A table, what it is about and what to look for in the answer; `law` is the name that it should get. A table
-    that is `made` was not measured."""
+    that is `made` was not measured. One with `states` is a time series: its first column is the time."""
 
     table: str
     title: str
@@ -36,6 +36,7 @@ class Example:
     origin: str
     law: str = ""
     made: bool = False
+    states: list[str] = field(default_factory=list)
 
     @property
     def path(self) -> Path:
@@ -47,6 +48,8 @@ class Example:
 
     @property
     def command(self) -> list[str]:
+        if self.states:
+            return ["ceql", "ode", self.path.name, "--time", self.columns[0], "--state", ",".join(self.states)]
         return ["ceql", "fit", self.path.name, "--target", self.columns[-1]]
 
 
@@ -56,7 +59,7 @@ def examples() -> list[Example]:
 
 
 def fitted(example: Example, folder: Path) -> tuple[str, Path]:
-    """What `ceql fit` prints about the table, and the model that it saves."""
+    """What the command prints about the table, and the model that it saves."""
     model = folder / f"{example.table}.ceql"
     options = ["--time-limit", str(SECONDS), "--save", str(model)]
     program = [sys.executable, "-c", _CEQL, *example.command[1:], *options]
@@ -73,8 +76,13 @@ def draw(model: Path, picture: Path) -> None:
 
     import ceql
 
-    figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-    ceql.load(model).plot_fit(axes)
+    loaded = ceql.load(model)
+    if hasattr(loaded, "plot_trajectories"):
+        figure = loaded.plot_trajectories()
+        figure.set_size_inches(6.4, 1.2 + 2.0 * len(loaded.system_.states))
+    else:
+        figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+        loaded.plot_fit(axes)
     figure.savefig(picture, dpi=80)
     plt.close(figure)
 
@@ -83,7 +91,7 @@ def page(example: Example, printed: str) -> str:
     rows = example.path.read_text(encoding="utf-8").strip().splitlines()
     shown = rows if len(rows) <= 9 else [*rows[:6], f"... {len(rows) - 6} more rows"]
     command = " ".join(example.command)
-    formula = printed.splitlines()[0]
+    formula = "; ".join(printed.splitlines()[: max(1, len(example.states))])
     return "\n".join(
         [
             f"# {example.title}",
@@ -118,8 +126,9 @@ def index(all_examples: list[Example]) -> str:
         "# Gallery",
         "",
         f"{len(all_examples) - made} measured tables, {made} made so that the truth is known, and what `ceql fit` says",
-        "about them with no option but the target. Each page shows the whole answer, alternatives with their weights",
-        "included; where the rows cannot decide, that is the answer. `python tools/gallery.py` makes the pages anew.",
+        "about them with no option but the target, or `ceql ode` about time series. Each page shows the whole answer,",
+        "alternatives with their weights included; where the rows cannot decide, that is the answer.",
+        "`python tools/gallery.py` makes the pages anew.",
         "",
         "| table | field | formula |",
         "|---|---|---|",
