@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     methods = split_names(options.methods)
-    others = split_names(options.leave_out) if options.leave_out else []
+    others = list(split_names(options.leave_out))  # a tuple would be the name of one column
     jobs = [
         delayed(run)(name, rows.drop(columns=others, errors="ignore"), held, split, method, options.time_limit)
         for name, rows, held in tables(options.folder)
