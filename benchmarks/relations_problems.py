@@ -191,4 +191,75 @@ UNSEEN = (
     Problem("diode", "I - 0.23*(exp(1.9*U) - 1)", ("U", "I"), diode),
     Problem("rectangles", "a*b - area", ("a", "b", "round", "area"), rectangles, more=("2*a + 2*b - round",)),
 )
-SETS = {"frozen": FROZEN, "unseen": UNSEEN}
+
+
+# ---- written down after the second ten had shown what was missing, and before the search had seen them ----------------
+
+
+def adiabat(rng: np.random.Generator, rows: int) -> Points:
+    volume = rng.uniform(0.5, 4.0, rows)
+    return {"p": 2.9 * volume**-1.37, "V": volume, "n": rng.uniform(1.0, 2.0, rows)}
+
+
+def epidemic(rng: np.random.Generator, rows: int) -> Points:
+    """S + I - 0.3*log(S) stays what it is in the course of an epidemic."""
+    levels = np.array([0.98, 1.1, 1.3])
+    run = np.arange(rows) % len(levels)
+    left = rng.uniform(0.12, 0.95, rows)
+    return {"run": run, "S": left, "I": levels[run] - left + 0.3 * np.log(left)}
+
+
+def catenary(rng: np.random.Generator, rows: int) -> Points:
+    x = rng.uniform(-3.0, 3.0, rows)
+    return {"x": x, "y": 1.7 * np.cosh(x / 1.7)}
+
+
+def hyperbola(rng: np.random.Generator, rows: int) -> Points:
+    x = rng.uniform(-0.3, 4.0, rows)
+    return {"x": x, "y": (2.1 + 1.3 * x) / (x + 0.7), "z": rng.normal(size=rows)}
+
+
+def bernoulli(rng: np.random.Generator, rows: int) -> Points:
+    speed, density, height = rng.uniform(0.5, 8.0, rows), rng.uniform(0.7, 1.3, rows), rng.uniform(0.0, 5.0, rows)
+    return {"p": 120.0 - density * speed**2 / 2.0 - 9.81 * density * height, "v": speed, "rho": density, "h": height}
+
+
+def triangle(rng: np.random.Generator, rows: int) -> Points:
+    a, b, angle = rng.uniform(1.0, 4.0, rows), rng.uniform(1.0, 4.0, rows), rng.uniform(0.4, 2.7, rows)
+    return {"a": a, "b": b, "c": np.sqrt(a**2 + b**2 - 2.0 * a * b * np.cos(angle)), "angle": angle}
+
+
+def folium(rng: np.random.Generator, rows: int) -> Points:
+    slope = np.tan(rng.uniform(-0.5, 2.07, rows))
+    x = 4.2 * slope / (1.0 + slope**3)
+    return {"x": x, "y": slope * x}
+
+
+def arrhenius(rng: np.random.Generator, rows: int) -> Points:
+    heat = rng.uniform(280.0, 360.0, rows)
+    return {"T": heat, "k": 5.0e4 * np.exp(-3400.0 / heat), "pH": rng.uniform(5.0, 9.0, rows)}
+
+
+def charges(rng: np.random.Generator, rows: int) -> Points:
+    one, two, far = rng.uniform(1.0, 5.0, rows), rng.uniform(1.0, 5.0, rows), rng.uniform(0.5, 2.0, rows)
+    return {"F": 0.899 * one * two / far**2, "q1": one, "q2": two, "r": far}
+
+
+def braking(rng: np.random.Generator, rows: int) -> Points:
+    begin, slower, way = rng.uniform(10.0, 30.0, rows), rng.uniform(1.0, 6.0, rows), rng.uniform(0.0, 8.0, rows)
+    return {"v": np.sqrt(begin**2 - 2.0 * slower * way), "v0": begin, "b": slower, "s": way}
+
+
+LATER = (
+    Problem("adiabat", "p*V**1.37 - 2.9", ("p", "V"), adiabat),
+    Problem("epidemic", "S + I - 0.3*log(S)", ("S", "I"), epidemic, groups="run"),
+    Problem("catenary", "y - 0.85*(exp(x/1.7) + exp(-x/1.7))", ("x", "y"), catenary),
+    Problem("hyperbola", "x*y + 0.7*y - 1.3*x - 2.1", ("x", "y"), hyperbola),
+    Problem("bernoulli", "p + rho*v**2/2 + 9.81*rho*h - 120", ("p", "v", "rho", "h"), bernoulli),
+    Problem("triangle", "c**2 - a**2 - b**2 + 2*a*b*cos(angle)", ("a", "b", "c", "angle"), triangle),
+    Problem("folium", "x**3 + y**3 - 4.2*x*y", ("x", "y"), folium),
+    Problem("arrhenius", "log(k) + 3400/T - log(50000)", ("T", "k"), arrhenius),
+    Problem("charges", "F*r**2 - 0.899*q1*q2", ("F", "q1", "q2", "r"), charges),
+    Problem("braking", "v**2 - v0**2 + 2*b*s", ("v", "v0", "b", "s"), braking),
+)
+SETS = {"frozen": FROZEN, "unseen": UNSEEN, "later": LATER}

@@ -70,14 +70,16 @@ class _Hunt:
 
     def all(self) -> list[Accepted]:
         """The first relation, then others that do not follow from those before."""
+        before = self.until.left
         pool = self._finished_sums(self.fit)
+        a_search = before - self.until.left
         pool += self._solved(pool)
         accepted = _as_list(self._first_that_holds(pool))
         while accepted and len(accepted) < min(self.policy.judging.most, len(self.fit.names) - 1):
-            last = accepted[-1].found.equation
-            if self.until.over or not leaves_room(last, self.fit, self.policy.judging):
+            known = [one.found.equation for one in accepted]
+            if self.until.left < a_search or not leaves_room(known, self.fit, self.policy.judging):
                 break
-            further = _as_list(self._further(accepted, pool))
+            further = _as_list(self._further(accepted, pool, a_search))
             if not further:
                 break
             accepted += further
@@ -90,7 +92,7 @@ class _Hunt:
         found = [finished_draft(draft, rows.thinned(own.most_fitted), self.policy) for draft in drafts]
         return [one for one in found if one is not None]
 
-    def _further(self, accepted: Sequence[Accepted], pool: Sequence[Finished]) -> Accepted | None:
+    def _further(self, accepted: Sequence[Accepted], pool: Sequence[Finished], a_search: float) -> Accepted | None:
         """The next relation: distances are then along the surfaces of those before, so that nothing is gained by adding
         one relation to another. Each term of the last one is taken as given by the others, in turn."""
         equations = [one.found.equation for one in accepted]
@@ -103,7 +105,7 @@ class _Hunt:
         found = [finished_equation(equation, rows.thinned(own.supports.most_fitted), own) for equation in others]
         found += self._finished_sums(rows)
         for term in given[: own.judging.given]:
-            found += [] if self.until.over else self._finished_sums(rows, [term])
+            found += [] if self.until.left < a_search else self._finished_sums(rows, [term])
         candidates = [one for one in found if one is not None and is_another(one.equation, rows, own)]
         near = [one for one in candidates if self._is_as_near(one, accepted[0])]
         return self._first_that_holds(near)
@@ -118,7 +120,8 @@ class _Hunt:
             return []
         columns = range(len(self.fit.names)) if likely is None else likely.found.equation.columns(self.fit)
         columns = list(columns)[: policy.most_columns]
-        seconds = policy.share * self.until.left
+        share = policy.share if len(self.fit.names) < 3 else policy.share_of_many
+        seconds = share * self.until.left
         if seconds < policy.least_seconds * len(columns):
             return []
         rows = self.fit.thinned(self.policy.supports.most_fitted)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ceql.relations.policy import SupportPolicy
 from ceql.relations.supports import Moments, Support
-from ceql.relations.terms import SHAPES, Term
+from ceql.relations.terms import RADIAL, SHAPES, Term
 
 _POWERS = {"x": 1, "x^2": 2, "x^3": 3, "x^4": 4}
 _OTHERS = tuple(shape.name for shape in SHAPES if shape.name != "x")
@@ -20,6 +20,7 @@ _ALONE = (("log",), ("1/x",))
 _IN_PAIRS = (
     *(("x", name) for name in _OTHERS),
     *(("sin", "cos"), ("x^2", "cos"), ("1/x", "log"), ("exp", "exp-")),
+    *(("x^2", shape.name) for shape in RADIAL),
 )
 
 
@@ -41,13 +42,13 @@ def _families(terms: Sequence[Term]) -> Iterator[Support]:
         for degree in (1, 2, 3, 4):
             yield tuple(k for k in inside if _degree(terms[k]) <= degree)
         for names in (*_ALONE, *_IN_PAIRS):
-            of_these = [k for k in inside if all(shape.name in names for _, shape in terms[k].factors)]
+            of_these = [k for k in inside if all(factor.shape.name in names for factor in terms[k].factors)]
             yield tuple(k for k in of_these if len(terms[k].factors) == 1)
             yield tuple(k for k in of_these if len(terms[k].factors) <= 2)
 
 
 def _degree(term: Term) -> float:
-    return sum(_POWERS.get(shape.name, np.inf) for _, shape in term.factors)
+    return sum(_POWERS.get(factor.shape.name, np.inf) for factor in term.factors)
 
 
 def _thinned(family: Support, moments: Moments, policy: SupportPolicy) -> Iterator[Support]:

@@ -57,12 +57,17 @@ def shown_difference(equation: Equation, rows: Rows) -> Any:
 
 @np.errstate(all="ignore")
 def thickness(fit: Fitted, rows: Rows, policy: RelationsPolicy) -> float:
-    """Of the surface, seen from rows that were moved away from it."""
-    own, near = policy.supports, Surface(fit.equation, rows, policy.fitting.flat)
+    """Of the surface, seen from rows that were moved away from it: a little, for sheets next to each other, and far,
+    for a surface that is everywhere."""
+    own, surface = policy.supports, Surface(fit.equation, rows, policy.fitting.flat)
+    times = range(max(1, own.moved // len(rows.x)))
+
+    def seen_from(reach: float) -> np.ndarray:
+        return np.concatenate([surface.at(rows.moved(reach, seed)).distances ** 2 for seed in times])
+
     reach = max(own.reach * float(np.sqrt(fit.distance)), own.least_reach)
-    moves = (rows.moved(reach, seed) for seed in range(max(1, own.moved // len(rows.x))))
-    squares = [near.at(moved).distances ** 2 for moved in moves]
-    return thickness_of(np.concatenate(squares), reach, own)
+    near = thickness_of(seen_from(reach), reach, own)
+    return min(near, thickness_of(seen_from(own.far_reach), own.far_reach, own, own.everywhere))
 
 
 @one_thread

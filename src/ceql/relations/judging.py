@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -42,10 +43,10 @@ def verdict_on(found: Finished, held: Rows, policy: RelationsPolicy) -> Verdict:
     surface = Surface(found.equation, held, policy.fitting.flat)
     columns = found.equation.columns(held)
     square = _mean_square(surface.at(held).distances, own)
-    share = _share(surface, held, columns, square, own)
-    shares = tuple((k, _share(surface, held, (k,), square, own)) for k in columns)
-    fault = _fault(found, square, share, shares, own)
-    return Verdict(float(np.sqrt(square)), share, shares, fault)
+    far = _shuffled_square(surface, held, columns, own)
+    each = tuple((k, _share(square, _shuffled_square(surface, held, (k,), own))) for k in columns)
+    share = _share(square, far)
+    return Verdict(float(np.sqrt(square)), share, each, _fault(found, square, far, share, each, own))
 
 
 def _mean_square(distances: Array, policy: JudgingPolicy) -> float:
@@ -54,17 +55,28 @@ def _mean_square(distances: Array, policy: JudgingPolicy) -> float:
     return float(np.mean(np.clip(np.nan_to_num(distances, nan=far, posinf=far, neginf=-far), -far, far) ** 2))
 
 
-def _share(surface: Surface, rows: Rows, columns: Sequence[int], square: float, policy: JudgingPolicy) -> float:
-    """One minus the squared distance over half of that of shuffled rows, which is the distance from no relation."""
+def _shuffled_square(surface: Surface, rows: Rows, columns: Sequence[int], policy: JudgingPolicy) -> float:
     mixed = (surface.at(rows.shuffled(columns, seed)).distances for seed in range(policy.shuffles))
-    return 1.0 - square / max(0.5 * float(np.mean([_mean_square(far, policy) for far in mixed])), 1e-300)
+    return float(np.mean([_mean_square(far, policy) for far in mixed]))
+
+
+def _share(square: float, shuffled: float) -> float:
+    """One minus the squared distance over half of that of shuffled rows, which is the distance from no relation."""
+    return 1.0 - square / max(0.5 * shuffled, 1e-300)
 
 
 def _fault(
-    found: Finished, square: float, share: float, shares: Sequence[tuple[int, float]], policy: JudgingPolicy
+    found: Finished,
+    square: float,
+    far: float,
+    share: float,
+    shares: Sequence[tuple[int, float]],
+    policy: JudgingPolicy,
 ) -> str:
     if len(shares) < 2:
         return "it has one column alone"
+    if far < policy.least_far**2:
+        return "its surface is everywhere"
     if not share >= policy.least_share or not min(of for _, of in shares) >= policy.least_of_column:
         return "it hardly tells the rows from shuffled ones"
     if square > max(policy.worse_held_out**2 * found.fit.distance, policy.exact):
@@ -88,10 +100,11 @@ def leaves_a_pattern(found: Finished, rows: Rows, policy: RelationsPolicy) -> bo
     return bool(agreement(signed, nearest) > 0.5 + policy.judging.bars * chance)
 
 
-def leaves_room(equation: Equation, rows: Rows, policy: JudgingPolicy) -> bool:
-    """Whether there may be a further relation: not where the columns but one of this relation are independent."""
+def leaves_room(equations: Sequence[Equation], rows: Rows, policy: JudgingPolicy) -> bool:
+    """Whether there may be a further relation: not where columns are independent once each of these gave one away."""
     few = rows.thinned(policy.rows_of_neighbours)
-    others = [[k for k in range(len(few.names)) if k != column] for column in equation.columns(few)]
+    given = {frozenset(one) for one in product(*(equation.columns(few) for equation in equations))}
+    others = [[k for k in range(len(few.names)) if k not in one] for one in given if len(one) == len(equations)]
     return all(len(rest) > 1 and not _are_independent(few, rest, policy) for rest in others)
 
 

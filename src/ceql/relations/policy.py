@@ -24,7 +24,8 @@ class VocabularyPolicy:
     few_values: int = 12  # of a column: with no more, sums of its functions may vanish in all of them
     largest_angle: float = 15.0  # of a column, up to which its sine and cosine are terms
     largest_exponent: float = 12.0  # of a column, up to which its exponential is a term
-    least_turn: float = 1.0  # that a column covers where its sine and cosine are terms
+    most_in_pairs: int = 6  # columns of which functions of two are terms, such as 1/sqrt(x**2 + y**2)
+    least_turn: float = 0.3  # that a column covers where its sine and cosine are terms
     least_ratio: float = 1e-6  # smallest to largest value of a column, from which its logarithm is a term
     nearest_pole: float = 0.01  # the same for its reciprocal
 
@@ -57,7 +58,9 @@ class SupportPolicy:
     least_reach: float = 1e-3  # standard deviations
     moved: int = 2000  # rows in all
     thin: float = 0.75  # share of what they were moved by that they seem to be away, from which a surface is single
-    thinnest: float = 1e-6  # share that is believed
+    far_reach: float = 0.1  # standard deviations by which rows are moved to see whether a surface is everywhere
+    everywhere: float = 0.1  # share from which it is not
+    thinnest: float = 1e-9  # share that is believed
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ class JudgingPolicy:
     worse_held_out: float = 3.0  # times the distance of the fitted rows that the held-out ones may have
     shuffles: int = 8  # of each column, that the relation must not survive
     farthest: float = 3.0  # standard deviations that a row may be away; more is not measured
-    independent: float = 0.3  # sine of the angle between gradients from which two relations are two
+    least_far: float = 0.05  # distance of shuffled rows in standard deviations; a surface that is nearer is everywhere
+    independent: float = 0.02  # sine of the angle between gradients from which two relations are two
     as_near: float = 3.0  # times the distance of the first relation that a further one may have
     most: int = 3  # relations
     rows_of_neighbours: int = 400  # in which columns are asked whether they are independent
@@ -102,7 +106,8 @@ class JudgingPolicy:
 class SolvingPolicy:
     """The search for formulas of one column at a time."""
 
-    share: float = 0.9  # of the time that is left
+    share: float = 0.9  # of the time that is left, in a table of two columns
+    share_of_many: float = 0.7  # in others, where there may be further relations
     least_seconds: float = 1.0  # for a column; with less none is solved for
     most_columns: int = 6  # that are solved for
     formulas: int = 8  # of those found for a column that are finished, the likeliest first

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import sympy
@@ -18,12 +19,12 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)  # each is the one of its name
 class Shape:
-    """A function of one column, its derivative, its SymPy form and the columns that it suits."""
+    """A function of one number, its derivative, its SymPy form and the values that it suits."""
 
     name: str
     value: Callable[[Array], Array]
     slope: Callable[[Array], Array]
-    symbolic: Callable[[sympy.Symbol], sympy.Expr]
+    symbolic: Callable[[Any], Any]
     suits: Callable[[Array, VocabularyPolicy], bool] = lambda column, policy: True
 
 
@@ -34,6 +35,10 @@ def _positive(column: Array, policy: VocabularyPolicy) -> bool:
 def _away_from_zero(column: Array, policy: VocabularyPolicy) -> bool:
     size = np.abs(column)
     return bool(size.min() > policy.nearest_pole * size.max()) and bool((column > 0).all() or (column < 0).all())
+
+
+def _far_from_zero(squares: Array, policy: VocabularyPolicy) -> bool:
+    return bool(squares.min() > policy.nearest_pole**2 * squares.max())
 
 
 def _angle(column: Array, policy: VocabularyPolicy) -> bool:
@@ -59,8 +64,40 @@ SHAPES = (
     Shape("sin", np.sin, np.cos, sympy.sin, _angle),
     Shape("cos", np.cos, lambda x: -np.sin(x), sympy.cos, _angle),
 )
+# Of the sum of two squared columns, such as a distance from the origin.
+RADIAL = (
+    Shape("r", np.sqrt, lambda s: 0.5 / np.sqrt(s), sympy.sqrt, _far_from_zero),
+    Shape("1/r", lambda s: s**-0.5, lambda s: -0.5 * s**-1.5, lambda s: s ** sympy.Rational(-1, 2), _far_from_zero),
+    Shape("1/r^2", lambda s: 1.0 / s, lambda s: -1.0 / s**2, lambda s: 1 / s, _far_from_zero),
+    Shape("r^4", np.square, lambda s: 2.0 * s, lambda s: s**2),
+)
 _LONE = ("x^4",)  # shapes that are no factors
-Factor = tuple[int, Shape]  # of which column, which function
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A function of one column, or of the sum of the squares of several."""
+
+    columns: tuple[int, ...]
+    shape: Shape
+
+    def _inner(self, x: Array) -> Array:
+        return x[:, self.columns[0]] if len(self.columns) == 1 else np.sum(x[:, self.columns] ** 2, axis=1)
+
+    def value(self, x: Array) -> Array:
+        return self.shape.value(self._inner(x))
+
+    def slopes(self, x: Array) -> dict[int, Array]:
+        """By each of its columns."""
+        outer = self.shape.slope(self._inner(x))
+        return {k: outer if len(self.columns) == 1 else 2.0 * outer * x[:, k] for k in self.columns}
+
+    def symbolic(self, symbols: Sequence[sympy.Symbol]) -> Any:
+        own = [symbols[k] for k in self.columns]
+        return self.shape.symbolic(own[0] if len(own) == 1 else sympy.Add(*(symbol**2 for symbol in own)))
+
+    def suits(self, x: Array, policy: VocabularyPolicy) -> bool:
+        return self.shape.suits(self._inner(x), policy)
 
 
 @dataclass(frozen=True)
@@ -73,7 +110,7 @@ class Term:
 
     @property
     def columns(self) -> frozenset[int]:
-        return frozenset(column for column, _ in self.factors)
+        return frozenset(column for factor in self.factors for column in factor.columns)
 
     def holds(self, other: Term) -> bool:
         """Whether the other one is a factor of it."""
@@ -98,25 +135,29 @@ class Dictionary:
 def make_terms(
     x: Array, symbols: Sequence[sympy.Symbol], policy: VocabularyPolicy, prices: Prices = PRICES
 ) -> tuple[Term, ...]:
-    """The cheapest terms that these columns allow."""
-    suited = [[(k, shape) for shape in SHAPES if shape.suits(column, policy)] for k, column in enumerate(x.T)]
-    terms = [_term(factors, symbols, prices) for factors in _products(suited)]
+    """The cheapest products that these columns allow, and functions of two of them."""
+    columns = range(x.shape[1])
+    alone = [[one for shape in SHAPES if (one := Factor((k,), shape)).suits(x, policy)] for k in columns]
+    terms = [_term(factors, symbols, prices) for factors in _products(alone)]
     order = sorted(range(len(terms)), key=lambda k: (terms[k].price, k))
-    return tuple(terms[k] for k in sorted(order[: policy.most_terms]))
+    pairs = combinations(columns, 2) if len(columns) <= policy.most_in_pairs else ()
+    radial = (Factor(pair, shape) for pair in pairs for shape in RADIAL)
+    further = [_term((factor,), symbols, prices) for factor in radial if factor.suits(x, policy)]
+    return (*(terms[k] for k in sorted(order[: policy.most_terms])), *further)
 
 
-def _products(suited: Sequence[Sequence[Factor]]) -> Iterator[tuple[Factor, ...]]:
-    for factors in suited:
+def _products(alone: Sequence[Sequence[Factor]]) -> Iterator[tuple[Factor, ...]]:
+    for factors in alone:
         yield from ((factor,) for factor in factors)
-    parts = [[factor for factor in factors if factor[1].name not in _LONE] for factors in suited]
+    parts = [[factor for factor in factors if factor.shape.name not in _LONE] for factors in alone]
     for one, other in combinations(parts, 2):
         yield from product(one, other)
-    for three in combinations(range(len(suited)), 3):
-        yield tuple((k, PLAIN) for k in three)
+    for three in combinations(range(len(alone)), 3):
+        yield tuple(Factor((k,), PLAIN) for k in three)
 
 
 def _term(factors: tuple[Factor, ...], symbols: Sequence[sympy.Symbol], prices: Prices) -> Term:
-    expression = sympy.Mul(*(shape.symbolic(symbols[k]) for k, shape in factors))
+    expression = sympy.Mul(*(factor.symbolic(symbols) for factor in factors))
     return Term(factors, expression, structure_price(expression, prices))
 
 
@@ -133,12 +174,14 @@ def values_and_slopes(terms: Sequence[Term], rows: Rows) -> Dictionary:
     """Of all these terms; NaN or infinite where they have none."""
     x = rows.x
     values, slopes = np.ones((len(x), len(terms))), np.zeros((x.shape[1], len(x), len(terms)))
-    known = {factor: factor[1].value(x[:, factor[0]]) for term in terms for factor in term.factors}
-    slope = {factor: factor[1].slope(x[:, factor[0]]) * rows.scale[factor[0]] for factor in known}
+    factors = {factor: None for term in terms for factor in term.factors}
+    known = {factor: factor.value(x) for factor in factors}
+    slope = {factor: factor.slopes(x) for factor in factors}
     for k, term in enumerate(terms):
         for factor in term.factors:
-            others = [known[other] for other in term.factors if other is not factor]
-            slopes[factor[0], :, k] = slope[factor] * np.prod(others, axis=0)
+            others = np.prod([known[other] for other in term.factors if other is not factor], axis=0)
+            for column, part in slope[factor].items():
+                slopes[column, :, k] += part * rows.scale[column] * others
             values[:, k] *= known[factor]
     if rows.across is None:
         return Dictionary(tuple(terms), values, slopes, slopes)
