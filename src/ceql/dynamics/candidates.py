@@ -55,7 +55,7 @@ def candidates_for(
     """Sums of terms and these formulas, fitted in the integral form, the best first, each structure once.
 
     `other` is another path that the samples leave open. What the best formula makes of the difference of the two is an
-    error that no formula can do away with, and raises the floor: then sums are sought once more.
+    error that no formula can do away with, and raises the floor: where that is much, sums are sought once more.
     """
     sums = term_sums(target, words, symbols, floor, policy.terms)
     fitted = _fitted([*sums, *(replace(formula, loss=np.inf) for formula in formulas)], target, policy)
@@ -63,8 +63,8 @@ def candidates_for(
         return []
     best = min(_judged(fitted, target, floor, policy), key=lambda candidate: candidate.criterion)
     doubt = policy.candidates.doubt * _doubt(best.formula, target, other)
-    if doubt > floor:
-        floor = doubt
+    floor = max(floor, doubt)
+    if doubt > policy.candidates.matters * np.sqrt(best.formula.loss):
         fitted += _fitted(term_sums(target, words, symbols, floor, policy.terms), target, policy)
     distinct: dict[Any, Candidate] = {}
     for candidate in sorted(_judged(fitted, target, floor, policy), key=lambda candidate: candidate.criterion):

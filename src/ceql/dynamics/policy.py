@@ -74,6 +74,7 @@ class CandidatePolicy:
     floor: float = 3e-7  # of a state's movement: residuals below it say nothing
     other_degree: int = 5  # of another smooth path: by how far it leads elsewhere, the path is in doubt
     doubt: float = 2.0  # times which that difference counts
+    matters: float = 0.3  # of what the best candidate leaves: less doubt is no reason to seek sums once more
     searched: float = 6.0  # seconds at most of the search on slopes for one equation
     least: float = 0.5  # seconds, below which it is not worth it
     share: float = 0.4  # of the time limit that all such searches may take
