@@ -24,6 +24,7 @@ from ceql.engine.deadline import NEVER, Deadline, Stopwatch
 from ceql.engine.dispatch import Workers
 from ceql.errors import CeqlWarning, InputError, unknown_name
 from ceql.expression.prices import PRICES, Prices
+from ceql.expression.text.write import short_text
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.network.libraries import search_network
 from ceql.search.driver import run
@@ -31,6 +32,7 @@ from ceql.search.finishing import sketches_within
 from ceql.search.fixed_template import fitted_template
 from ceql.search.guesses import starting_formulas
 from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
+from ceql.search.logged import log_beginning, log_end, logged
 from ceql.search.losses import SQUARED, Loss, read_loss, robust_scale
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
@@ -74,7 +76,10 @@ def discover(
         settings = replace(settings, constraints=replace(settings.constraints, dimensions=Rule(settings.units)))
     few = narrowed(data, settings) if settings.recipe in SEARCHES else data
     keeper = partial(Keeper, fingerprint=lambda: fingerprint(data, settings))
-    found = _discovered(few, settings, progress or (lambda _: None), checkpoint, keeper, watch, folds)
+    log_beginning(data, settings)
+    report = logged(progress or (lambda _: None))
+    found = _discovered(few, settings, report, checkpoint, keeper, watch, folds)
+    log_end(found.outcome, found.seconds, found.starts, lambda: short_text(found.best.expression))
     found = replace(found, units=settings.units)
     return found if few is data else over_all(found, data)
 
