@@ -37,12 +37,15 @@ class TermPolicy:
     degree: int = 3  # of monomials of several columns
     degree_alone: int = 5  # of powers of a single state's system
     most_columns: int = 3  # with more, monomials have one degree less
-    numbers: tuple[float, ...] = (0.05, 0.2, 0.6, 2.0)  # that a number in a term begins with, times the column's size
+    # that a number in a term begins with, times the column's size
+    numbers: tuple[float, ...] = (0.05, 0.12, 0.25, 0.5, 1.0, 2.5)
     exponents: tuple[float, ...] = (0.4, 0.75, 1.3, 1.7, 2.5)  # that one of a power begins with
     middles: tuple[float, ...] = (0.2, 0.5, 0.8)  # of a column's range, at which a step begins to be sought,
     steepness: tuple[float, ...] = (1.6, 3.5, 7.0)  # and how steep, in halves of the range
     most_terms: int = 6
-    expansions: int = 60  # sums that are extended
+    cheap: int = 7  # terms that sums begin with, alone and in pairs,
+    roots: int = 28  # at most so many; after them
+    expansions: int = 50  # sums that are extended
     branches: int = 12  # ways of each kind to extend one
     beam: int = 40  # sums of each size that wait to be extended
     kept: int = 8  # sums of each size that become candidates

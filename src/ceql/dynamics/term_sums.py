@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import sympy
@@ -68,8 +69,9 @@ def term_sums(
     start = _Sum((), np.zeros((len(y), 0)), y, 0.0, float(len(y) * np.log(np.sum(y**2) + least)))
     kept: dict[int, dict[tuple[int, ...], _Sum]] = {}
     expanded: set[tuple[int, ...]] = set()
-    for _ in range(policy.expansions):
-        chosen = start if not expanded else _next(kept, expanded, policy)
+    roots = [start, *_roots(start, units, least, policy)]
+    for turn in range(len(roots) + policy.expansions):
+        chosen = roots[turn] if turn < len(roots) else _next(kept, expanded, policy)
         if chosen is None:
             break
         expanded.add(chosen.terms)
@@ -82,16 +84,24 @@ def term_sums(
     return [_formula(one.terms, target, words, tuple(symbols)) for one in best]
 
 
+def _roots(start: _Sum, units: _Units, least: float, policy: TermPolicy) -> list[_Sum]:
+    """The cheapest terms, alone and in pairs, whatever they leave: laws are often made of them and of one term more."""
+    cheap = np.argsort(units.plain_price, kind="stable")[: policy.cheap]
+    groups = [(k,) for k in cheap] + list(combinations(cheap, 2))
+    found = [_grown(start, [("p", int(k)) for k in group], units, least) for group in groups]
+    return sorted((one for one in found if one is not None), key=lambda one: one.price)[: policy.roots]
+
+
 def _next(
     kept: dict[int, dict[tuple[int, ...], _Sum]], expanded: set[tuple[int, ...]], policy: TermPolicy
 ) -> _Sum | None:
-    """The sizes take turns; of each the best that was not extended yet."""
+    """The sizes take turns, small ones more often; of each the best that was not extended yet."""
     waiting = []
     for size, sums in kept.items():
         fresh = [one for one in sums.values() if one.terms not in expanded and len(one.terms) < policy.most_terms]
         if fresh:
             done = sum(one.terms in expanded for one in sums.values())
-            waiting.append((done, size, min(fresh, key=lambda one: one.score)))
+            waiting.append((done * size, size, min(fresh, key=lambda one: one.score)))
     return min(waiting, key=lambda entry: entry[:2])[2] if waiting else None
 
 
