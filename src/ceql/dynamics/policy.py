@@ -36,9 +36,13 @@ class TermPolicy:
 
     degree: int = 3  # of monomials of several columns
     degree_alone: int = 5  # of powers of a single state's system
-    most_columns: int = 3  # with more, monomials have one degree less
-    # that a number in a term begins with, times the column's size
-    numbers: tuple[float, ...] = (0.05, 0.12, 0.25, 0.5, 1.0, 2.5)
+    most_columns: int = 3  # with more, monomials have one degree less; with as many, no step with two numbers is tried
+    # Values that a number in a term begins with, times the column's size: the fewer columns, the more of them.
+    numbers: tuple[tuple[float, ...], ...] = (
+        (0.03, 0.05, 0.08, 0.12, 0.18, 0.28, 0.42, 0.6, 0.9, 1.3, 2.0, 3.5),
+        (0.05, 0.12, 0.25, 0.5, 1.0, 2.5),
+        (0.1, 0.4, 1.5),
+    )
     exponents: tuple[float, ...] = (0.4, 0.75, 1.3, 1.7, 2.5)  # that one of a power begins with
     middles: tuple[float, ...] = (0.2, 0.5, 0.8)  # of a column's range, at which a step begins to be sought,
     steepness: tuple[float, ...] = (1.6, 3.5, 7.0)  # and how steep, in halves of the range

@@ -79,10 +79,11 @@ def _proposed(
         for term in _with_factors(_with_number(x, column), x, symbols):
             if term not in seen:
                 seen.add(term)
-                for share in policy.numbers:
+                for share in policy.numbers[min(len(symbols), len(policy.numbers)) - 1]:
                     yield term, {_NUMBER: float(f"{share * size:.3g}")}
         yield from _with_exponent(x, column, symbols, policy)
-        yield from _with_two_numbers(x, column, policy)
+        if len(symbols) < policy.most_columns:
+            yield from _with_two_numbers(x, column, policy)
 
 
 def _monomials(symbols: tuple[sympy.Symbol, ...], policy: TermPolicy) -> Iterator[Any]:
