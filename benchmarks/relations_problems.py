@@ -193,7 +193,7 @@ UNSEEN = (
 )
 
 
-# ---- written down after the second ten had shown what was missing, and before the search had seen them ----------------
+# ---- written down after the second ten had shown what was missing, and before the search had seen them --------------
 
 
 def adiabat(rng: np.random.Generator, rows: int) -> Points:

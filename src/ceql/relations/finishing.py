@@ -66,8 +66,8 @@ def thickness(fit: Fitted, rows: Rows, policy: RelationsPolicy) -> float:
         return np.concatenate([surface.at(rows.moved(reach, seed)).distances ** 2 for seed in times])
 
     reach = max(own.reach * float(np.sqrt(fit.distance)), own.least_reach)
-    near = thickness_of(seen_from(reach), reach, own)
-    return min(near, thickness_of(seen_from(own.far_reach), own.far_reach, own, own.everywhere))
+    near = thickness_of(seen_from(reach), reach**2 + fit.distance, own)
+    return min(near, thickness_of(seen_from(own.far_reach), own.far_reach**2, own, own.everywhere))
 
 
 @one_thread

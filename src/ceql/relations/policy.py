@@ -25,6 +25,7 @@ class VocabularyPolicy:
     largest_angle: float = 15.0  # of a column, up to which its sine and cosine are terms
     largest_exponent: float = 12.0  # of a column, up to which its exponential is a term
     most_in_pairs: int = 6  # columns of which functions of two are terms, such as 1/sqrt(x**2 + y**2)
+    unlike: float = 10.0  # ratio of the sizes of two columns from which the sum of their squares is one of them
     least_turn: float = 0.3  # that a column covers where its sine and cosine are terms
     least_ratio: float = 1e-6  # smallest to largest value of a column, from which its logarithm is a term
     nearest_pole: float = 0.01  # the same for its reciprocal
@@ -54,7 +55,7 @@ class SupportPolicy:
     trivial: float = 4.0  # times its distance: a set that shuffled rows are nearer to says nothing
     ridge: float = 1e-10  # share of the gradients' own size that keeps their matrix invertible
     flat: float = 1e-2  # of the typical gradient; a row that has less is weighted as if it had this
-    reach: float = 4.0  # distances by which rows are moved to see how thick a surface is
+    reach: float = 6.0  # distances by which rows are moved to see how thick a surface is
     least_reach: float = 1e-3  # standard deviations
     moved: int = 2000  # rows in all
     thin: float = 0.75  # share of what they were moved by that they seem to be away, from which a surface is single

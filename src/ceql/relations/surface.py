@@ -96,13 +96,13 @@ class Surface:
         return Seen(np.broadcast_to(values, len(rows.x)), rows.beside(slopes), size, self._flat)
 
 
-def thickness_of(squares: Array, reach: float, policy: SupportPolicy, thin: float | None = None) -> float:
-    """How far rows that were moved by `reach` seem to be from a surface, by their squared distances: 1, or less where
-    it has several sheets or is nearly a square, so that everything seems nearer to it than it is."""
+def thickness_of(squares: Array, expected: float, policy: SupportPolicy, thin: float | None = None) -> float:
+    """How far rows that were moved seem to be from a surface, by their squared distances, in what is expected: 1, or
+    less where it has several sheets or is nearly a square, so that everything seems nearer to it than it is."""
     there = squares[np.isfinite(squares)]
     if not len(there):
         return 1.0
-    found = float(np.median(there)) / (_MEDIAN_SQUARE * reach**2)
+    found = float(np.median(there)) / (_MEDIAN_SQUARE * expected)
     return 1.0 if found > (policy.thin if thin is None else thin) else max(found, policy.thinnest)
 
 

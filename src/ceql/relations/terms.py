@@ -140,7 +140,12 @@ def make_terms(
     alone = [[one for shape in SHAPES if (one := Factor((k,), shape)).suits(x, policy)] for k in columns]
     terms = [_term(factors, symbols, prices) for factors in _products(alone)]
     order = sorted(range(len(terms)), key=lambda k: (terms[k].price, k))
-    pairs = combinations(columns, 2) if len(columns) <= policy.most_in_pairs else ()
+    size = np.sqrt(np.mean(x**2, axis=0))
+    pairs = [
+        (one, two)
+        for one, two in combinations(columns, 2)
+        if len(columns) <= policy.most_in_pairs and 1.0 / policy.unlike <= size[one] / size[two] <= policy.unlike
+    ]
     radial = (Factor(pair, shape) for pair in pairs for shape in RADIAL)
     further = [_term((factor,), symbols, prices) for factor in radial if factor.suits(x, policy)]
     return (*(terms[k] for k in sorted(order[: policy.most_terms])), *further)

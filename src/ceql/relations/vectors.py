@@ -145,7 +145,8 @@ class VectorSearch:
         """As of a finished relation: below 1 where the surface has several sheets."""
         if self.nearby is None or vector.distance <= self.exact:
             return 1.0
-        return thickness_of(self._squares(vector, self.nearby.dictionary), self.nearby.reach, self.policy)
+        squares = self._squares(vector, self.nearby.dictionary)
+        return thickness_of(squares, self.nearby.reach**2 + vector.distance, self.policy)
 
     def draft(self, vector: NullVector) -> Draft:
         terms = tuple(self.dictionary.terms[k].expression for k in vector.support)
