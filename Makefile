@@ -14,7 +14,7 @@ BUILD_INPUTS := pyproject.toml constraints.txt CMakeLists.txt tools/build_backen
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format typecheck unit sanitise wheel docs bench-speed clean
+.PHONY: help demo test lint format typecheck unit sanitise wheel wheels docs bench-speed clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ sanitise: $(VENV)/.installed-dev ## random calls into a core built with sanitise
 
 wheel: $(VENV)/.pip ## a wheel for this machine, into dist
 	@$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-deps --build-constraint constraints.txt -w dist .
+
+wheels: ## wheels for Linux, macOS and Windows, into dist; needs python3.11 and python3.12
+	@$(PYTHON) tools/cross_wheels.py
 
 docs: $(VENV)/.installed-dev ## the site, into build/site; warnings are errors
 	@# not -q: mkdocs would then overlook its own warnings
