@@ -22,6 +22,7 @@ PUBLIC = [
     "ODERegressor",
     "Parameter",
     "Recipe",
+    "RelationFinder",
     "Settings",
     "Template",
     "Terms",

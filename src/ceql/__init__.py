@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ceql.formula import Formula
     from ceql.network import Network
     from ceql.pipeline import discover
+    from ceql.relations.estimator import RelationFinder
     from ceql.templates import Parameter, Template, Terms, Unknown
     from ceql.training import Recipe, recipes
 
@@ -46,6 +47,7 @@ __all__ = [
     "ODERegressor",
     "Parameter",
     "Recipe",
+    "RelationFinder",
     "Settings",
     "Template",
     "Terms",
@@ -73,6 +75,7 @@ _HOMES = {
     "ODERegressor": "ceql.dynamics.estimator",
     "Parameter": "ceql.templates",
     "Recipe": "ceql.training",
+    "RelationFinder": "ceql.relations.estimator",
     "Settings": "ceql.discovery",
     "Template": "ceql.templates",
     "Terms": "ceql.templates",

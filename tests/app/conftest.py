@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-PATIENCE = 60.0  # seconds for anything on the page: machines may be busy
+PATIENCE = 180.0  # seconds, for a machine that is busy with other tests
 
 
 def wait_for(what: Callable[[], Any], patience: float = PATIENCE) -> Any:

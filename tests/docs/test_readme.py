@@ -19,6 +19,7 @@ WITH_CODE = (
     "docs/noisy-data.md",
     "docs/operators.md",
     "docs/poles.md",
+    "docs/relations.md",
     "docs/report.md",
     "docs/scikit-learn.md",
     "docs/templates.md",
