@@ -8,12 +8,13 @@ What a page shows is what the command printed. How long it took is left out, so 
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
 import tempfile
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +37,7 @@ class Example:
     origin: str
     law: str = ""
     made: bool = False
-    states: list[str] = field(default_factory=list)
+    states: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def path(self) -> Path:
