@@ -118,9 +118,14 @@ class Fits:
 
 
 def default_threads() -> int:
-    """The cores this process may use."""
+    """The cores this process may use: those it is bound to, and no more than OMP_NUM_THREADS where that is set.
+
+    Process pools and cluster managers set the variable for the processes that share a machine.
+    """
     affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else (os.cpu_count() or 1)
+    cores = len(affinity(0)) if affinity else (os.cpu_count() or 1)
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores, int(asked)) if asked.isdecimal() and int(asked) else cores
 
 
 def _batch(tape: Tape, masks: np.ndarray | None, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
