@@ -54,8 +54,8 @@ def fit(ctx: click.Context, **_: Any) -> None:
       ceql fit --config fit.toml --seed 1
 
     A search that was killed, interrupted or out of time goes on with --resume, as if nothing had happened: after a few
-    seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder. It is removed when the search is
-    done. With --resume or --checkpoint it stays, and the same command gives the result at once.
+    seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder. It is removed when the search
+    is done. With --resume or --checkpoint it stays, and the same command gives the result at once.
     """
     options = _all_options(ctx)
     _check_together(options)
