@@ -22,7 +22,7 @@ from ceql.groups.structures import with_column, with_offset
 
 Array = np.ndarray
 _NATS_A_NODE = 1.5  # about what a node costs, before there is a formula to be priced
-_AS_GOOD = 1e-2  # relative difference of misfits that are taken for equal: what is left to the bottom is gone later
+_AS_GOOD = 1e-6  # relative difference of misfits that are taken for equal
 _SEARCHED = 3  # kinds of structures: with no, one, and more constants that have to be searched for
 
 

@@ -98,10 +98,10 @@ class Splitter:
         return self.known[split]
 
     def _led(self, start: Array, own: Array) -> Array:
-        """With groups that a shared constant takes far off begun where others are: one that was determined by few rows,
-        or by the mirror image of the law, would otherwise lead the constants of all astray."""
+        """With groups begun where others are that a shared constant leaves worse than a constant would be: constants
+        that few rows had to determine, or those of a mirror image of the law, would lead those of all groups astray."""
         left = self._left(start)
-        odd = ~(left <= self.policy.odd * np.nanmedian(left))
+        odd = ~(left <= self._table.variances)
         if not own.any() or not odd.any() or odd.all():
             return start
         for place in (np.median(start[~odd], axis=0), start[int(np.nanargmin(left))]):
