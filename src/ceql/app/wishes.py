@@ -35,7 +35,8 @@ class Wish:
         except ContentError as error:
             told = str(error)
             for name, words in _ON_THE_PAGE.items():
-                told = told.replace(repr(name), words)
+                if told.startswith(repr(name)):  # a value that somebody chose; a missing field is no matter of the page
+                    told = words + told.removeprefix(repr(name))
             raise ContentError(told) from None
 
     @classmethod
