@@ -13,8 +13,8 @@ from ceql import __version__
 from ceql.app.cli import app
 from ceql.bench.cli import bench, bench_report, figures
 from ceql.cli.compare_command import compare
-from ceql.cli.did_you_mean import SuggestingGroup
 from ceql.cli.fit_command import fit
+from ceql.cli.flags import FlagSpeakingGroup
 from ceql.cli.laws_command import laws
 from ceql.cli.model_commands import adapt, predict
 from ceql.dynamics.cli import ode, simulate
@@ -24,7 +24,7 @@ from ceql.frf.cli import frf
 from ceql.relations.cli import relate
 
 
-@click.group(cls=SuggestingGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=FlagSpeakingGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ceql")
 def cli() -> None:
     """Reads a formula out of data: symbolic regression that is at home at poles, logs and roots.
@@ -47,6 +47,7 @@ def cli() -> None:
 _OF_MODELS = (show, predict, adapt, compare, export, report, simulate)
 for command in (app, fit, laws, ode, relate, *_OF_MODELS, bench, bench_report, figures, frf):
     cli.add_command(command)
+cli.fit, cli.about_a_fit = fit, _OF_MODELS
 
 
 @cli.command()
@@ -107,7 +108,9 @@ def exit_code(arguments: list[str] | None = None) -> int:
 def _warn(message, category, filename, lineno, file=None, line=None) -> None:
     """Our own warnings are for the user, without the place in our code; others keep it."""
     place = "" if issubclass(category, CeqlWarning) else f" {filename}:{lineno}: {category.__name__}:"
-    click.echo(f"Warning:{place} {message}", err=True)
+    context = click.get_current_context(silent=True)
+    told = str(message) if context is None else cli.in_flags(str(message), context.command.name)
+    click.echo(f"Warning:{place} {told}", err=True)
 
 
 def _unprintable(error: UnicodeEncodeError) -> str:

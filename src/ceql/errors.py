@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+
+# A word of a sentence, perhaps a setting with its value. What users wrote stands in quotes or behind "Known:", and a
+# call is Python in any case: these are left as they are.
+_WORD = re.compile(
+    r"""(?<!\w)'[^']*'(?!\w) | "[^"]*" | \b\w+\([^()]*\) | \bKnown:.*
+    | (?<![\w./'-]) (?P<name>[a-z]\w*) (?![\w/]|\.\w)
+      (?: \[(?P<key>'[^']*')\] | (?P<sign>=) (?:(?P<value>'[^']*'|"[^"]*"|\{[^{}]*\}|\d+|\.\.\.)|(?!\w)) )?""",
+    re.VERBOSE,
+)
+_PAIR = re.compile(r"'([^']*)': '([^']*)'")
 
 
 class CeqlError(ValueError):
@@ -45,6 +57,27 @@ def nearest(name: object, known: Iterable[str]) -> str:
     folded = {known_name.casefold(): known_name for known_name in known}
     close = difflib.get_close_matches(str(name).casefold(), folded, n=1)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def in_terms_of(sentence: str, called: Mapping[str, str]) -> str:
+    """A sentence that names parameters, in the words of another place: these are called something else there.
+
+    A parameter is recognised by the underscore in its name, or by the sign behind it: time_limit, loss='huber', sigma=.
+    """
+
+    def renamed(word: re.Match[str]) -> str:
+        name, value = word["name"], word["value"] or word["key"]
+        if name not in called or not ("_" in name or word["sign"]):
+            return word[0]
+        return called[name] + (f" {_unquoted(value)}" if value and value != "..." else "")
+
+    told = _WORD.sub(renamed, sentence)
+    return told if told == sentence else told[:1].upper() + told[1:]
+
+
+def _unquoted(value: str) -> str:
+    pairs = _PAIR.findall(value)
+    return shlex.quote(",".join(f"{name}={part}" for name, part in pairs) if pairs else value.strip("'\""))
 
 
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import sys
 
@@ -14,6 +15,8 @@ from ceql.app.examples import EXAMPLES, example
 from ceql.app.tables import Held, layout_of, safe_file_name, summary
 from ceql.app.wishes import LONGEST, Wish
 from ceql.data.content import ContentError
+from ceql.output.plain_words import plainly
+from ceql.search.outcome import Outcome
 
 
 def test_a_port_that_is_taken_is_said_so(ceql):
@@ -106,3 +109,19 @@ def test_a_layout_has_what_was_filled_in():
         "decimal": ",",
         "missing_marks": ("-999",),
     }
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"max_complexity": 0}, "the most nodes of a formula"), ({"time_limit": 0.5}, "the time limit")],
+)
+def test_a_wish_is_refused_in_the_words_of_the_page(changes, words):
+    with pytest.raises(ContentError) as told:
+        Wish.of({**WISH, **changes})
+    assert words in str(told.value)
+    assert "_" not in str(told.value)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_a_page_names_no_parameters(outcome):
+    assert not re.search(r"\w_\w|--", plainly(outcome.value))

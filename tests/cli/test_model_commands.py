@@ -179,7 +179,7 @@ def test_a_model_that_is_not_there(ceql, tmp_path):
         (("fit", "t.csv", "--target", "y", "--device", "gpuu"), "Did you mean 'gpu'?"),
         (("export", "m"), "Missing option '--to'"),
         (("predict", "m"), "Missing argument 'TABLE'"),
-        (("show", "m", "--row", "first"), "'first' is not a valid integer"),
+        (("show", "m", "--row", "first"), "'first' is not a whole number."),
     ],
 )
 def test_slips_get_the_nearest_name_and_code_2(ceql, arguments, words):

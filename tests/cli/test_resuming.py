@@ -113,6 +113,16 @@ def test_a_quick_search_leaves_nothing(folder, monkeypatch):
     assert kept_by(folder) == []
 
 
+def test_with_resume_the_file_stays_as_the_help_says(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    line = ["fit", "data.csv", "--target", "line", "--features", "t", "--operators", "mul,div", "--resume"]
+    assert CliRunner().invoke(cli, line).exit_code == 0
+    (path,) = kept_by(folder)
+    path.unlink()
+    told = " ".join(CliRunner().invoke(cli, ["fit", "--help"]).output.split())
+    assert "With --resume or --checkpoint it stays" in told
+
+
 def test_what_does_not_go_together(folder, monkeypatch):
     monkeypatch.chdir(folder)
     done = ceql("--no-checkpoint", "--resume")

@@ -79,7 +79,7 @@ def test_a_project_file_with_other_units_gets_a_sentence(ceql, table, written, w
         (("--units", "m"), "--units takes NAME=UNIT"),
         (("--units", "mm=kg"), "There is no column 'mm'. Did you mean 'm'?"),
         (("--units", "m=kg,v=m/s,E=K", "--constants", "dimensionless"), "E in K cannot be made of"),
-        (("--constants", "dimensionless"), "give units="),
+        (("--constants", "dimensionless"), "give --units of"),
     ],
 )
 def test_units_that_make_no_sense_get_a_sentence(ceql, table, options, words):

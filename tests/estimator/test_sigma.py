@@ -60,7 +60,7 @@ def test_errors_in_x_make_constants_less_certain(tmp_path):
         ({"sigma": -SIGMA}, "in row 0: an error of measurement is above zero"),
         ({"sigma": 0 * SIGMA}, "has 0 in row 0"),
         ({"sigma": "s"}, "There is no column 's'"),
-        ({"sigma": SIGMA, "sample_weight": SIGMA}, "Give sigma or sample_weight, not both"),
+        ({"sigma": SIGMA, "sample_weight": SIGMA}, "Give sigma= or sample_weight, not both"),
         ({"sigma_x": {"x": 0.1}}, "sigma_x needs sigma"),
         ({"sigma": SIGMA, "sigma_x": 0.1}, "sigma_x gives columns their errors"),
         ({"sigma": SIGMA, "sigma_x": {"z": 0.1}}, "There is no column 'z'"),

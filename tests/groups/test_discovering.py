@@ -89,6 +89,52 @@ def test_one_constant_of_two_is_found_to_be_shared():
     assert dict(zip(law.names, best.fit.own, strict=True)) == {"V": True, "K": False}
 
 
+def steps(noise: float = 0.02) -> tuple[GroupedRows, np.ndarray]:
+    """Logistic steps of one height, and their constants c, L, k and m in the order of the groups."""
+    rng = np.random.default_rng(4)
+    codes = np.repeat(np.arange(9), 14)
+    c, k, m = rng.uniform(1.0, 3.0, 9), rng.uniform(1.0, 3.0, 9), rng.uniform(2.5, 5.5, 9)
+    x = rng.uniform(0.5, 8.0, len(codes))
+    y = c[codes] + 5.0 / (1.0 + np.exp(-k[codes] * (x - m[codes]))) + noise * rng.normal(size=len(codes))
+    rows = GroupedRows.of(Dataset.of(x[:, None], y), codes)
+    return rows, np.column_stack([c, np.full(9, 5.0), k, m])[rows.order]
+
+
+def mirrored(values: np.ndarray) -> np.ndarray:
+    """The same steps, seen from above."""
+    c, height, k, m = values.T
+    return np.column_stack([c + height, -height, -k, m])
+
+
+def lost(values: np.ndarray) -> np.ndarray:
+    """As a group ends whose rows do not determine a step."""
+    return np.tile([25.0, -8e25, 0.2, 1e4], (len(values), 1))
+
+
+@pytest.mark.parametrize(
+    ("changed", "which"), [(mirrored, slice(0, 9, 2)), (mirrored, slice(3, 9)), (lost, slice(8, 9))]
+)
+def test_where_some_groups_begin_is_no_matter_for_what_is_shared(changed, which):
+    rows, values = steps()
+    start = values.copy()
+    start[which] = changed(values[which])
+    law = LAWS["logistic with floor"]
+    assert law.names == ("c", "L", "k", "m")
+    best = Splitter(Structure(law, (0,), start), rows, POLICY).all_splits()[0]
+    assert best.fit.own == (True, False, True, True)
+    assert abs(best.fit.values[0, 1]) == pytest.approx(5.0, rel=0.01)
+
+
+def test_a_sine_of_less_than_a_period_is_kept_where_nothing_else_fits():
+    rng = np.random.default_rng(5)
+    codes = np.repeat(np.arange(6), 16)
+    x = np.column_stack([rng.uniform(0.5, 8.0, len(codes)), rng.uniform(1.0, 5.0, len(codes))])
+    clean = 2.5 * x[:, 1] ** rng.uniform(0.8, 2.0, 6)[codes] * np.sin(0.7 * x[:, 0])
+    found = discovered(x, clean + 0.01 * clean.std() * rng.normal(size=len(codes)), codes.astype(str))
+    assert "x2**a[group]*sin(" in str(found.best)
+    assert found.r2[found.chosen] > 0.999
+
+
 def test_structures_are_freed_and_put_together():
     symbols = make_symbols(("t",))
     found = skeleton(parse_formula("2.5*exp(-3*t) + 4", ["t"]), symbols)

@@ -10,6 +10,7 @@ from ceql.data import content
 from ceql.data.content import ContentError
 
 LONGEST = 24 * 3600.0  # seconds of a search
+_ON_THE_PAGE = {"time_limit": "the time limit", "max_complexity": "the most nodes of a formula", "seed": "the seed"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,18 @@ class Wish:
 
     @classmethod
     def of(cls, given: Any) -> Wish:
-        """From JSON; a ContentError names what is wrong."""
+        """From JSON; a ContentError says what is wrong in the words of the page."""
+        try:
+            return cls._read(given)
+        except ContentError as error:
+            told = str(error)
+            for name, words in _ON_THE_PAGE.items():
+                if told.startswith(repr(name)):  # a value that somebody chose; a missing field is no matter of the page
+                    told = words + told.removeprefix(repr(name))
+            raise ContentError(told) from None
+
+    @classmethod
+    def _read(cls, given: Any) -> Wish:
         most = content.field(given, "max_complexity")
         wish = cls(
             target=content.text(given, "target"),
@@ -44,7 +56,7 @@ class Wish:
         if wish.time_limit > LONGEST:
             raise ContentError(f"the time limit is {wish.time_limit:g} s; at most {LONGEST:g} s are allowed")
         if wish.max_complexity == 0:
-            raise ContentError("a formula has at least one node: 'max_complexity' is 0")
+            raise ContentError("'max_complexity' are 0, but it has at least one")
         return wish
 
     def longer(self, seconds: float) -> Wish:

@@ -29,6 +29,7 @@ from ceql.errors import CeqlError, CeqlWarning, in_words
 from ceql.estimator.regressor import CEQLRegressor
 from ceql.expression.text.write import short_text
 from ceql.output.export import LANGUAGES
+from ceql.output.plain_words import plainly
 from ceql.output.progress import shown_by
 from ceql.output.web.typeset import typeset
 from ceql.output.web.view import as_script_data, finite, view
@@ -108,13 +109,15 @@ def _job(job: Mapping[str, Any], say: Say, stops: _Stops) -> None:
             chosen = chosen_columns(read_cells(table, layout), wanted)
             say("notes", notes=[without_folder(note, table) for note in chosen.notes])
             model = _fitted(wish, chosen, Path(job["checkpoint"]), say, stops)
-        notes = [without_folder(str(one.message), table) for one in told if issubclass(one.category, CeqlWarning)]
+        notes = [
+            plainly(without_folder(str(one.message), table)) for one in told if issubclass(one.category, CeqlWarning)
+        ]
         _hand_over(model, job, wish, say, [*chosen.notes, *notes])
     except KeyboardInterrupt:
         further = "come any further" if Path(job["checkpoint"]).exists() else "found anything"
         say("failed", why=f"The search was stopped before it had {further}.")
     except (CeqlError, OSError) as error:
-        say("failed", why=without_folder(in_words(error), table))
+        say("failed", why=plainly(without_folder(in_words(error), table)))
     except MemoryError:
         say("failed", why="There is not enough memory for this table: give fewer rows or columns.")
 
@@ -151,7 +154,7 @@ def _hand_over(model: CEQLRegressor, job: Mapping[str, Any], wish: Wish, say: Sa
     say(
         "done",
         outcome=found.outcome.name.lower(),
-        sentence=found.outcome.value,
+        sentence=plainly(found.outcome.value),
         seconds=found.seconds,
         starts=found.starts,
         formula=str(found.best),

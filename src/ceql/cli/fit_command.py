@@ -54,7 +54,8 @@ def fit(ctx: click.Context, **_: Any) -> None:
       ceql fit --config fit.toml --seed 1
 
     A search that was killed, interrupted or out of time goes on with --resume, as if nothing had happened: after a few
-    seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder, which goes when it is done.
+    seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder. It is removed when the search
+    is done. With --resume or --checkpoint it stays, and the same command gives the result at once.
     """
     options = _all_options(ctx)
     _check_together(options)
@@ -167,7 +168,10 @@ def _chosen(options: dict[str, Any]) -> Chosen:
     labels = [options[name] for name in ("groups",) if options[name]]
     marks = [options["censored"]] if options["censored"] else []
     drop = options["missing"] == "drop"
-    wanted = Wanted(options["targets"], options["features"], options["exclude"], numbers, labels, drop, marks)
+    taken_by = {options[name]: f"--{name}" for name in _BESIDE if options[name]}
+    taken_by |= {error: "--sigma-x" for error in options["sigma_x"].values() if isinstance(error, str)}
+    taken_by |= dict.fromkeys(options["exclude"], "--exclude")
+    wanted = Wanted(options["targets"], options["features"], options["exclude"], numbers, labels, drop, marks, taken_by)
     chosen = chosen_columns(read_cells(options["table"], layout_of(options)), wanted)
     tell(chosen.notes)
     if not options["units"]:

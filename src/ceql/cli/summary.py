@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -13,11 +12,14 @@ import numpy as np
 from ceql.choice.chi_square import chi_square
 from ceql.choice.criterion import description
 from ceql.choice.evidence import EVIDENCE, sentence
+from ceql.cli.fit_command import fit
+from ceql.cli.flags import flags_of
 from ceql.cli.front_table import front_table
 from ceql.data.censoring import in_words as censored_in_words
 from ceql.dimensions import Dimensions
 from ceql.dimensions.constants import ConstantUnit
 from ceql.discovery import Discovery, constant_units, poles_of
+from ceql.errors import in_terms_of
 from ceql.estimator.regressor import CEQLRegressor
 from ceql.estimator.results import Finding
 from ceql.expression.evaluate.poles import count_overlooked
@@ -26,7 +28,6 @@ from ceql.groups.grouped_formula import GroupedFormula
 
 _BESIDE = 5  # formulas beside the front that are printed unless a number is asked for: the rest is a table to itself
 _OTHER_NAMES = 3  # of a law that are printed; some have a dozen
-_PARAMETER = re.compile(r"\b(?:time_limit|max_complexity|max_starts)\b")
 _LONGEST_NAME = 30  # letters of a law in the table; the chosen one has its whole name above it
 
 
@@ -50,12 +51,7 @@ def in_words(found: Finding, more: int | None = None, struck: bool = False, widt
     searched, columns = discovery.columns_searched, len(found.data.names)
     if 0 < searched < columns:
         lines += ["", f"The search looked at {searched:,} of {columns:,} columns, those that seem to say most."]
-    return "\n".join([*lines, "", f"{with_options(discovery.outcome.value)} ({discovery.seconds:.1f} s)"])
-
-
-def with_options(sentence: str) -> str:
-    """A sentence that names parameters, with the options of the command line in their place."""
-    return _PARAMETER.sub(lambda name: "--" + name[0].replace("_", "-"), sentence)
+    return "\n".join([*lines, "", f"{in_terms_of(discovery.outcome.value, flags_of(fit))} ({discovery.seconds:.1f} s)"])
 
 
 def law_in_words(law: NamedLaw, units: Sequence[ConstantUnit] = ()) -> list[str]:

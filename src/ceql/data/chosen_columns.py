@@ -23,6 +23,7 @@ class Wanted:
     labels: Sequence[str] = ()  # of the rows, such as groups
     drop_gaps: bool = False  # whether rows in which a value is missing are left out
     marks: Sequence[str] = ()  # of the rows, of which most have none
+    taken_by: Mapping[str, str] = field(default_factory=dict)  # what the user named a column for, such as --sigma
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -83,8 +84,14 @@ def _features(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
     chosen = list(wanted.features) or [name for name in table.names if name not in used]
     if not chosen:
         (only, *others) = wanted.targets
-        which = "no column beside the targets" if others or len(table.names) > 1 else f"the column {only!r} alone"
-        raise InputError(f"{table.path} has {which}: a formula needs at least one other column.")
+        which = (
+            "no column left beside the target" + "s" * bool(others)
+            if others or len(table.names) > 1
+            else f"the column {only!r} alone"
+        )
+        taken = [f"{name!r} is taken by {wanted.taken_by[name]}" for name in table.names if name in wanted.taken_by]
+        why = f" ({', '.join(taken)})" if taken else ""
+        raise InputError(f"{table.path} has {which}{why}: a formula needs at least one other column.")
     if wanted.features:
         return chosen, []
     if "" in chosen:

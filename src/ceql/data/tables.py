@@ -151,11 +151,12 @@ def as_floats(column: Any, decimal: str) -> np.ndarray:
 
 def read_cells(path: Path, layout: Layout = DEFAULT) -> Table:
     """A table of any of the known kinds, which the file's ending tells apart."""
-    ending = path.suffix.lower()
-    if ending not in (*OF_TEXT, *_BINARY):
-        raise InputError(f"{path} has the ending {path.suffix!r}; known are {', '.join((*OF_TEXT, *_BINARY))}.")
+    ending, known = path.suffix.lower(), ", ".join((*OF_TEXT, *_BINARY))
     if path.is_dir():
-        raise InputError(f"{path} is a folder, not a file.")
+        raise InputError(f"{path} is a folder, not a file: name a table in it ({known}).")
+    if ending not in (*OF_TEXT, *_BINARY):
+        has = f"has the ending {path.suffix!r}" if path.suffix else "has no ending that says what is in it"
+        raise InputError(f"{path} {has}; known are {known}.")
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     layout.check(ending)

@@ -112,7 +112,7 @@ def _refuse(model: Any, y: Any, sigma_x: Any) -> None:
     if model.loss != SQUARED:
         raise InputError("per_group needs loss='squared': groups are fitted together by least squares.")
     if sigma_x is not None:
-        raise InputError("per_group does not go with sigma_x: give sigma, the errors of y, alone.")
+        raise InputError("per_group does not go with sigma_x: give sigma=, the errors of y, alone.")
     if model.recipe != "search":
         raise InputError("per_group needs recipe='search'.")
     if model.template is not None and not model.template.is_fixed:

@@ -77,7 +77,7 @@ def with_folds(
         given = measured(X, y, sample_weight, *errors, *limits)
         return given, folds_of(cv, groups, rows, given.weight)
     if errors[0] is not None or errors[1] is not None:
-        raise InputError("sigma and sigma_x are for a real y: weigh the rows of a complex one by sample_weight.")
+        raise InputError("sigma= and sigma_x are for a real y: weigh the rows of a complex one by sample_weight.")
     if any(limit is not None for limit in limits):
         raise InputError("Censored rows are for a real y, which has values below and above a limit.")
     folds = folds_of_parts(folds_of(cv, groups, rows, sample_weight))
@@ -100,7 +100,7 @@ def measured(
     if sigma_x is not None or (len(shape_of(y, "y")) == 2 and shape_of(y, "y")[1] > 1):
         raise InputError("Censored rows go with one target at a time, and not with sigma_x.")
     if censored is not None and detection_limit is not None:
-        raise InputError("Give censored or detection_limit, not both: with limits that differ they stand in y.")
+        raise InputError("Give censored= or detection_limit, not both: with limits that differ they stand in y.")
     X, codes = (X, None) if censored is None else censored_apart(X, censored)
     if codes is None:
         values, codes = limited(y, detection_limit)
@@ -118,10 +118,10 @@ def measured(
 def _known(X: Any, y: Any, sample_weight: Any, sigma: Any, sigma_x: Any, absolute: bool) -> Measured:
     if sigma is None:
         if sigma_x is not None:
-            raise InputError("sigma_x needs sigma, the errors of y: give it too, however small.")
+            raise InputError("sigma_x needs sigma=, the errors of y: give it too, however small.")
         return Measured(Targets.of(X, y, sample_weight), sample_weight, is_table(X))
     if sample_weight is not None:
-        raise InputError("Give sigma or sample_weight, not both: sigma weighs the rows by 1/sigma**2.")
+        raise InputError("Give sigma= or sample_weight, not both: errors weigh the rows by one over their squares.")
     if sigma_x is not None and len(shape_of(y, "y")) == 2 and shape_of(y, "y")[1] > 1:
         raise InputError("sigma_x goes with one target at a time: fit each of them by itself.")
     X, own = sigma_apart(X, sigma)

@@ -9,7 +9,7 @@ from typing import Any
 from ceql.constraints import Constraints
 from ceql.errors import InputError, unknown_name
 from ceql.estimator.parameters import policy_from_dict
-from ceql.search.guesses import read_guess
+from ceql.search.guesses import read_with_unknown
 from ceql.templates import Template
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
@@ -40,5 +40,5 @@ def whole_template(content: Mapping[str, Any], columns: Sequence[str]) -> dict[s
     terms = {name: {"parameters": {}, "functions": {}, **part} for name, part in whole["sums"].items()}
     also = [name for part in terms.values() for name in part.get("also", {})]
     known = [*columns, *whole["parameters"], *whole["functions"], *terms, *also]
-    _, free = read_guess(whole["formula"], known)
+    _, free = read_with_unknown(whole["formula"], known, "template")
     return {**whole, "sums": terms, "parameters": {**whole["parameters"], **{name: {} for name in free}}}

@@ -14,7 +14,7 @@ from ceql.choice.selection import choose
 from ceql.choice.sifting import Struck, distinct
 from ceql.choice.validation import VALIDATION, Folds, cross_validated, held_out, r2_of
 from ceql.choice.vetoes.case import Case, columns_of
-from ceql.choice.vetoes.frequencies import unseen_frequency
+from ceql.choice.vetoes.frequencies import SLOW, unseen_frequency
 from ceql.choice.vetoes.places import places_of
 from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.choice.vetoes.undefined import undefined_between_rows
@@ -99,6 +99,20 @@ def _sifted(
             allowed.append(formula)
         else:
             struck.append(Struck(formula, why))
+    return _told_by_rows(allowed, struck, policy)
+
+
+def _told_by_rows(
+    allowed: list[GroupedFormula], struck: list[Struck], policy: GroupPolicy
+) -> tuple[list[GroupedFormula], list[Struck]]:
+    """With the formula back whose sine was struck as one that the rows cannot tell from a parabola, where nothing that
+    may be chosen fits nearly as well: then they do tell."""
+    for one in struck:
+        formula = one.formula
+        if one.why.startswith(SLOW) and isinstance(formula, GroupedFormula):
+            if any(other.loss <= policy.untold * formula.loss for other in allowed):
+                break
+            return [formula, *allowed], [other for other in struck if other is not one]
     return allowed, struck
 
 

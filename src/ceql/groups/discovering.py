@@ -60,7 +60,7 @@ def discover_groups(
     rows = GroupedRows.of(data, labels.codes)
     allowed = None if operators is None else with_powers(operators)
     hunt = _Hunt(rows, settings, wanted, policy, watch, report, allowed)
-    outcome = Outcome.SETTLED
+    outcome = Outcome.SETTLED if settings.template is None else Outcome.FITTED
     try:
         if settings.template is not None:
             hunt.fit_template()

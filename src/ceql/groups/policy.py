@@ -41,6 +41,9 @@ class GroupPolicy:
     same_noise: float = 1.15  # variance of the residuals beside the least that any structure leaves: explained
     vetoed_groups: int = 8  # the largest, in which formulas are looked at between the rows
     loose: float = 0.2  # of the groups, whose rows may leave a constant undetermined; one may not show all of a law
+    untold: float = (
+        10.0  # times the mean square of a formula with a slow sine, that all others leave: it is no parabola
+    )
     vetoed: int = 24  # formulas, the best by the criterion, that are looked at so
     repairs: int = 3  # times that groups which fit badly begin anew from where others are
     odd: float = 4.0  # times the typical mean square of a group, from which it fits badly

@@ -42,6 +42,11 @@ class GroupedRows:
         return np.bincount(self.codes, minlength=self.groups)
 
     @cached_property
+    def variances(self) -> Array:
+        """Of y in each group: what a constant would leave of it."""
+        return np.array([self.data.y[self.codes == group].var() for group in range(self.groups)])
+
+    @cached_property
     def _places(self) -> tuple[Array, Array]:
         """The rows of each group side by side, the shorter ones filled up with their first row; and which are real."""
         first = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])

@@ -89,17 +89,37 @@ class Splitter:
         if split not in self.known:
             law, mask = self.structure.law, np.array(split)
             weighted = np.sum(values * self._precision, axis=0) / self._precision.sum(axis=0)
-            starts = [np.where(mask, values, shared) for shared in (np.median(values, axis=0), weighted)]
+            starts = [
+                self._led(np.where(mask, values, shared), mask) for shared in (np.median(values, axis=0), weighted)
+            ]
             start = min(starts, key=lambda start: misfit_of(law, self._rows, start))
             found = self._repaired(self._fitted(start, split))
             self.known[split] = SplitFit(self.structure, found, self.score(found))
         return self.known[split]
 
+    def _led(self, start: Array, own: Array) -> Array:
+        """With groups begun where others are that a shared constant leaves worse than a constant would be: constants
+        that few rows had to determine, or those of a mirror image of the law, would lead those of all groups astray."""
+        left = self._left(start)
+        odd = ~(left <= self._table.variances)
+        if not own.any() or not odd.any() or odd.all():
+            return start
+        for place in (np.median(start[~odd], axis=0), start[int(np.nanargmin(left))]):
+            tried = np.where(odd[:, None] & own, place, start)
+            again = self._left(tried)
+            better = odd & ~(left <= again)
+            start, left = np.where(better[:, None], tried, start), np.where(better, again, left)
+        return start
+
+    def _left(self, values: Array) -> Array:
+        """The mean square of each group; not a number where it has none."""
+        return np.sum(residuals(self.structure.law, self._rows, values) ** 2, axis=1) / self._table.sizes
+
     def _repaired(self, fit: JointFit) -> JointFit:
         """Groups that fit far worse than most may lie in another valley: they begin anew where others are."""
-        law, own = self.structure.law, np.array(fit.own)
+        own = np.array(fit.own)
         for _ in range(self.policy.repairs if own.any() and np.isfinite(fit.misfit) else 0):
-            left = np.sum(residuals(law, self._rows, fit.values) ** 2, axis=1) / self._table.sizes
+            left = self._left(fit.values)
             odd = left > self.policy.odd * np.median(left)
             if not odd.any() or self._is_too_much(float(np.minimum(left, np.median(left)) @ self._table.sizes), own):
                 break

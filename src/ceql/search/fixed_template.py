@@ -48,7 +48,7 @@ def fitted_template(template: Template, data: Dataset, settings: Settings, worke
             "The template has no finite value in all rows, or breaks the constraints, with all the numbers that were "
             "tried for its parameters: look at its logarithms, roots and divisions, or give a parameter bounds."
         )
-    outcome = Outcome.EXACT if is_exact(best, data, policy.exact) else Outcome.SETTLED
+    outcome = Outcome.EXACT if is_exact(best, data, policy.exact) else Outcome.FITTED
     return Found([best], outcome, len(params), rows_searched=len(few.y))
 
 

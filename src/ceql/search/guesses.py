@@ -120,17 +120,28 @@ def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-def read_guess(text: Any, names: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
+def read_guess(text: Any, columns: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
     """The formula, and the names in it that stand for constants."""
+    expression, unknown = read_with_unknown(text, columns, "guess")
+    if unknown and not {str(symbol) for symbol in expression.free_symbols} & {*columns}:
+        raise InputError(
+            f"The guess {text!r} has no column in it, so it would be a constant: {', '.join(unknown)} would be found "
+            f"as {'numbers' if len(unknown) > 1 else 'a number'}. Write it with a column: {', '.join(columns)}."
+        )
+    return expression, unknown
+
+
+def read_with_unknown(text: Any, names: Sequence[str], what: str) -> tuple[Any, tuple[str, ...]]:
+    """A formula in these names and others, and the others; `what` it is called in errors."""
     if not isinstance(text, str):
         raise InputError(f"guesses are formulas as text, such as 'a*sin(b*x1)', not {text!r}.")
     try:
         unknown = _unknown_names(text, names)
         expression = parse_formula(text, [*names, *unknown])
     except FormulaError as error:
-        raise InputError(f"The guess {text!r} cannot be read: {error}.") from error
+        raise InputError(f"The {what} {text!r} cannot be read: {error}.") from error
     for name in unknown:
-        _refuse_misspelt(name, text, names)
+        _refuse_misspelt(name, text, names, what)
     return expression, unknown
 
 
@@ -145,14 +156,14 @@ def _unknown_names(text: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _refuse_misspelt(name: str, text: str, names: Sequence[str]) -> None:
+def _refuse_misspelt(name: str, text: str, names: Sequence[str], what: str) -> None:
     alike = [column for column in names if column.lower() == name.lower()]
     if not alike and len(name) > 3:
         alike = get_close_matches(name, names, n=1, cutoff=_LIKE_A_COLUMN)
     if alike:
         raise InputError(
-            f"{name!r} in the guess {text!r} is no column and would be a constant to be found. Did you mean the column "
-            f"{alike[0]!r}? Otherwise call it something less alike."
+            f"{name!r} in the {what} {text!r} is no column and would be a constant to be found. Did you mean the "
+            f"column {alike[0]!r}? Otherwise call it something less alike."
         )
 
 

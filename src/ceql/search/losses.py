@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ceql.errors import InputError, unknown_name
+from ceql.errors import InputError, UnknownNameError, unknown_name
 from ceql.expression import FormulaError, compile_numpy, parse_formula
 from ceql.formula import make_symbols
 from ceql.search.policy import LossPolicy
@@ -135,7 +135,7 @@ def _compiled(text: str) -> Callable[[np.ndarray], np.ndarray]:
 
 def _check_own(text: str, y: np.ndarray) -> None:
     if "residual" not in text and "prediction" not in text:
-        raise unknown_name("loss (a formula of your own contains `residual`)", text, NAMES)
+        raise UnknownNameError(f"{unknown_name('loss', text, NAMES)} A formula of your own contains `residual`.")
     try:
         _compiled(text)
     except FormulaError as error:

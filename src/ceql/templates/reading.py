@@ -25,7 +25,19 @@ def read_frame(template: Template, columns: Sequence[str]) -> sympy.Expr:
     expression = _read(template.formula, columns, declared, declared, "The template", parse_with_unit)
     if is_complex(expression) and PART not in columns:
         raise InputError("The template has the imaginary unit I, but y is real: give complex values, or declare I.")
+    _require_column(template, expression, [*columns, *template.functions, *sums], columns)
     return expression
+
+
+def _require_column(template: Template, expression: Any, varying: Sequence[str], columns: Sequence[str]) -> None:
+    """A name that is no column is a number to be found: with nothing else the template would be a constant."""
+    names = {str(symbol) for symbol in expression.free_symbols}
+    if not names & {*varying}:
+        numbers = f": {', '.join(sorted(names))} would be found as numbers" if names else ""
+        raise InputError(
+            f"The template {template.formula!r} has no column in it, so it would be a constant{numbers}. "
+            f"Write it with a column: {', '.join(columns)}."
+        )
 
 
 def read_terms(template: Template, name: str, columns: Sequence[str]) -> dict[str, sympy.Expr]:

@@ -11,6 +11,7 @@ from ceql.expression import node_count
 from ceql.expression.oscillations import Oscillation, oscillations
 from ceql.expression.symbolic import Expr
 
+SLOW = "has a fitted frequency in"  # how the sentence about a sine that does not turn once begins
 _SWITCH = 2  # values of a column that is on or off
 
 
@@ -29,11 +30,15 @@ def _sentence(case: Case, oscillation: Oscillation) -> str | None:
     most = (values - 1) / case.policy.rows_per_period
     if periods > most:
         return f"turns {periods:.4g} times in {oscillation.call}, but {values} different rows show at most {most:.4g}"
+    return _too_slow(case, oscillation, periods) or next(_along_columns(case, oscillation), None)
+
+
+def _too_slow(case: Case, oscillation: Oscillation, periods: float) -> str | None:
     policy = case.policy
     least = policy.least_periods_of_tangent if oscillation.is_tangent else policy.least_periods
-    if oscillation.is_fitted and periods < least:
-        return f"has a fitted frequency in {oscillation.call}, of which the rows cover only {periods:.2g} of a period"
-    return next(_along_columns(case, oscillation), None)
+    if not oscillation.is_fitted or periods >= least:
+        return None
+    return f"{SLOW} {oscillation.call}, of which the rows cover only {periods:.2g} of a period"
 
 
 def _along_columns(case: Case, oscillation: Oscillation) -> Iterator[str]:

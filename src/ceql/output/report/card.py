@@ -5,6 +5,7 @@ from __future__ import annotations
 from ceql.data.dataset import Dataset
 from ceql.discovery import Discovery
 from ceql.output.curves import DRAWN_ROWS
+from ceql.output.plain_words import plainly
 from ceql.output.report.chart import fit_charts, front_chart
 from ceql.output.report.laws import front_rows, law_paragraph
 from ceql.output.report.markup import escape, formula_in_terms, table
@@ -37,7 +38,7 @@ def card(discovery: Discovery, data: Dataset, target: str = "y") -> str:
         marked=discovery.chosen,
     )
     formula = formula_in_terms(discovery.best.shown, target)
-    outcome = f"<p><small>{escape(discovery.outcome.value)}</small></p>"
+    outcome = f"<p><small>{escape(plainly(discovery.outcome.value))}</small></p>"
     drawn = [front_chart(discovery, discovery.chosen), *fit_charts(data.thinned(DRAWN_ROWS), discovery.best, target)[0]]
     charts = f'<div class="charts">{"".join(f"<div>{chart}</div>" for chart in drawn)}</div>'
     return framed(f"{formula}{law_paragraph(discovery.best.law)}{front}{charts}{outcome}")

@@ -18,6 +18,7 @@ from ceql.expression.constants.parametrise import with_named_constants
 from ceql.formula import constants_of, in_readable_form
 from ceql.groups.grouped_formula import GroupedFormula
 from ceql.output.curves import DRAWN_ROWS, Slice, goodness, used_columns
+from ceql.output.plain_words import plainly
 from ceql.output.report.caveats import caveats
 from ceql.output.report.chart import fit_charts, front_chart, slice_charts
 from ceql.output.report.groups import caveats_of_groups, constants_of_groups, curves_of_groups
@@ -70,7 +71,7 @@ def header(subject: Subject) -> str:
         law_paragraph(subject.formula.law),
         _otherwise_written(subject),
         definitions(pairs, "numbers"),
-        paragraph(discovery.outcome.value, "outcome"),
+        paragraph(plainly(discovery.outcome.value), "outcome"),
         asked,
         "</header>",
     ])  # fmt: skip

@@ -16,6 +16,7 @@ from ceql.errors import InputError
 from ceql.formula import Formula
 from ceql.output.curves import DRAWN_ROWS, goodness, slice_along, used_columns
 from ceql.output.export import write
+from ceql.output.plain_words import plainly
 from ceql.output.report.caveats import caveats
 from ceql.output.report.reproduce import command_line, not_on_the_command_line, python_lines
 from ceql.output.report.subject import Subject
@@ -41,7 +42,7 @@ def view(subject: Subject, languages: Sequence[str] = COPIED) -> dict[str, Any]:
         "shown": subject.row,
         "drawn": len(few.y),
         "there": len(data.y),
-        "outcome": discovery.outcome.value,
+        "outcome": plainly(discovery.outcome.value),
         "seconds": discovery.seconds,
         "doubt": sentence(discovery.formulas, discovery.weights, data) or "",
         "struck": [{"text": str(one.formula), "why": one.why} for one in discovery.struck],
