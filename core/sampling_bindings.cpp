@@ -3,7 +3,9 @@
 
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "arrays.hpp"
 #include "batch.hpp"
@@ -331,6 +333,29 @@ void inherit_values(const Rule &rule, Writable params, const Array<uint8_t, 2> &
     });
 }
 
+// What the masks leave of the rows of `params`, one row behind the other, and where each begins and all end.
+nb::tuple packed(const Array<uint8_t, 2> &masks, const Array<double, 2> &params, int threads) {
+    const size_t count = masks.shape(0), width = masks.shape(1);
+    require(params.shape(0) == count && params.shape(1) == width, "masks and params differ in shape");
+    auto first = new_array<int64_t>(count + 1);
+    int64_t *begin = first.data();
+    for_rows(int64_t(count), threads, [&](int64_t k, Arena &) {
+        const uint8_t *mask = masks.data() + size_t(k) * width;
+        begin[k + 1] = std::count_if(mask, mask + width, [](uint8_t live) { return live != 0; });
+    });
+    std::partial_sum(begin, begin + count + 1, begin);
+    auto values = unfilled_array<double>(size_t(begin[count]));
+    double *to = values.data();
+    for_rows(int64_t(count), threads, [&](int64_t k, Arena &) {
+        const size_t row = size_t(k) * width;
+        double *at = to + begin[k];
+        for (size_t p = 0; p < width; ++p)
+            if (masks.data()[row + p])
+                *at++ = params.data()[row + p];
+    });
+    return nb::make_tuple(values, first);
+}
+
 } // namespace
 
 void bind_sampling(nb::module_ &m) {
@@ -368,6 +393,7 @@ void bind_sampling(nb::module_ &m) {
           nb::arg("threads"));
     m.def("inherit", &inherit_values, nb::arg("rule"), nb::arg("params").noconvert(), nb::arg("masks"),
           nb::arg("known"), nb::arg("parents"), nb::arg("threads"));
+    m.def("packed", &packed, nb::arg("masks"), nb::arg("params"), nb::arg("threads"));
 }
 
 } // namespace ceql

@@ -275,7 +275,7 @@ def sampling_call(core: ModuleType, number: int) -> bool:
     """One wiring and one function on masks, or one rule and start values; whether the core took them."""
     rng = np.random.default_rng(number)
     handed, rows = Handed(rng), int(rng.integers(0, 200))
-    name = str(rng.choice(["clean", "smooth", "permitted", "draw", "breed", "start_values", "inherit"]))
+    name = str(rng.choice(["clean", "smooth", "permitted", "draw", "breed", "start_values", "inherit", "packed"]))
     how = {"key": int(rng.integers(2**63)), "first": abs(handed.count(3))}
     threads = {"threads": int(rng.integers(1, 4))}
     try:
@@ -301,6 +301,8 @@ def sampling_call(core: ModuleType, number: int) -> bool:
             if name == "inherit":
                 parents = handed.array(rng.integers(-1, 3, rows))
                 core.inherit(rule, handed.array(values), masks, numbers(rng, 3, len(wiring[1])), parents, **threads)
+            if name == "packed":
+                core.packed(masks, handed.array(values), **threads)
     except (*REFUSALS, RuntimeError):  # there may be no sub-network that keeps to the limits
         return False
     return True

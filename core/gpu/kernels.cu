@@ -106,6 +106,24 @@ template <class T, int K> inline void fit_all(const Problem<T> &problem) {
 
 using ceql::CEQL_ISA::Problem;
 
+// Rows of parameters from those that are live, as the host packs them; the others are zero. A block is one
+// warp.
+extern "C" __global__ void unpack(const unsigned char *masks, const double *values, const long long *first,
+                                  int n_params, int count, double *params) {
+    const int lane = int(threadIdx.x);
+    for (long long row = blockIdx.x; row < count; row += gridDim.x) {
+        long long at = first[row];
+        for (int begin = 0; begin < n_params; begin += 32) {
+            const int k = begin + lane;
+            const bool live = k < n_params && masks[row * n_params + k];
+            const unsigned all = __ballot_sync(0xffffffffu, live);
+            if (k < n_params)
+                params[row * n_params + k] = live ? values[at + __popc(all & ((1u << lane) - 1u))] : 0.0;
+            at += __popc(all);
+        }
+    }
+}
+
 using Number = CEQL_NUMBER;
 constexpr int samples_per_thread = CEQL_SAMPLES_PER_THREAD;
 

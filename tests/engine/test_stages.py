@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ceql import _core
 from ceql.engine import fit
 from ceql.engine.stages import Chunk, Schedule, Work, fit_chunks, on_processor
 from ceql.network.libraries import search_network
@@ -45,3 +46,27 @@ def test_samples_in_single_precision_are_made_once():
     assert SAMPLES.in_single is SAMPLES.in_single
     assert SAMPLES.in_single.single_precision
     assert SAMPLES.in_single.in_single is SAMPLES.in_single
+
+
+def test_masks_that_are_known_change_nothing():
+    edges, params = draw(NETWORK, 40, Stream(1)), 0.7 * np.random.default_rng(1).standard_normal((40, NETWORK.n_params))
+    work = Work(NETWORK, SAMPLES, Schedule(), edges, params, chunk_size=20)
+    known = replace(work, masks=NETWORK.smoothing_mask(edges))
+    without, at_once, in_pieces = (fit_chunks(works, on_processor()) for works in ([work], [known], known.chunks()))
+    assert at_once[0].params.tobytes() == without[0].params.tobytes()
+    assert Chunk.concatenate(in_pieces).params.tobytes() == without[0].params.tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_packed_rows_hold_what_is_live_in_order(threads):
+    rng = np.random.default_rng(threads)
+    masks, params = (rng.random((200, 37)) < 0.2).astype(np.uint8), rng.normal(size=(200, 37))
+    values, first = _core.packed(masks, params, threads)
+    np.testing.assert_array_equal(values, params[masks > 0])
+    np.testing.assert_array_equal(np.diff(first), masks.sum(axis=1))
+    assert first[0] == 0
+
+
+def test_packed_refuses_rows_that_do_not_belong_together():
+    with pytest.raises(ValueError, match="differ in shape"):
+        _core.packed(np.ones((2, 3), np.uint8), np.ones((3, 3)), 1)

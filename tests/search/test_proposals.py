@@ -48,9 +48,10 @@ def test_another_seed_or_round_makes_other_starts():
 
 def test_values_stand_where_edges_are_and_some_are_inherited():
     proposals = Proposals(NETWORK, SearchPolicy(), archive(), 1, 400, RHYTHMS)
-    edges, params = proposals.starts(0, 400)
+    edges, params, masks = proposals.starts(0, 400)
+    np.testing.assert_array_equal(masks, NETWORK.smoothing_mask(edges))
     assert (params[:, : NETWORK.n_edges][edges] != 0.0).all()
-    assert not params[~NETWORK.smoothing_mask(edges)].any()
+    assert not params[~masks].any()
     takes_after = (np.abs(params - 5.0) < 0.5).sum(axis=1) > 1  # parents have weights of about five
     assert takes_after[: proposals.n_drawn].mean() < 0.02
     assert 0.3 < takes_after[proposals.n_drawn :].mean() < 0.7

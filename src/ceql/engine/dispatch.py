@@ -26,7 +26,8 @@ from ceql.errors import CeqlError, InputError, WorkersLostError
 
 _ATTEMPTS = 4  # a round is sent this many times before its workers count as lost
 _MOST_AHEAD = 6  # rounds that are fitted before what follows them is done, where there are threads for it
-_AT_ONCE_ON_GPU = 3  # pieces of a round, or rounds of different targets, that are on a GPU at the same time
+_AT_ONCE = 3  # pieces of a round, or rounds of different targets, that are fitted at the same time,
+_MANY_THREADS = 4  # on a GPU or on this many threads
 _GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
 
 
@@ -145,8 +146,9 @@ class Workers:
 
     @property
     def at_once(self) -> int:
-        """How many fits are worth running at the same time: the last starts of one would leave a GPU idle."""
-        return _AT_ONCE_ON_GPU if self.device == "gpu" and self._pool is None else 1
+        """How many fits are worth running at the same time: the last starts of one would leave most threads idle."""
+        has_many = self.device == "gpu" or self.force.threads >= _MANY_THREADS
+        return _AT_ONCE if has_many and self._pool is None else 1
 
     @property
     def rounds_ahead(self) -> int:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ceql import _core
-from ceql.engine.fit import Adam, Fits, Levenberg, Penalties, Samples, Stage, Status, StopFlag, _batch
+from ceql.engine.fit import Adam, Fits, Levenberg, Penalties, Samples, Stage, Status, StopFlag, _batch, default_threads
 from ceql.errors import InputError, missing_extra
 from ceql.operators.tape import Tape
 
@@ -30,6 +30,7 @@ _WARP = 32
 _RESERVED = 1024  # bytes of shared memory that every block costs beside its own
 _MOST_BLOCKS = {False: 8, True: 12}  # on a multiprocessor, by single precision: more of them fight for instructions
 _STREAMS = 6  # a GPU follows eight at once, and one must stay free to tell the kernels to stop
+_MOST_ROWS_AT_ONCE = 65_535  # blocks of a launch that only moves numbers
 _POLL = 5e-4  # seconds between two looks at the clock
 
 
@@ -143,18 +144,18 @@ def _current_device() -> int:
     return int(cupy().cuda.runtime.getDevice())
 
 
-def _kernels(single_precision: bool) -> tuple[Any, Any]:
+def _kernels(single_precision: bool) -> tuple[Any, Any, Any]:
     return _kernels_of(_current_device(), single_precision)
 
 
 @cache
-def _kernels_of(device: int, single_precision: bool) -> tuple[Any, Any]:
-    """The kernels with their attributes, which every GPU has its own of; `device` is the current one."""
+def _kernels_of(device: int, single_precision: bool) -> tuple[Any, Any, Any]:
+    """To plan, to fit and to unpack. Every GPU has its own, with their attributes; `device` is the current one."""
     options = compile_options(single_precision)
     module = cupy().RawModule(code=kernel_source(), options=options, backend="nvrtc")
     fit = module.get_function("fit")
     fit.max_dynamic_shared_size_bytes = _limits_of(device).shared_per_block
-    return module.get_function("plan"), fit
+    return module.get_function("plan"), fit, module.get_function("unpack")
 
 
 @dataclass(frozen=True)
@@ -209,6 +210,41 @@ def _in_units(size: int, unit: int) -> int:
     return -(-size // unit) * unit
 
 
+def _fill(struct: Any, numbers: dict[str, int]) -> None:
+    for name, value in numbers.items():
+        struct[name] = value
+
+
+@dataclass(frozen=True, eq=False)
+class _Class:
+    """Starts that a multiprocessor holds equally many of."""
+
+    rows: np.ndarray
+    shared: int  # bytes of shared memory that the largest needs
+    normal_size: int  # bytes of its normal equations
+
+
+@lru_cache(maxsize=32)
+def _arrays_of(device: int, tape: Tape, samples: Samples) -> dict[str, Any]:
+    """The tape and the samples on the current device, for all batches; padding repeats a sample with no weight."""
+    cp = cupy()
+    number = np.float32 if samples.single_precision else np.float64
+    n = len(samples.y)
+    rows = np.arange(_in_units(n, _WARP * _SAMPLES_PER_THREAD))
+    rows[n:] = 0
+    columns = np.concatenate([np.asarray(samples.x, float).T, np.ones((1, n))])[:, rows]
+    weight = np.where(np.arange(len(rows)) < n, np.asarray(samples.weight, float)[rows] / n, 0.0)
+    ints = {name: np.ascontiguousarray(getattr(tape, name), np.int32) for name in ("nodes", "edges", "aux", "partner")}
+    numbers = {name: np.ascontiguousarray(getattr(tape, name), float) for name in ("coefficients", "lower", "upper")}
+    data = {"columns": columns, "y": np.asarray(samples.y, float)[rows], "weight": weight}
+    data = {name: np.ascontiguousarray(array, number) for name, array in data.items()}
+    # an empty array has no address
+    return {
+        name: cp.asarray(array if array.size else np.zeros(1, array.dtype))
+        for name, array in (ints | numbers | data).items()
+    }
+
+
 # ---- a batch of starts -----------------------------------------------------------------------------------------------
 
 
@@ -221,26 +257,40 @@ class Batch:
         self._cp, self._stop = cupy(), stop
         tape.core  # noqa: B018 - refuses a malformed tape, whose indices would run wild here
         self.tape, self.samples = tape, samples
-        self.masks = self._cp.ascontiguousarray(self._cp.asarray(masks), self._cp.uint8)
-        self.params = self._cp.where(self.masks != 0, self._cp.asarray(params, np.float64), 0.0)
-        if self.params.shape != self.masks.shape or self.params.shape[1] != tape.n_params:
+        if params.shape != masks.shape or params.shape[1] != tape.n_params:
             raise InputError("params and masks need a column per parameter and a row per start.")
         if samples.x.shape[1] != tape.n_inputs:
             raise InputError("The tape and the data differ in their number of inputs.")
+        self.masks = self._cp.ascontiguousarray(self._cp.asarray(masks), self._cp.uint8)
+        on_device = isinstance(params, self._cp.ndarray)
+        self.params = self._cp.where(self.masks != 0, params, 0.0) if on_device else self._sent(params, masks)
         self.moments: Any = None
         self.state: Any = None
+
+    def _sent(self, params: np.ndarray, masks: Any) -> Any:
+        """Parameters on the device. Few of them are live, and only these travel."""
+        cp, shape = self._cp, params.shape
+        live = cp.asnumpy(masks)
+        live = np.ascontiguousarray(live).view(np.uint8) if live.dtype == bool else np.ascontiguousarray(live, np.uint8)
+        values, first = _core.packed(live, np.ascontiguousarray(params, np.float64), default_threads())
+        sent = cp.empty(shape, np.float64)
+        if sent.size:
+            unpack = _kernels(self.samples.single_precision)[2]
+            packed = cp.asarray(values if values.size else np.zeros(1)), cp.asarray(first)
+            given = (self.masks, *packed, np.int32(shape[1]), np.int32(shape[0]), sent)
+            unpack((min(shape[0], _MOST_ROWS_AT_ONCE),), (_WARP,), given)
+        return sent
 
     def __len__(self) -> int:
         return len(self.params)
 
     def select(self, rows: np.ndarray, masks: Any = None) -> Batch:
         """Some of the starts, from where they are now; with other masks if these are given."""
-        rows = self._cp.asarray(rows)
-        of_masks = self.masks[rows] if masks is None else masks
-        chosen = Batch(self.tape, self.samples, self.params[rows], of_masks, self._stop)
-        chosen._arrays = self._arrays  # which are there already
+        there = self._cp.asarray(rows)
+        of_masks = self.masks[there] if masks is None else masks
+        chosen = Batch(self.tape, self.samples, self.params[there], of_masks, self._stop)
         if masks is None:
-            chosen._needs = self._needs[self._cp.asnumpy(rows)]
+            chosen._needs = self._needs[rows]
         return chosen
 
     def run(self, stages: Sequence[Stage], *, time_limit: float = 0.0) -> DeviceFits:
@@ -265,27 +315,7 @@ class Batch:
 
     @cached_property
     def _arrays(self) -> dict[str, Any]:
-        """The tape and the samples on the device; padding repeats a sample with no weight."""
-        cp, tape, samples = self._cp, self.tape, self.samples
-        number = np.float32 if samples.single_precision else np.float64
-        n = len(samples.y)
-        rows = np.arange(_in_units(n, _WARP * _SAMPLES_PER_THREAD))
-        rows[n:] = 0
-        columns = np.concatenate([np.asarray(samples.x, float).T, np.ones((1, n))])[:, rows]
-        weight = np.where(np.arange(len(rows)) < n, np.asarray(samples.weight, float)[rows] / n, 0.0)
-        ints = {
-            name: np.ascontiguousarray(getattr(tape, name), np.int32) for name in ("nodes", "edges", "aux", "partner")
-        }
-        numbers = {
-            name: np.ascontiguousarray(getattr(tape, name), float) for name in ("coefficients", "lower", "upper")
-        }
-        data = {"columns": columns, "y": np.asarray(samples.y, float)[rows], "weight": weight}
-        data = {name: np.ascontiguousarray(array, number) for name, array in data.items()}
-        # an empty array has no address
-        return {
-            name: cp.asarray(array if array.size else np.zeros(1, array.dtype))
-            for name, array in (ints | numbers | data).items()
-        }
+        return _arrays_of(_current_device(), self.tape, self.samples)
 
     @cached_property
     def _problem(self) -> dict[str, int]:
@@ -295,19 +325,21 @@ class Batch:
         sizes |= {"n": len(self.samples.y), "padded": self._arrays["y"].size}
         return sizes | {name: array.data.ptr for name, array in self._arrays.items()}
 
-    def _stages(self, stages: Sequence[Stage]) -> tuple[Any, list[Any]]:
-        table, kept = np.zeros(len(stages), _STAGE), []
-        for row, stage in zip(table, stages, strict=True):
+    def _stages(self, stages: Sequence[Stage]) -> tuple[Any, Any]:
+        """The stages on the device, and what they point to."""
+        none = np.zeros(self.tape.n_params)
+        ridges = self._cp.asarray(np.array([none if s.penalties.ridge is None else s.penalties.ridge for s in stages]))
+        table = np.zeros(len(stages), _STAGE)
+        for k, (row, stage) in enumerate(zip(table, stages, strict=True)):
             kind = "adam" if isinstance(stage.options, Adam) else "levenberg"
             if isinstance(stage.options, Levenberg) and stage.options.separable:
                 raise InputError('Separable least squares are not to be had on the GPU; use device="cpu".')
             row["is_adam"] = kind == "adam"
             for field in fields(stage.options):
                 row[kind][field.name] = getattr(stage.options, field.name)
-            ridge = stage.penalties.ridge
-            kept.append(self._cp.asarray(np.zeros(self.tape.n_params) if ridge is None else ridge, np.float64))
-            row["ridge"], row["lasso"], row["aux"] = kept[-1].data.ptr, stage.penalties.lasso, stage.penalties.aux
-        return self._cp.asarray(table.view(np.uint8)), kept
+            row["ridge"] = ridges.data.ptr + k * none.nbytes
+            row["lasso"], row["aux"] = stage.penalties.lasso, stage.penalties.aux
+        return self._cp.asarray(table.view(np.uint8)), ridges
 
     # ---- launching
 
@@ -328,57 +360,58 @@ class Batch:
         scratch = cp.empty(blocks * self._scratch_size, np.uint8)
         problem = self._problem | {"masks": self.masks.data.ptr, "needs": needs.data.ptr, "order": order.data.ptr}
         problem |= {"counter": counter.data.ptr, "scratch": scratch.data.ptr, "scratch_size": self._scratch_size}
-        plan, _ = _kernels(self.samples.single_precision)
+        plan, _, _ = _kernels(self.samples.single_precision)
         plan((blocks,), (_WARP,), (self._packed(problem | {"count": count}),))
         return needs.get()
 
     def _packed(self, problem: dict[str, int]) -> Any:
         struct = np.zeros(1, _PROBLEM)
-        for name, value in problem.items():
-            struct[name] = value
+        _fill(struct[0], problem)
         return self._cp.asarray(struct.view(np.uint8))
 
-    @property
-    def _most_blocks(self) -> int:
-        return _MOST_BLOCKS[self.samples.single_precision]
+    def _at_a_time(self, shared: Any) -> Any:
+        """How many blocks that need that much shared memory a multiprocessor holds."""
+        most = _MOST_BLOCKS[self.samples.single_precision]
+        return np.minimum(most, _limits().shared_per_multiprocessor // (shared + _RESERVED))
 
-    def _classes(self) -> list[tuple[np.ndarray, int, int]]:
-        """Starts that a multiprocessor holds equally many of: rows, bytes of shared memory, parameters."""
+    def _classes(self) -> list[_Class]:
         (bytes_needed, n_params), limits = self._needs.T, _limits()
         if bytes_needed.max() > limits.shared_per_block:
             raise InputError(
                 f"A start needs {bytes_needed.max():,} bytes of shared memory and the GPU has "
                 f'{limits.shared_per_block:,} for it; use device="cpu".'
             )
-        blocks = np.minimum(self._most_blocks, limits.shared_per_multiprocessor // (bytes_needed + _RESERVED))
+        blocks = self._at_a_time(bytes_needed)
         found = []
         for number in np.unique(blocks):
             rows = np.flatnonzero(blocks == number).astype(np.int32)
-            found.append((rows, int(bytes_needed[rows].max()), int(n_params[rows].max())))
+            pitch = _in_units(int(n_params[rows].max()) + 1, 8)
+            found.append(_Class(rows, int(bytes_needed[rows].max()), _in_units(8 * pitch * pitch, 256)))
         return found
 
     def _launch(self, problem: dict[str, int], deadline: float) -> None:
-        cp, limits = self._cp, _limits()
-        _, fit = _kernels(self.samples.single_precision)
-        flag = cp.zeros(1, np.int32)
-        kept, launches = [], []  # arrays must outlive the kernels
-        for rows, shared, n_params in self._classes():
-            per_multiprocessor = min(self._most_blocks, limits.shared_per_multiprocessor // (shared + _RESERVED))
-            blocks = min(len(rows), limits.multiprocessors * per_multiprocessor)
-            pitch = _in_units(n_params + 1, 8)
-            normal_size = _in_units(8 * pitch * pitch, 256)
-            order, counter = cp.asarray(rows), cp.zeros(1, np.int32)
-            scratch = cp.empty(blocks * (self._scratch_size + normal_size), np.uint8)
-            own = {"order": order.data.ptr, "counter": counter.data.ptr, "scratch": scratch.data.ptr}
-            own |= {"stop": flag.data.ptr, "count": len(rows), "normal_size": normal_size}
-            packed = self._packed(problem | own | {"scratch_size": self._scratch_size})
-            kept += [order, counter, scratch]
-            launches.append((packed, blocks, shared))
+        """One launch per class. What they need travels at once: a word to the device takes longer than its numbers."""
+        cp, limits, classes = self._cp, _limits(), self._classes()
+        _, fit, _ = _kernels(self.samples.single_precision)
+        blocks = [min(len(c.rows), limits.multiprocessors * self._at_a_time(c.shared)) for c in classes]
+        room = [self._scratch_size + c.normal_size for c in classes]
+        firsts = np.cumsum([0, *(len(c.rows) for c in classes)])
+        begins = np.cumsum([0, *(count * size for count, size in zip(blocks, room, strict=True))])
+        order, scratch = cp.asarray(np.concatenate([c.rows for c in classes])), cp.empty(int(begins[-1]), np.uint8)
+        words = cp.zeros(len(classes) + 1, np.int32)  # counters, and last the wish to stop
+        flag = words[-1:]
+        table = np.zeros(len(classes), _PROBLEM)
+        for k, (row, own) in enumerate(zip(table, classes, strict=True)):
+            pointers = {"order": order.data.ptr + int(firsts[k]) * order.itemsize, "stop": flag.data.ptr}
+            pointers |= {"counter": words.data.ptr + k * words.itemsize, "scratch": scratch.data.ptr + int(begins[k])}
+            sizes = {"count": len(own.rows), "normal_size": own.normal_size, "scratch_size": self._scratch_size}
+            _fill(row, problem | pointers | sizes)
+        packed = cp.asarray(table.view(np.uint8)).reshape(len(classes), -1)
         cp.cuda.get_current_stream().synchronize()
-        streams = [cp.cuda.Stream(non_blocking=True) for _ in launches[:_STREAMS]]
-        for k, (packed, blocks, shared) in enumerate(launches):
+        streams = [cp.cuda.Stream(non_blocking=True) for _ in classes[:_STREAMS]]
+        for k, own in enumerate(classes):
             with streams[k % _STREAMS]:
-                fit((blocks,), (_WARP,), (packed,), shared_mem=shared)
+                fit((blocks[k],), (_WARP,), (packed[k],), shared_mem=own.shared)
         done = [stream.record(cp.cuda.Event(disable_timing=True)) for stream in streams]
         self._await(done, flag, deadline)
 

@@ -65,12 +65,24 @@ class Work:
     edges: np.ndarray
     params: np.ndarray
     chunk_size: int | None = None  # starts that compete with each other; None: all
+    masks: np.ndarray | None = None  # live parameters, where they are known: all that complex weights of the edges need
 
     def chunks(self) -> list[Work]:
         """One piece of work per chunk."""
         step = self.chunk_size or len(self.edges)
         rows = [slice(k, k + step) for k in range(0, len(self.edges), step)]
-        return [replace(self, edges=self.edges[k], params=self.params[k], chunk_size=None) for k in rows]
+        return [self._rows(k) for k in rows]
+
+    def _rows(self, k: slice) -> Work:
+        masks = None if self.masks is None else self.masks[k]
+        return replace(self, edges=self.edges[k], params=self.params[k], masks=masks, chunk_size=None)
+
+    @property
+    def live(self) -> np.ndarray:
+        """Per start, which parameters are fitted in the first stages."""
+        if not self.schedule.complex_weights:
+            return self.structure.parameter_mask(self.edges, imaginary=False)
+        return self.structure.smoothing_mask(self.edges) if self.masks is None else self.masks
 
 
 class Batch(Protocol):
@@ -137,13 +149,10 @@ def fit_chunks(works: Sequence[Work], device: Device, deadline: Deadline = NEVER
     are given up.
     """
     structure, samples, schedule = works[0].structure, works[0].samples, works[0].schedule
-    edges, params = works[0].edges, works[0].params
-    if len(works) > 1:  # a copy of all that there is
-        edges, params = (np.concatenate([getattr(work, name) for work in works]) for name in ("edges", "params"))
+    edges, params, masks = (_together(works, name) for name in ("edges", "params", "live"))
     sizes = [[len(chunk.edges) for chunk in work.chunks()] for work in works]
     ends = np.cumsum([size for of_work in sizes for size in of_work])
     with_imaginary = schedule.complex_weights
-    masks = structure.smoothing_mask(edges) if with_imaginary else structure.parameter_mask(edges, imaginary=False)
     batch = device(structure.tape(), samples, params, masks)
     stages = Stages(schedule, structure.is_imaginary.astype(float), schedule.separable and batch.separates)
     objective = on_host(batch.run(stages.first_look, time_limit=deadline.of_a_fit).objective)
@@ -164,6 +173,11 @@ def fit_chunks(works: Sequence[Work], device: Device, deadline: Deadline = NEVER
     whole = Chunk(edges, np.where(masks, fitted, 0.0), misfit, in_domain)
     chunks = np.cumsum([len(of_work) for of_work in sizes])
     return [whole.rows(np.arange(first, last)) for first, last in pairwise([0, *ends[chunks - 1]])]
+
+
+def _together(works: Sequence[Work], name: str) -> np.ndarray:
+    parts = [getattr(work, name) for work in works]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)  # a copy of all that there is
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,11 +31,12 @@ def start_rule(structure: Structure, rhythms: Sequence[np.ndarray], **numbers: f
 
 def start_values(
     rule: StartRule, structure: Structure, edges: np.ndarray, stream: Stream, parents: np.ndarray, known: np.ndarray
-) -> np.ndarray:
-    """A row of values per mask over edges. Start k takes after row `parents[k]` of `known`, or after none where that
-    is -1."""
-    masks = as_bytes(structure.smoothing_mask(edges))
+) -> tuple[np.ndarray, np.ndarray]:
+    """A row of values per mask over edges, and which of them are in use. Start k takes after row `parents[k]` of
+    `known`, or after none where that is -1."""
+    live = structure.smoothing_mask(edges, stream.threads)
+    masks = as_bytes(live)
     drawn = _core.start_values(rule, masks, stream.key, stream.first, stream.threads)
     values = in_layout(structure.started(drawn, stream), np.float64)
     _core.inherit(rule, values, masks, in_layout(known, np.float64), in_layout(parents, np.int64), stream.threads)
-    return values
+    return values, live

@@ -30,8 +30,8 @@ class Network(Wiring):
     def cleaned(self, edges: np.ndarray) -> np.ndarray:
         return compiled.clean_up(self, edges)
 
-    def smoothing_mask(self, edges: np.ndarray) -> np.ndarray:
-        return compiled.smoothing_mask(self, edges)
+    def smoothing_mask(self, edges: np.ndarray, threads: int = 1) -> np.ndarray:
+        return compiled.smoothing_mask(self, edges, threads)
 
     def permitted(self, edges: np.ndarray, needed: Sequence[Sequence[int]]) -> np.ndarray:
         return sampling.permitted(self, edges, Prior(needed=tuple(map(tuple, needed))))

@@ -53,7 +53,7 @@ class Structure(Protocol):
         """Masks over parameters from masks over edges, (..., n_edges) -> (..., n_params)."""
         ...
 
-    def smoothing_mask(self, edges: np.ndarray) -> np.ndarray:
+    def smoothing_mask(self, edges: np.ndarray, threads: int = 1) -> np.ndarray:
         """The same with every imaginary part that smooths a singularity of a live edge."""
         ...
 

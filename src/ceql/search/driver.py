@@ -124,7 +124,8 @@ def _foresee(search: Search, stage: Stage, state: SearchState, ahead: Ahead[Arch
 
 
 def _foreseen(search: Search, stage: Stage, state: SearchState) -> Plan[Archive]:
-    """Problem, archive and number of starts of the next rounds; ends before other targets would have to be made."""
+    """Problem, archive and number of starts of the next rounds; ends before other targets would have to be made. Whose
+    turn comes after y depends on whether y looks noisy: it is taken to look as before."""
     targets, most, deadline = stage.targets, search.settings.max_starts, search.deadline_of_rounds
     while not deadline.over and (most is None or state.starts < most):
         rounds: dict[int, Key] = {}  # of different targets
@@ -138,8 +139,6 @@ def _foreseen(search: Search, stage: Stage, state: SearchState) -> Plan[Archive]
             rounds[turn] = stage.problems(state)[turn], known.archive, count
             done = replace(known.archive, starts=known.archive.starts + count, rounds=known.archive.rounds + 1)
             counted = state.with_target(turn, replace(known, archive=done))
-            if turn < len(targets.mains):  # whose turn comes after y depends on what was found
-                break
         archives = yield list(rounds.values())
         for turn, archive in zip(rounds, archives, strict=True):
             state = state.with_target(turn, replace(state.targets[turn], archive=archive))

@@ -81,8 +81,8 @@ class Proposals:
         grafted = founded & (np.cumsum(founded) % 2 == 1)
         return parents, grafted, np.where(inherits, parents, _NOBODY)
 
-    def starts(self, first: int, last: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Live edges and initial parameters of the starts numbered `first` to `last - 1`."""
+    def starts(self, first: int, last: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Live edges, initial parameters and live parameters of the starts numbered `first` to `last - 1`."""
         draws, _, mutants, grafts, values = (Stream(key, first, threads) for key in self._keys)
         prior, n_drawn = self.policy.prior, min(max(self.n_drawn - first, 0), last - first)
         edges = self.structure.drawn(n_drawn, draws, prior)
@@ -96,7 +96,7 @@ class Proposals:
                 bred = self.structure.grafted(of_parents, grafts.after(n_drawn), prior)
                 children = np.where(grafted[:, None], bred, children)
             edges = np.concatenate([edges, children])
-        return edges, start_values(self._rule, self.structure, edges, values, after, self._known[1])
+        return edges, *start_values(self._rule, self.structure, edges, values, after, self._known[1])
 
 
 def choose_parents(archive: Archive, count: int, rng: np.random.Generator) -> np.ndarray:

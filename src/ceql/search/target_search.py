@@ -208,8 +208,8 @@ def fitted_round(
     at_a_time = max(1, policy.bytes_at_a_time // (8 * structure.n_params * policy.chunk_size)) * policy.chunk_size
 
     def fitted(first: int) -> list[Chunk]:
-        starts = proposals.starts(first, min(first + at_a_time, count), workers.threads_here)
-        work = Work(structure, problem.samples, policy.schedule, *starts, policy.chunk_size)
+        edges, params, masks = proposals.starts(first, min(first + at_a_time, count), workers.threads_here)
+        work = Work(structure, problem.samples, policy.schedule, edges, params, policy.chunk_size, masks)
         return workers.fit([work], deadline, stop)
 
     pieces = range(0, count, at_a_time)

@@ -219,7 +219,7 @@ class Assembly:
         """With the imaginary parts of live edges or without any."""
         return self._mask(edges, imaginary, smoothing=False)
 
-    def smoothing_mask(self, edges: np.ndarray) -> np.ndarray:
+    def smoothing_mask(self, edges: np.ndarray, threads: int = 1) -> np.ndarray:
         return self._mask(edges, imaginary=True, smoothing=True)
 
     def _mask(self, edges: np.ndarray, imaginary: bool, smoothing: bool) -> np.ndarray:
