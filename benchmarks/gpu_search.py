@@ -69,7 +69,7 @@ class Starts:
         rng = np.random.default_rng(0)
         network = search_network(1, None)
         proposals = Proposals(network, SearchPolicy(), empty_archive(network), 0, DISTINCT)
-        edges, params = proposals.starts(0, DISTINCT)
+        edges, params, _ = proposals.starts(0, DISTINCT)
         x = rng.uniform(-2, 2, (SAMPLES, 1))
         y = (0.53 - 2.94 * x[:, 0]) / (2.32 * x[:, 0] ** 2 - 1.8)
         return cls(network, edges, params, x, y / np.sqrt(np.mean(y**2)))

@@ -165,7 +165,7 @@ def test_the_search_finishes_more_fits_of_a_sum_with_solved_weights():
     y = 2.3 * x[:, 0] / (x[:, 0] + 0.71) + 0.11 * x[:, 0] - 0.5
     samples, network = fit.Samples.of(x, y / y.std()), search_network(1, None)
     proposals = Proposals(network, SearchPolicy(), empty_archive(network), 0, 1024)
-    edges, params = proposals.starts(0, 1024)
+    edges, params, _ = proposals.starts(0, 1024)
 
     def exact(schedule: Schedule) -> int:
         (chunk,) = fit_chunks([Work(network, samples, schedule, edges, params)], on_processor())
