@@ -1,25 +1,26 @@
 """Formulas for noisy data that need no search: the power law, the sums and the fractions of few terms that fit best.
 
 With noise nothing vanishes, so none is certain: each is fitted to y and judged like any other formula. A power law
-comes from a linear fit of logarithms, its exponents taken as whole or half where the noise allows. The terms of a sum
-are taken one by one, each time the one that leaves the least, as long as an information criterion gains. A fraction is
-such a sum too: y = P/(1 + Q) means y = P - y·Q. Every row counts as far as noise leaves it alone.
+comes from a linear fit of logarithms, its exponents taken as whole or half where the noise allows, and may have a known
+shape beside it. The terms of a sum are taken one by one, each time the one that leaves the least, as long as an
+information criterion gains. A fraction is such a sum too: y = P/(1 + Q) means y = P - y·Q. Every row counts as far as
+noise leaves it alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from ceql.closed_form.policy import NoisyFormPolicy
+from ceql.closed_form.shaped_powers import shaped_powers, simple_exponent
 from ceql.closed_form.sums import Written, candidates
 from ceql.data.correlations import explained
 from ceql.engine.one_thread import one_thread
 
 _SPECK = 1e-12  # on the diagonal: it keeps columns apart that are twins
-_ROUNDING = 1e-9  # an exponent this near to a simple number is one, however small the noise is
 
 
 @one_thread
@@ -30,10 +31,12 @@ def noisy_forms(
     functions: Sequence[str],
     spread: np.ndarray | float = 1.0,
     policy: NoisyFormPolicy = NoisyFormPolicy(),
+    in_shapes: Collection[str] | None = (),
 ) -> list[Any]:
     """Expressions over these symbols that may be the formula behind noisy y, none of them checked.
 
-    `spread` is the size of the noise in each row, up to a common factor.
+    `spread` is the size of the noise in each row, up to a common factor. Shapes beside a power law are made of the
+    operators `in_shapes`; None: all.
     """
     spread = np.broadcast_to(spread, len(y))
     usable = np.flatnonzero(np.isfinite(spread) & (spread > 0))
@@ -46,7 +49,8 @@ def noisy_forms(
         terms = candidates(x, symbols, functions, policy.most_candidates, y, weight, policy)
         powers = candidates(x, symbols, (), policy.most_in_fraction, y, weight, policy)
         sums, fractions = _sums(terms, y, weight, policy), _fractions(powers, y, weight, policy)
-        found = [_power_law(x, y, weight, symbols, policy), *sums, *fractions]
+        shaped = shaped_powers(x, y, symbols, weight, in_shapes, policy.shaped)
+        found = [_power_law(x, y, weight, symbols, policy), *sums, *fractions, *shaped]
     return [expression for expression in found if getattr(expression, "free_symbols", None)]  # a constant is no news
 
 
@@ -72,17 +76,8 @@ def _power_law(
     law: Any = float(np.sign(np.median(y)) * np.exp(exponents[0]))
     for k, exponent, spread in zip(used.tolist(), exponents[1:], np.sqrt(np.diag(covariance))[1:], strict=True):
         base = symbols[k] if x[0, k] > 0 else -symbols[k]
-        law = law * base ** _simple(float(exponent), policy.doubt * float(spread))
+        law = law * base ** simple_exponent(float(exponent), policy.doubt * float(spread))
     return law
-
-
-def _simple(exponent: float, doubt: float) -> Any:
-    """The whole number next to it, or the half, if that is within doubt."""
-    for parts in (1, 2):
-        near = round(exponent * parts) / parts
-        if abs(exponent - near) <= max(doubt, _ROUNDING):
-            return int(near) if near.is_integer() else near
-    return exponent
 
 
 def _sums(terms: Sequence[Written], y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy) -> list[Any]:

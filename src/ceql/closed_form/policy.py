@@ -140,6 +140,31 @@ class PurePolicy:
 
 
 @dataclass(frozen=True)
+class ShapedPowerPolicy:
+    """How power laws times a known shape of a product of powers are proposed for noisy data."""
+
+    rows: int = 200  # All shapes are looked at on about this many rows.
+    rows_a_column: int = 6  # With fewer rows for each number there are none.
+    most_columns: int = 8  # Nor with more columns than these.
+    most_in_group: int = 4  # A shape is of the product of at most this many columns.
+    most_groups: int = 700  # At most this many products are looked at,
+    scales: tuple[float, ...] = (
+        0.1,
+        0.5,
+        0.9,
+        2.0,
+        8.0,
+    )  # with this as the largest argument of a shape, to begin with.
+    fitted: int = 120  # The best are fitted to more rows,
+    steps: int = 8  # in at most this many steps.
+    nearby: float = 1e-5  # Slopes are differences over this share of the scale.
+    doubt: float = 3.0  # A number may be a simple one within this many standard errors.
+    gain: float = 0.97  # A shape must leave less than this share of what the power law alone leaves.
+    one_sign: float = 0.9  # This share of the rows must have the same sign.
+    kept: int = 16  # This many become formulas.
+
+
+@dataclass(frozen=True)
 class NoisyFormPolicy:
     """How power laws, sums and fractions are proposed for noisy data."""
 
@@ -164,6 +189,7 @@ class NoisyFormPolicy:
     likely: int = 60  # from this many columns that are most like y.
     price: float = 12.0  # What a term costs beside its constant: it was chosen among hundreds.
     powers: PowerPolicy = PowerPolicy()  # What a term is a product of.
+    shaped: ShapedPowerPolicy = ShapedPowerPolicy()  # Power laws with a known shape beside them.
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ _EXP, _LOG, _SQRT = _of("exp"), _of("log"), _of("sqrt")
 SHAPES = (
     *(Shape((function.name,), function.value, function.symbolic) for function in _PLAIN),
     Shape(("div",), lambda z: 1.0 / (1.0 + z), lambda z: 1 / (1 + z)),
+    Shape(("div",), lambda z: 1.0 / (1.0 + z) ** 2, lambda z: 1 / (1 + z) ** 2),
     Shape(("sqrt",), lambda z: np.sqrt(1.0 + z), lambda z: _SQRT(1 + z)),
     Shape(("div", "sqrt"), lambda z: 1.0 / np.sqrt(1.0 + z), lambda z: 1 / _SQRT(1 + z)),
     Shape(("log",), np.log1p, lambda z: _LOG(1 + z)),

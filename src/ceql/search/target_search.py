@@ -308,7 +308,8 @@ def noisy_expressions(problem: TargetProblem) -> list[Any]:
         return []
     target = problem.whole  # noise is averaged out over rows
     given = target.x, target.y, target.symbols, _functions(problem), target.slope
-    found = noisy_forms(*given, problem.policy.closed_forms.noisy_forms)
+    in_shapes = problem.functions if target.is_direct else ()
+    found = noisy_forms(*given, problem.policy.closed_forms.noisy_forms, in_shapes)
     return [target.back(expression) for expression in found]
 
 
