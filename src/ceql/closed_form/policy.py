@@ -145,7 +145,8 @@ class ShapedPowerPolicy:
 
     rows: int = 200  # All shapes are looked at on about this many rows.
     rows_a_column: int = 6  # With fewer rows for each number there are none.
-    most_columns: int = 8  # Nor with more columns than these.
+    fewest_columns: int = 2  # Nor with fewer columns than these, which have no ratio: small forms serve there,
+    most_columns: int = 8  # or with more than these.
     most_in_group: int = 4  # A shape is of the product of at most this many columns.
     most_groups: int = 700  # At most this many products are looked at,
     scales: tuple[float, ...] = (

@@ -108,7 +108,11 @@ def shaped_powers(
     """
     used = np.flatnonzero((x > 0).all(axis=0) | (x < 0).all(axis=0))
     few_rows = len(y) < policy.rows_a_column * (len(used) + 2)
-    if not 0 < len(used) <= policy.most_columns or few_rows or max((y > 0).mean(), (y < 0).mean()) < policy.one_sign:
+    if (
+        not policy.fewest_columns <= len(used) <= policy.most_columns
+        or few_rows
+        or max((y > 0).mean(), (y < 0).mean()) < policy.one_sign
+    ):
         return []
     symbols = [symbols[k] if x[0, k] > 0 else -symbols[k] for k in used.tolist()]
     rows = _Rows(np.abs(x[:, used]), y, weight)
