@@ -138,6 +138,30 @@ def test_the_diagram_shows_modes_at_most_orders():
     assert diagram.recurrence(250.0, POLICY) < 0.2
 
 
+@pytest.mark.parametrize(
+    ("natural", "damping"),
+    [
+        ((60.0, 150.0, 153.0, 330.0), (0.01, 0.004, 0.005, 0.004)),  # polynomials see the pair as one
+        ((60.0, 150.0, 152.0, 154.5), (0.01, 0.004, 0.005, 0.004)),
+        ((21.0, 150.0, 250.0, 499.0), (0.009, 0.006, 0.008, 0.004)),  # half widths of 0.4 steps, and at the edges
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_modes_that_the_fit_determines_carry_no_flag(natural, damping, seed):
+    shapes = np.random.default_rng(seed).standard_normal((4, 9))
+    curves = noisy(response(GRID, np.array(natural), np.array(damping), shapes), 20.0, seed)
+    tracks = analyse_modes(survey(GRID, curves), ModalSettings()).tracks
+    np.testing.assert_allclose([track.frequency for track in tracks], natural, rtol=1e-3)
+    assert all(not own.flags for track in tracks for own in track.estimates.values())
+
+
+def test_a_single_disturbed_line_is_no_mode():
+    curves = noisy(response(GRID, NATURAL, DAMPING, SHAPES), 40.0)
+    curves[:, np.argmin(np.abs(GRID - 250.0))] += 0.5 * np.abs(curves).max()
+    sound = analyse_modes(survey(GRID, curves), ModalSettings()).sound
+    np.testing.assert_allclose([track.frequency for track in sound], NATURAL, rtol=1e-3)
+
+
 # ---- shapes -------------------------------------------------------------------------------------------------------
 
 complex_shapes = st.lists(

@@ -43,4 +43,6 @@ class ModalPolicy:
     undetermined: float = 0.3  # relative standard error in a single fit from which on damping is not determined
     often: float = 0.75  # share of the repetitions in which a mode must be found to be free of a flag
     stable_share: float = 0.3  # share of the model orders in which it must be found
+    certain: float = 0.1  # relative standard error of damping below which it need not: orders see a close pair as one
+    narrow: float = 0.25  # steps of the frequency: a mode with less half width may be a single disturbed line
     faint: float = 0.003  # of the highest peak
