@@ -31,6 +31,7 @@ class ModalPolicy:
     least_window: int = 12  # frequencies that such a window has at least on each side
     noise_like: float = 2.0  # times the noise's variance: a window that is left with less is described well enough
     settled: float = 1e-3  # half widths: windows are gone through until no pole moves more
+    alignments: int = 2  # rounds in which modes whose frequency differs from point to point are laid onto one pole
     rounds: int = 3  # in which all windows are gone through
     trial_steps: int = 8  # of the refinement that shows whether a further mode pays
     steps: int = 30  # of the refinement of all modes while they are looked for, and of a window
