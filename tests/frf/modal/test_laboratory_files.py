@@ -321,11 +321,14 @@ def test_a_first_row_at_zero_hertz_may_be_minus_infinity(tmp_path):
     np.testing.assert_allclose(read_survey([tmp_path / "a.txt"]).survey.sets[0].frequency, F)
 
 
-def test_tables_one_below_the_other_are_all_read(tmp_path):
-    parts = [[f"Point {k + 1}", "Frequency\tReal\tImag", *rows((F, c.real, c.imag)), ""] for k, c in enumerate(CURVES)]
+@pytest.mark.parametrize("word", ["Point {}", "Point Index:\t{}"])
+def test_tables_one_below_the_other_are_all_read(tmp_path, word):
+    parts = [
+        [word.format(k + 1), "Frequency\tReal\tImag", *rows((F, c.real, c.imag)), ""] for k, c in enumerate(CURVES)
+    ]
     (tmp_path / "a.txt").write_text("\n".join(line for part in parts for line in part), encoding="utf-8")
     survey = read_survey([tmp_path / "a.txt"]).survey
-    assert survey.points == ("Point 1", "Point 2", "Point 3")
+    assert survey.points == tuple(word.format(k) for k in (1, 2, 3))
     np.testing.assert_allclose(survey.sets[0].curves, CURVES, rtol=1e-6)
 
 
