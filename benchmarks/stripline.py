@@ -151,7 +151,7 @@ def law_of(found: list[Resonance], arguments: argparse.Namespace):
     y = np.array([one.frequency_ghz for one in found])
     model = CEQLRegressor(
         operators=["mul", "div"], random_state=arguments.seed, time_limit=arguments.time_limit, max_complexity=9,
-        verbose=False,
+        model_selection="cv", verbose=False,
     )  # fmt: skip
     import pandas as pd
 

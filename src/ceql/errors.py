@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 # call is Python in any case: these are left as they are.
 _WORD = re.compile(
     r"""(?<!\w)'[^']*'(?!\w) | "[^"]*" | \b\w+\([^()]*\) | \bKnown:.*
-    | (?<![\w./'-]) (?P<name>[a-z]\w*) (?![\w/]|\.\w)
+    | (?<![\w./',-]) (?P<name>[a-z]\w*) (?![\w/]|\.\w)
       (?: \[(?P<key>'[^']*')\] | (?P<sign>=) (?:(?P<value>'[^']*'|"[^"]*"|\{[^{}]*\}|\d+|\.\.\.)|(?!\w)) )?""",
     re.VERBOSE,
 )

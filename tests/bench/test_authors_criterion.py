@@ -42,8 +42,11 @@ def test_a_formula_that_the_authors_print_is_recovered():
         (("+ 0.60*x3", ""), False),
         (("(-2.09", "0.001*log(x1**2 + 3) + (-2.09"), True),
         (("(-2.09", "0.1*log(x1**2 + 3) + (-2.09"), False),
+        (("(-2.09", "0.001*sqrt(x1**2 + 3) + (-2.09"), True),
+        (("(-2.09", "0.1*sqrt(x1 - 1.5*x3 + 9) + (-2.09"), False),
+        (("(-2.09", "0.1/sqrt(log(x1 + 9)) + (-2.09"), False),
     ],
-    ids=["near", "far", "missing", "small log", "large log"],
+    ids=["near", "far", "missing", "small log", "large log", "small root", "large root", "nested"],
 )
 def test_differences_count_from_the_third_decimal_on(changed, recovered):
     old, new = changed

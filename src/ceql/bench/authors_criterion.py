@@ -28,18 +28,23 @@ def is_recovered(found: Any, truth: Any, symbols: Sequence[Any]) -> bool:
 
 
 def _fraction(expression: Any, symbols: Sequence[Any]) -> tuple[Any, Any]:
-    """Numerator and denominator over the rationals, expanded; logs count as further letters."""
+    """Numerator and denominator over the rationals, expanded; logs and roots count as further letters."""
     exact = expression.xreplace(
         {f: sympy.Rational(str(round(float(f), _DIGITS))) for f in expression.atoms(sympy.Float)}
     )
-    lettered = exact.replace(lambda e: isinstance(e, sympy.Function), _letter)
+    lettered = exact.replace(_is_no_fraction, _letter)
     above, below = (sympy.expand(part) for part in sympy.fraction(sympy.together(lettered)))
     lead = sympy.Poly(below, *symbols).LC() if below.free_symbols <= set(symbols) else sympy.Integer(1)
     return sympy.expand(above / lead), sympy.expand(below / lead)
 
 
-def _letter(function: Any) -> Any:
-    return sympy.Symbol(f"letter<{function}>")
+def _is_no_fraction(expression: Any) -> bool:
+    is_root = expression.is_Pow and not expression.exp.is_Integer and bool(expression.free_symbols)
+    return is_root or isinstance(expression, sympy.Function)
+
+
+def _letter(expression: Any) -> Any:
+    return sympy.Symbol(f"letter<{expression}>")
 
 
 def _letters(*parts: Any) -> list[Any]:

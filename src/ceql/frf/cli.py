@@ -57,6 +57,8 @@ _NO_PHASE = (
 @click.option("--kind", type=click.Choice(["receptance", "mobility", "accelerance", "ratio"]), help="The FRF type.")
 @click.option("--unit", default="", help="The unit of the response, such as m/s²/N.")
 @click.option("--magnitude", type=click.Choice(["auto", "db", "linear"]), default="auto", show_default=True)
+@click.option("--phase", type=click.Choice(["auto", "deg", "rad"]), default="auto", show_default=True,
+              help="The unit of phases whose column does not say it.")  # fmt: skip
 @click.option("--columns", default="", help="Names of columns or arrays: frequency=f,magnitude=A.")
 @click.option("--channel", default="", help="One of several curves in a file: S21, or 3Z/1Z.")
 @click.option("--numbers", type=click.Choice(["auto", "points", "repetitions"]), default="auto", show_default=True,
@@ -197,6 +199,7 @@ def _recordings(paths: tuple[Path, ...], options: dict[str, Any]) -> Recordings:
         kind=Kind(options["kind"]) if options["kind"] else None,
         unit=options["unit"],
         scale=Scale(options["magnitude"]),
+        phase="" if options["phase"] == "auto" else options["phase"],
         columns=_pairs(options["columns"]),
         channel=options["channel"],
         encoding=options["encoding"],

@@ -37,6 +37,7 @@ class Recording:
     repetition: int | None = None
     point: str = ""  # where it was measured, if the file says so
     coherence: np.ndarray | None = None
+    note: str = ""  # what a reader left out or assumed, in a sentence
 
     def values(self) -> np.ndarray:
         """The linear response, complex where the phase is known."""
@@ -51,6 +52,7 @@ class ReadOptions:
     kind: Kind | None = None
     unit: str = ""
     scale: Scale = Scale.UNSAID
+    phase: str = ""  # deg or rad
     columns: Mapping[str, str] = field(default_factory=dict)
     channel: str = ""
     encoding: str = ""
@@ -68,7 +70,13 @@ def from_complex(source: str, frequency: np.ndarray, values: np.ndarray, **known
 
 
 def checked(recording: Recording) -> Recording:
-    """The recording with rising frequencies, or an error that names the first bad row."""
+    """The recording with rising frequencies, or an error that names the first bad row.
+
+    At 0 Hz, where a magnitude is often -inf dB, a row that is not finite goes.
+    """
+    still = (recording.frequency == 0) & ~np.isfinite(recording.magnitude)
+    if still.any():
+        recording = recording_at(recording, ~still)
     for words in ("frequency", "magnitude", "phase"):
         numbers = getattr(recording, words)
         bad = np.flatnonzero(~np.isfinite(numbers)) if numbers is not None else []

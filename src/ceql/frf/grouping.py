@@ -17,11 +17,10 @@ from ceql.errors import InputError
 from ceql.frf.curve import ReadOptions, Recording
 from ceql.frf.joining import Grid, Labelled, conditions_of, one_grid, one_kind, one_scale, within
 from ceql.frf.kinds import UNITS
-from ceql.frf.labels import Label
+from ceql.frf.labels import POINT_WORDS, Label
 from ceql.frf.modal.sets import PointSet, Survey
 
 NUMBERS = ("auto", "points", "repetitions")
-_POINT_WORDS = re.compile(r"(?<![a-z])(?:point|pt|node|dof|pos|position|sensor|acc|mic|messpunkt|punkt)[\W_]*\d", re.I)
 _REPETITION_WORDS = re.compile(
     r"(?<![a-z])(?:rep|repetition|run|trial|hit|meas|measurement|test|avg|sample)[\W_]*\d", re.I
 )
@@ -88,7 +87,7 @@ def _decided(
     if numbers != "auto" or any(r.point for r, _ in pairs) or most == 1:
         return pairs
     names = [PurePath(r.source.split(",")[0]).stem for r, _ in pairs]
-    if all(_POINT_WORDS.search(name) for name in names):
+    if all(POINT_WORDS.search(name) for name in names):
         note("The names of the files number points (--numbers repetitions says otherwise).")
         return [_as_point(*pair) for pair in pairs]
     if all(_REPETITION_WORDS.search(name) for name in names):

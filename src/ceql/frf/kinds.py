@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 import numpy as np
@@ -20,7 +21,18 @@ class Kind(StrEnum):
 
 # How often the displacement is differentiated; each time is a factor of j times the angular frequency.
 _DERIVATIVES = {Kind.RECEPTANCE: 0, Kind.MOBILITY: 1, Kind.ACCELERANCE: 2}
+_OVER_FORCE = re.compile(
+    r"(?:(?P<accelerance>(?:[nµum]?m|in|ft)/s2|g)|(?P<mobility>(?:[nµum]?m|in|ft)/s|ips)|(?P<receptance>[nµum]?m|in|ft))"
+    r"/(?:[mk]?n|lbf)"
+)
 UNITS = {Kind.RECEPTANCE: "m/N", Kind.MOBILITY: "m/s/N", Kind.ACCELERANCE: "m/s²/N", Kind.RATIO: ""}
+
+
+def kind_of_unit(unit: str) -> Kind | None:
+    """What a unit such as m/s²/N, (m/s)/N or mm/N says; None for others."""
+    plain = re.sub(r"[\s()\[\]^*·]", "", unit.lower().replace("²", "2").replace("μ", "µ").replace("m/s/s", "m/s2"))
+    match = _OVER_FORCE.fullmatch(plain)
+    return None if match is None else next(Kind(name) for name, part in match.groupdict().items() if part)
 
 
 def converted(curves: np.ndarray, frequency: np.ndarray, old: Kind, new: Kind) -> np.ndarray:

@@ -22,6 +22,10 @@ _CONDITION = re.compile(
     r"temp|temperature|damage|volt|voltage|kraft|stufe|loss|length|mass|torque)[\W_]*\d",
     re.IGNORECASE,
 )
+POINT_WORDS = re.compile(
+    r"(?<![a-z])(?:point|pt|node|dof|pos|position|sensor|acc|mic|messpunkt|punkt)(?:\s(?:index|id|nr|no|number))?[\W_]*\d",
+    re.I,
+)
 _PIECES = re.compile(r"(\{\w+\}|\*)")
 _FORBIDDEN = {"w"}  # the formula's own name for the frequency
 

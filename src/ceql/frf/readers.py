@@ -10,6 +10,7 @@ from ceql.errors import InputError
 from ceql.frf.condition_table import read_condition_table
 from ceql.frf.curve import ReadOptions, Recording
 from ceql.frf.formats import delimited, matlab, touchstone, uff
+from ceql.frf.formats.lab_text import holds_a_table
 from ceql.frf.grouping import gathered, with_roles
 from ceql.frf.joining import Grid, Labelled, assemble
 from ceql.frf.labels import Label, by_name, by_pattern, natural_order, parse_words
@@ -18,6 +19,15 @@ from ceql.frf.modal.sets import Survey
 
 _FORMATS: dict[str, Callable[[Path, ReadOptions], list[Recording]]] = {
     ending: module.read for module in (delimited, uff, touchstone, matlab) for ending in module.ENDINGS
+}
+
+_REMEDIES = {
+    ".xlsx": "Save the sheet with the curve as CSV",
+    ".xls": "Save the sheet with the curve as CSV",
+    ".npz": "Write it with scipy.io.savemat(NAME, {'f': f, 'H': H}), one column of H per point",
+    ".npy": "Write it with scipy.io.savemat(NAME, {'f': f, 'H': H}), one column of H per point",
+    ".h5": "Write it as MATLAB's -v7: scipy.io.savemat(NAME, {'f': f, 'H': H})",
+    ".svd": "Export it from the scanning software as a universal file (58) or as text",
 }
 
 
@@ -97,15 +107,19 @@ def read_recordings(
     found = [read_file(path, options) for path in files]
     labels, notes = _labels(names, top, source, found)
     labelled = [(recording, label) for part, label in zip(found, labels, strict=True) for recording in part]
-    return Recordings(tuple(labelled), tuple(notes), source, options)
+    told = dict.fromkeys(recording.note for recording, _ in labelled if recording.note)
+    return Recordings(tuple(labelled), (*notes, *told), source, options)
 
 
 def read_file(path: Path, options: ReadOptions) -> list[Recording]:
-    """All curves of one file."""
+    """All curves of one file. One with an unknown ending is read if it is a table in text."""
     reader = _FORMATS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(f"{path} has the ending {path.suffix!r}; known are {', '.join(_FORMATS)}.")
-    return reader(path, options)
+    if reader is not None:
+        return reader(path, options)
+    if holds_a_table(path, options.encoding):
+        return delimited.read(path, options)
+    remedy = _REMEDIES.get(path.suffix.lower(), "Export it as a universal file (58), as text or as MATLAB's -v7")
+    raise InputError(f"{path} has the ending {path.suffix!r}; known are {', '.join(_FORMATS)}. {remedy}.")
 
 
 def find_files(paths: Sequence[Path], table: Path | None = None) -> list[Path]:

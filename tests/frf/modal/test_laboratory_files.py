@@ -11,7 +11,8 @@ from scipy import io
 from ceql.errors import InputError
 from ceql.frf.curve import ReadOptions
 from ceql.frf.formats.channels import role_and_channel
-from ceql.frf.formats.time_data import is_impact
+from ceql.frf.formats.time_data import is_impact, said_rate
+from ceql.frf.kinds import Kind, kind_of_unit
 from ceql.frf.modal.analysis import ModalSettings, analyse_modes
 from ceql.frf.readers import Source, read_recordings, read_survey
 
@@ -210,3 +211,216 @@ def test_angular_frequencies(tmp_path):
     lines = ["omega,real,imag", *rows((2 * np.pi * F, CURVES[0].real, CURVES[0].imag), ",")]
     (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8")
     np.testing.assert_allclose(read_survey([tmp_path / "a.csv"]).survey.sets[0].frequency, F, rtol=1e-6)
+
+
+# ---- what measuring programs write ---------------------------------------------------------------------------------
+
+LABVIEW = """LabVIEW Measurement\t
+Separator\tTab
+Decimal_Separator\t{decimal}
+X_Columns\t{columns}
+Date\t2019/05/14
+***End_of_Header***\t
+\t
+Channels\t2\t\t
+Samples\t{n}\t{n}\t
+Y_Unit_Label\t{units[0]}\t{units[1]}\t
+X_Dimension\t{axis}\t{axis}\t
+X0\t{first}\t{first}\t
+Delta_X\t{step}\t{step}\t
+***End_of_Header***\t\t\t
+X_Value\t{names[0]}\t{names[1]}\tComment
+"""
+
+
+def labview(columns, **said):
+    """A file with the abscissa in the first column, or without it and then with decimal commas."""
+    first, others = columns[0], columns[1:]
+    bare = said.get("bare", False)
+    head = LABVIEW.format(
+        decimal="," if bare else ".", columns="No" if bare else "One", n=len(first), units=said["units"],
+        axis=said["axis"], first=first[0], step=first[1] - first[0], names=said["names"],
+    )  # fmt: skip
+    if bare:
+        head = head.replace(f"{first[1] - first[0]}", f"{first[1] - first[0]}".replace(".", ","))
+    lines = rows(others, decimal=",") if bare else rows(columns)
+    return head + "\n".join(f"\t{line}" if bare else line for line in lines)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_labview_measurements(tmp_path, bare):
+    columns = (F, 20 * np.log10(np.abs(CURVES[0])), np.degrees(np.angle(CURVES[0])))
+    said = {"units": ("dB", "deg"), "names": ("Magnitude", "Phase"), "axis": "Frequency", "bare": bare}
+    (tmp_path / "a.lvm").write_text(labview(columns, **said), encoding="utf-8")
+    one = read_survey([tmp_path / "a.lvm"]).survey.sets[0]
+    np.testing.assert_allclose(one.frequency, F)
+    np.testing.assert_allclose(one.curves[0], CURVES[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("parts", ["complex", "polar"])
+def test_units_in_brackets_with_blanks_say_the_kind(tmp_path, parts):
+    own = CURVES[0]
+    names, last = ("Real\tImaginary", "[ (m/s) / N ]") if parts == "complex" else ("Magnitude\tPhase", "[ ° ]")
+    head = f"Source File Name:\tC:\\\\scan.svd\nDomain:\tFFT\n\nFrequency\t{names}\n[ Hz ]\t[ (m/s) / N ]\t{last}\n\n"
+    columns = (F, own.real, own.imag) if parts == "complex" else (F, np.abs(own), np.degrees(np.angle(own)))
+    (tmp_path / "a.txt").write_bytes((head + "\n".join(rows(columns))).encode("latin-1"))
+    survey = read_survey([tmp_path / "a.txt"]).survey
+    assert survey.kind == Kind.MOBILITY
+    np.testing.assert_allclose(survey.sets[0].curves[0], own, rtol=1e-5)
+
+
+def test_names_that_repeat_are_channels(tmp_path):
+    columns = [F, *(part for curve in CURVES for part in (np.abs(curve), np.degrees(np.angle(curve))))]
+    head = [
+        "Program 17",
+        "",
+        "\t".join(["Frequency", *["Amplitude", "Phase"] * 3]),
+        "\t".join(["Hz", *["(m/s2)/N", "°"] * 3]),
+    ]
+    (tmp_path / "a.txt").write_bytes("\r\n".join([*head, *rows(columns)]).encode("utf-16"))
+    survey = read_survey([tmp_path / "a.txt"]).survey
+    assert survey.points == ("1", "2", "3")
+    assert survey.kind == Kind.ACCELERANCE
+    np.testing.assert_allclose(survey.sets[0].curves, CURVES, rtol=1e-5)
+    (tmp_path / "b.csv").write_text(
+        "\n".join(["f,Re,Im,Re,Im", *rows((F, *(p for c in CURVES[:2] for p in (c.real, c.imag))), ",")]),
+        encoding="utf-8",
+    )
+    np.testing.assert_allclose(read_survey([tmp_path / "b.csv"]).survey.sets[0].curves, CURVES[:2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["({0.real:.9e}{0.imag:+.9e}j)", "{0.real:.9e} {0.imag:+.9e}i"])
+def test_complex_numbers_in_one_cell(tmp_path, form):
+    lines = [f"{f};{form.format(a)};{form.format(b)}" for f, a, b in zip(F, CURVES[0], CURVES[1], strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["frequency;H1;H2", *lines]), encoding="utf-8")
+    survey = read_survey([tmp_path / "a.csv"]).survey
+    assert survey.points == ("H1", "H2")
+    np.testing.assert_allclose(survey.sets[0].curves, CURVES[:2], rtol=1e-6)
+
+
+def test_bars_and_arguments_are_magnitude_and_phase(tmp_path):
+    lines = ["f,|H|,arg(H) [rad]", *rows((F, np.abs(CURVES[0]), np.angle(CURVES[0])), ",")]
+    (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8")
+    np.testing.assert_allclose(read_survey([tmp_path / "a.csv"]).survey.sets[0].curves[0], CURVES[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("turns", [0.0, -20.0])
+def test_a_phase_that_may_be_in_radians_is_asked_for(tmp_path, turns):
+    lines = ["Freq,Mag,Phase", *rows((F, np.abs(CURVES[0]), np.unwrap(np.angle(CURVES[0])) + turns), ",")]
+    (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError, match=r"may be in radians\. Say --phase rad or --phase deg"):
+        read_recordings([tmp_path / "a.csv"])
+    found = read_survey([tmp_path / "a.csv"], options=ReadOptions(phase="rad")).survey.sets[0].curves[0]
+    np.testing.assert_allclose(found, CURVES[0] * np.exp(1j * turns), rtol=1e-6)
+
+
+def test_a_first_row_at_zero_hertz_may_be_minus_infinity(tmp_path):
+    lines = ["Frequency (Hz)\tMagnitude (dB)\tPhase (deg)", "0\t-inf\t0"]
+    lines += rows((F, 20 * np.log10(np.abs(CURVES[0])), np.degrees(np.angle(CURVES[0]))))
+    (tmp_path / "a.txt").write_text("\n".join(lines), encoding="utf-8")
+    np.testing.assert_allclose(read_survey([tmp_path / "a.txt"]).survey.sets[0].frequency, F)
+
+
+@pytest.mark.parametrize("word", ["Point {}", "Point Index:\t{}"])
+def test_tables_one_below_the_other_are_all_read(tmp_path, word):
+    parts = [
+        [word.format(k + 1), "Frequency\tReal\tImag", *rows((F, c.real, c.imag)), ""] for k, c in enumerate(CURVES)
+    ]
+    (tmp_path / "a.txt").write_text("\n".join(line for part in parts for line in part), encoding="utf-8")
+    survey = read_survey([tmp_path / "a.txt"]).survey
+    assert survey.points == tuple(word.format(k) for k in (1, 2, 3))
+    np.testing.assert_allclose(survey.sets[0].curves, CURVES, rtol=1e-6)
+
+
+def test_commas_between_decimal_commas_are_answered(tmp_path):
+    lines = [
+        "Frequenz,Real,Imag",
+        *(
+            ",".join(f"{v:.6f}".replace(".", ",") for v in row)
+            for row in np.column_stack((F, CURVES[0].real, CURVES[0].imag))
+        ),
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError, match="commas stand between them as well"):
+        read_recordings([tmp_path / "a.csv"])
+
+
+def test_text_with_another_ending_is_read_and_others_are_answered(tmp_path):
+    folder_of(tmp_path, CURVES[:1], "frf_{}.export")
+    assert read_survey([tmp_path / "frf_1.export"]).survey.sets[0].curves.shape == (1, len(F))
+    (tmp_path / "a.xlsx").write_bytes(b"PK\x03\x04\x00\x00")
+    with pytest.raises(InputError, match=r"'\.xlsx'; known are .*Save the sheet with the curve as CSV"):
+        read_recordings([tmp_path / "a.xlsx"])
+
+
+def test_matlab_parts_steps_and_elements(tmp_path):
+    def curves(name, arrays, **said):
+        io.savemat(tmp_path / name, arrays)
+        return read_survey([tmp_path / name], options=ReadOptions(**said)).survey.sets[0].curves
+
+    np.testing.assert_allclose(
+        curves("a.mat", {"freq": F, "H_real": np.real(CURVES.T), "H_imag": np.imag(CURVES.T)}), CURVES
+    )
+    polar = {"freq": F, "FRF_mag": np.abs(CURVES.T), "FRF_phase": np.degrees(np.angle(CURVES.T))}
+    with pytest.raises(InputError, match="--phase deg or --phase rad"):
+        curves("b.mat", polar)
+    np.testing.assert_allclose(curves("b.mat", polar, phase="deg"), CURVES)
+    axis = {"start_value": F[0], "increment": 0.5, "number_of_values": float(len(F))}
+    np.testing.assert_allclose(curves("c.mat", {"Data": {"x_values": axis, "y_values": {"values": CURVES.T}}}), CURVES)
+    elements = np.zeros((1, 3), dtype=[("freq", "O"), ("frf", "O")])
+    for k in range(3):
+        elements[0, k] = (F[:, None], CURVES[k][:, None])
+    np.testing.assert_allclose(curves("d.mat", {"points": elements}), CURVES)
+
+
+def blows(n, rate, starts):
+    force = np.zeros(n)
+    for start in starts:
+        force[start : start + 6] = np.sin(np.linspace(0.3, np.pi - 0.3, 6))
+    grid = np.fft.rfftfreq(n, 1 / rate)
+    transfer = response(np.maximum(grid, 1e-6), [60.0, 130.0], [0.02, 0.01], SHAPES[:, :1])[0]
+    return force, np.fft.irfft(np.fft.rfft(force) * transfer, n)
+
+
+@pytest.mark.parametrize("starts", [(50,), (50, 8192 + 60, 2 * 8192 + 40, 3 * 8192 + 50)])
+@pytest.mark.parametrize(
+    "header",
+    ["t [s]\tF [N]\ta [m/s²]", "Time (ms)\tHammer 1 (N)\tAcc (g)", "# Sampling rate: 2048 Hz\nForce [N]\tAcc [g]"],
+)
+def test_blows_of_a_hammer_by_their_units(tmp_path, starts, header):
+    rate, n = 2048.0, 2**15
+    force, signal = blows(n, rate, starts)
+    time = np.arange(n) / rate * (1000.0 if "ms" in header else 1.0)
+    columns = (force, signal) if "#" in header else (time, force, signal)
+    (tmp_path / "a.txt").write_text("\n".join([header, *rows(columns)]), encoding="utf-8")
+    reading = read_survey([tmp_path / "a.txt"])
+    assert any("less than 0.1 % of its largest power: left out" in note for note in reading.notes)
+    assert reading.survey.kind == Kind.ACCELERANCE
+    assert (reading.survey.sets[0].coherence is None) == (len(starts) == 1)
+    sound = analyse_modes(reading.survey, ModalSettings()).sound
+    np.testing.assert_allclose([track.frequency for track in sound], [60.0, 130.0], rtol=1e-3)
+
+
+def test_time_data_without_a_rate_are_answered(tmp_path):
+    force, signal = blows(4096, 2048.0, (50,))
+    (tmp_path / "a.txt").write_text("\n".join(["Force\tAcc", *rows((force, signal))]), encoding="utf-8")
+    with pytest.raises(InputError, match="--sampling-rate 2048"):
+        read_recordings([tmp_path / "a.txt"])
+
+
+@pytest.mark.parametrize(
+    ("line", "rate"),
+    [("Sampling rate: 2048 Hz", 2048.0), ("sample frequency [kHz] = 51,2", 51200.0), ("fs=25.6 kHz", 25600.0),
+     ("Abtastrate 1000", 1000.0), ("Samples: 4096", None)],
+)  # fmt: skip
+def test_sampling_rates_in_words(line, rate):
+    assert said_rate(["Test", line]) == rate
+
+
+@pytest.mark.parametrize(
+    ("unit", "kind"),
+    [("m/s²/N", "accelerance"), ("(m/s^2)/N", "accelerance"), ("g/N", "accelerance"), ("(mm/s)/N", "mobility"),
+     ("µm/N", "receptance"), ("in/lbf", "receptance"), ("m/s²", None), ("V", None), ("", None)],
+)  # fmt: skip
+def test_units_that_say_the_kind(unit, kind):
+    assert kind_of_unit(unit) == kind

@@ -138,6 +138,56 @@ def test_the_diagram_shows_modes_at_most_orders():
     assert diagram.recurrence(250.0, POLICY) < 0.2
 
 
+@pytest.mark.parametrize(
+    ("natural", "damping"),
+    [
+        ((60.0, 150.0, 153.0, 330.0), (0.01, 0.004, 0.005, 0.004)),  # polynomials see the pair as one
+        ((60.0, 150.0, 152.0, 154.5), (0.01, 0.004, 0.005, 0.004)),
+        ((21.0, 150.0, 250.0, 499.0), (0.009, 0.006, 0.008, 0.004)),  # half widths of 0.4 steps, and at the edges
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_modes_that_the_fit_determines_carry_no_flag(natural, damping, seed):
+    shapes = np.random.default_rng(seed).standard_normal((4, 9))
+    curves = noisy(response(GRID, np.array(natural), np.array(damping), shapes), 20.0, seed)
+    tracks = analyse_modes(survey(GRID, curves), ModalSettings()).tracks
+    np.testing.assert_allclose([track.frequency for track in tracks], natural, rtol=1e-3)
+    assert all(not own.flags for track in tracks for own in track.estimates.values())
+
+
+@pytest.mark.parametrize("share", [0.0005, 0.002])
+@pytest.mark.parametrize("snr", [40.0, 25.0])
+def test_frequencies_that_differ_from_point_to_point_are_one_mode(share, snr):
+    """A sensor that is moved adds its mass elsewhere each time."""
+    rng = np.random.default_rng(5)
+    natural, damping = np.array([60.0, 150.0, 240.0, 330.0]), np.array([0.01, 0.006, 0.008, 0.004])
+    shapes = rng.standard_normal((4, 9))
+    moved = natural * (1.0 + share * rng.standard_normal((9, 4)))
+    curves = np.concatenate([response(GRID, moved[k], damping, shapes[:, [k]]) for k in range(9)])
+    analysis = analyse_modes(survey(GRID, noisy(curves, snr)), ModalSettings())
+    np.testing.assert_allclose([track.frequency for track in analysis.tracks], natural, rtol=2.0 * share)
+    ratios = [own.damping.value for track in analysis.tracks for own in track.estimates.values()]
+    np.testing.assert_allclose(ratios, damping, rtol=0.05)
+    assert np.diag(mac(shapes, np.array([track.shape for track in analysis.tracks]))).min() > 0.98
+    assert any("differ from point to point" in note for note in analysis.notes)
+
+
+@pytest.mark.parametrize("apart", [0.003, 0.01])
+def test_close_modes_are_no_mode_that_differs_from_point_to_point(apart):
+    natural = np.array([60.0, 150.0, 150.0 * (1.0 + apart), 330.0])
+    shapes = np.random.default_rng(6).standard_normal((4, 6))
+    analysis = analyse_modes(survey(GRID, noisy(response(GRID, natural, DAMPING, shapes), 25.0)), ModalSettings())
+    np.testing.assert_allclose([track.frequency for track in analysis.tracks], natural, rtol=1e-3)
+    assert not any("differ from point to point" in note for note in analysis.notes)
+
+
+def test_a_single_disturbed_line_is_no_mode():
+    curves = noisy(response(GRID, NATURAL, DAMPING, SHAPES), 40.0)
+    curves[:, np.argmin(np.abs(GRID - 250.0))] += 0.5 * np.abs(curves).max()
+    sound = analyse_modes(survey(GRID, curves), ModalSettings()).sound
+    np.testing.assert_allclose([track.frequency for track in sound], NATURAL, rtol=1e-3)
+
+
 # ---- shapes -------------------------------------------------------------------------------------------------------
 
 complex_shapes = st.lists(

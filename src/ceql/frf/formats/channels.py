@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ceql.frf.formats.column_names import without_unit
+
 _WORDS = {
     "real": ("real", "re", "realpart", "realteil"),
     "imag": ("imag", "im", "imaginary", "imaginarypart", "imaginärteil", "imaginaerteil"),
@@ -13,16 +15,20 @@ _WORDS = {
     "coherence": ("coherence", "coh", "gamma2", "kohärenz", "kohaerenz"),
 }
 _ROLE_OF = {word: role for role, words in _WORDS.items() for word in words}
-_UNIT = re.compile(r"[\(\[][^\)\]]*[\)\]]\s*$")
+_INNER = re.compile(r"\s*([^\W\d_]+)\s*[\(\[]\s*([\w ./:+-]+)\s*[\)\]]\s*")
+_BARS = re.compile(r"\s*\|\s*([\w ./:+-]+)\s*\|\s*")
 _PIECE = re.compile(r"[^\W\d_]+2?|\d+")
 
 
 def role_and_channel(name: str) -> tuple[str, str] | None:
     """The role that a word of the name says, and what is left of it: `Re(H12)` is the real part of H12."""
-    inner = re.fullmatch(r"\s*([^\W\d_]+)\s*[\(\[]\s*([\w ./:+-]+)\s*[\)\]]\s*", name)
-    if inner and inner[1].lower() in _ROLE_OF and inner[1].lower() in ("re", "im", "real", "imag", "abs", "arg"):
-        return _ROLE_OF[inner[1].lower()], inner[2].strip()
-    bare = _UNIT.sub("", name)
+    bare = without_unit(name)
+    for text in (name, bare):
+        inner, bars = _INNER.fullmatch(text), _BARS.fullmatch(text)
+        if inner and inner[1].lower() in ("re", "im", "real", "imag", "abs", "arg"):
+            return _ROLE_OF[inner[1].lower()], inner[2].strip()
+        if bars:
+            return "magnitude", bars[1].strip()
     pieces = _PIECE.findall(bare)
     places = [k for k, piece in enumerate(pieces) if piece.lower() in _ROLE_OF]
     if not places:
@@ -43,4 +49,4 @@ def channels_of(names: Sequence[str]) -> dict[str, dict[str, str]]:
     loose = [roles["coherence"] for c, roles in found.items() if c not in whole and "coherence" in roles]
     if len(whole) == 1 and len(loose) == 1:
         next(iter(whole.values())).setdefault("coherence", loose[0])
-    return whole
+    return {channel or "1": roles for channel, roles in whole.items()} if len(whole) > 1 else whole

@@ -21,13 +21,26 @@ from ceql.data.formats.delimited import is_number
 from ceql.errors import InputError
 from ceql.frf.curve import HERTZ, ReadOptions, Recording, Scale, checked, from_complex
 from ceql.frf.formats.channels import channels_of
-from ceql.frf.formats.lab_text import read_lab_text
-from ceql.frf.formats.time_data import Channel, responses
+from ceql.frf.formats.column_names import (
+    FREQUENCY,
+    SECONDS,
+    is_force,
+    is_frequency,
+    name_and_unit,
+    numbered,
+    time_column,
+    without_unit,
+)
+from ceql.frf.formats.lab_text import LabText, decoded, read_lab_text
+from ceql.frf.formats.labview import is_labview, read_labview
+from ceql.frf.formats.time_data import Channel, responses, said_rate
+from ceql.frf.kinds import kind_of_unit
+from ceql.frf.labels import POINT_WORDS
 
-ENDINGS = (".txt", ".csv", ".tsv", ".dat", ".asc", ".prn", ".frf")
+ENDINGS = (".txt", ".csv", ".tsv", ".dat", ".asc", ".ascii", ".prn", ".frf", ".lvm")
 REPETITION_NAMES = ("repetition", "rep", "sample", "samples", "run")
 _ROLES = {
-    "frequency": ("frequency", "freq", "f", "freq.", "frequenz", "fréquence", "hz", "omega"),
+    "frequency": FREQUENCY,
     "magnitude": ("magnitude", "mag", "amplitude", "abs"),
     "phase": ("phase", "angle"),
     "real": ("real", "re"),
@@ -35,20 +48,31 @@ _ROLES = {
     "repetition": REPETITION_NAMES,
     "coherence": ("coherence", "coh", "gamma2"),
 }
-_TIME = ("time", "t", "zeit", "temps")
-_FORCE = ("force", "input", "excitation", "hammer", "shaker", "kraft")
-_UNIT = re.compile(r"^(?P<name>.*?)[\s_]*(?:[\(\[](?P<unit>[^\)\]]*)[\)\]])?$")
-_WRITTEN_IN_NAME = re.compile(r"^(?P<name>\w+?)_(?P<unit>db|deg|rad|k?hz|[mg]hz)$", re.IGNORECASE)
 _ROWS_PER_CURVE = 3  # fewer make no curve
-_LONGEST_IN_RADIANS = 2.0 * np.pi
+_LEAST_IN_DEGREES = 60.0  # a phase that turns by less over a resonance is none in degrees
 
 
 def read(path: Path, options: ReadOptions) -> list[Recording]:
-    table = _table(path, options)
-    said = _by_number(path, list(map(str, table.columns)), options.columns)
+    tables = _tables(path, options)
+    found = [recording for own in tables for recording in _curves(path, own, options)]
+    if len(tables) == 1:
+        return found
+    each = len(found) // len(tables)
+    points = [next(filter(POINT_WORDS.search, own.remarks), "") for own in tables]
+    points = points if all(points) and len(set(points)) == len(points) and each == 1 else [""] * len(tables)
+    return [
+        replace(r, source=f"{path}, table {k // each + 1}", point=points[k // each] or r.point)
+        for k, r in enumerate(found)
+    ]
+
+
+def _curves(path: Path, own: LabText, options: ReadOptions) -> list[Recording]:
+    """The curves of one table."""
+    table = own.table
     names = [str(name) for name in table.columns]
+    said = _by_number(path, names, options.columns)
     if _is_time_data(names, said):
-        return _from_time_data(path, table, said, options)
+        return _from_time_data(path, own, said, options)
     several = {} if set(said) - {"frequency"} else channels_of(names)
     if len(several) > 1 or (several and not _plainly_named(names)):
         return _several(path, table, several, said, options)
@@ -60,7 +84,7 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
             raise InputError(f"{path}: column {name!r}, row {row + 1}: {value!r} is not a number.")
     keys = [*conditions, *([roles["repetition"]] if "repetition" in roles else [])]
     if not keys:
-        return [_recording(path, table, roles, units, {}, None)]
+        return [_recording(path, table, roles, units, options)]
     groups = list(table.groupby(keys, sort=True))
     if len(groups) > len(table) / _ROWS_PER_CURVE:
         raise InputError(
@@ -72,14 +96,14 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
         known = {key: float(part[key].iloc[0]) for key in keys}
         repetition = int(known.pop(roles["repetition"])) if "repetition" in roles else None
         named = {identifier(name): value for name, value in known.items()}
-        found.append(_recording(path, part, roles, units, named, repetition))
+        found.append(_recording(path, part, roles, units, options, named, repetition))
     if not found:
         raise InputError(f"{path} has a header and no rows with a value in each of {', '.join(keys)}.")
     return found
 
 
 def _plainly_named(names: list[str]) -> bool:
-    roles = {role for name in names for role, known in _ROLES.items() if _name_and_unit(name)[0] in known}
+    roles = {role for name in names for role, known in _ROLES.items() if name_and_unit(name)[0] in known}
     return "magnitude" in roles or {"real", "imag"} <= roles
 
 
@@ -91,9 +115,7 @@ def _several(
     options: ReadOptions,
 ) -> list[Recording]:
     """One recording per channel; a single one is no point of its own."""
-    known = said.get("frequency") or next(
-        (name for name in map(str, table.columns) if _name_and_unit(name)[0] in _ROLES["frequency"]), None
-    )
+    known = said.get("frequency") or next(filter(is_frequency, map(str, table.columns)), None)
     if known is None:
         raise _no_roles(path, list(map(str, table.columns)))
     chosen = {c: r for c, r in channels.items() if not options.channel or c == options.channel}
@@ -102,9 +124,9 @@ def _several(
     found = []
     for channel, roles in chosen.items():
         own = {"frequency": known, **roles}
-        units = {role: _name_and_unit(name)[1] for role, name in own.items()}
+        units = {role: name_and_unit(name)[1] for role, name in own.items()}
         units = {role: "" if unit == channel else unit for role, unit in units.items()}  # Re(H12) has no unit
-        recording = _recording(path, table, own, units, {}, None)
+        recording = _recording(path, table, own, units, options)
         point = channel if len(channels) > 1 else ""
         found.append(replace(recording, point=point, source=f"{path}, {channel}" if point else str(path)))
     return found
@@ -120,38 +142,65 @@ def _by_number(path: Path, names: list[str], said: Mapping[str, str]) -> dict[st
 
 
 def _is_time_data(names: list[str], said: Mapping[str, str]) -> bool:
-    plain = [_name_and_unit(name)[0] for name in names]
-    return "time" in said or ("frequency" not in said and any(name in _TIME for name in plain)
-                              and not any(name in _ROLES["frequency"] for name in plain))  # fmt: skip
+    """There is a time, or a force beside columns that play no role, and no frequency."""
+    if "time" in said or "frequency" in said:
+        return "time" in said
+    if any(map(is_frequency, names)):
+        return False
+    if time_column(names) is not None:
+        return True
+    return ("force" in said or any(map(is_force, names))) and not channels_of(names)
 
 
-def _from_time_data(path: Path, table: pd.DataFrame, said: Mapping[str, str], options: ReadOptions) -> list[Recording]:
+def _from_time_data(path: Path, own: LabText, said: Mapping[str, str], options: ReadOptions) -> list[Recording]:
+    table = own.table
     names = [str(name) for name in table.columns]
-    time = said.get("time") or next(name for name in names if _name_and_unit(name)[0] in _TIME)
-    if time not in names:
+    time = said.get("time") or time_column(names)
+    if time is not None and time not in names:
         raise InputError(f"{path} has no column {time!r} for the time; it has {', '.join(names)}.")
-    force = said.get("force") or next((n for n in names if _name_and_unit(n)[0] in _FORCE), None)
-    step = float(np.median(np.diff(table[time].to_numpy(dtype=float))))
+    force = said.get("force") or next((name for name in names if name != time and is_force(name)), None)
+    step = _time_step(path, table, time) if time is not None else 1.0 / (said_rate(own.remarks) or np.inf)
     wanted = [said["response"]] if "response" in said else [name for name in names if name not in (time, force)]
+    of_force = name_and_unit(force)[1] if force else ""
     channels = [
-        Channel(name, table[name].to_numpy(dtype=float), step, name == force)
+        Channel(name, table[name].to_numpy(dtype=float), step, name == force,
+                kind_of_unit(f"{name_and_unit(name)[1]}/{of_force or 'N'}"))
         for name in names
-        if name == force or name in wanted
-    ]
+        if (name == force or name in wanted) and pd.api.types.is_numeric_dtype(table[name])
+    ]  # fmt: skip
     return responses(str(path), channels, replace(options, columns={"force": force} if force else {}))
+
+
+def _time_step(path: Path, table: pd.DataFrame, time: str) -> float:
+    """In seconds, by the unit in the column's name."""
+    unit = name_and_unit(time)[1].lower()
+    if unit not in SECONDS:
+        known = ", ".join(filter(None, SECONDS))
+        raise InputError(f"{path}: the time is in {unit!r}; known are {known}. Or say --sampling-rate 2048 (Hz).")
+    return float(np.median(np.diff(table[time].to_numpy(dtype=float)))) * SECONDS[unit]
 
 
 def identifier(name: str) -> str:
     """A column's name as it can stand in a formula: `mass loss (%)` becomes mass_loss."""
-    bare = _UNIT.fullmatch(name.strip())
-    words = re.sub(r"\W+", "_", bare["name"] if bare else name).strip("_")
+    words = re.sub(r"\W+", "_", without_unit(name)).strip("_")
     return words if words and not words[0].isdigit() else f"c_{words}"
 
 
-def _table(path: Path, options: ReadOptions) -> pd.DataFrame:
-    """Its columns with a name. The header line is divided by a tab, a semicolon, a comma, else blanks."""
+def _tables(path: Path, options: ReadOptions) -> list[LabText]:
+    """One in most files, its columns with a name."""
     if options.encoding or not _is_plain(path):
-        return _laboratory_table(path, options)
+        return _laboratory_tables(path, options)
+    table = _plain_table(path)
+    if any(not pd.api.types.is_numeric_dtype(table[name]) for name in table.columns):
+        try:  # cells such as 0.1+0.2i
+            return read_lab_text(path)
+        except InputError:
+            pass
+    return [LabText((), table, True)]
+
+
+def _plain_table(path: Path) -> pd.DataFrame:
+    """The header line is divided by a tab, a semicolon, a comma, else blanks."""
     with path.open(encoding="utf-8", errors="replace") as file:
         header = file.readline()
     separator = next((mark for mark in ("\t", ";", ",") if mark in header), r"\s+")
@@ -161,7 +210,14 @@ def _table(path: Path, options: ReadOptions) -> pd.DataFrame:
         raise InputError(f"{path} is empty: it needs a header line and rows of numbers.") from None
     except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a table of numbers: {str(error).strip()}.") from None
-    return table.loc[:, [name for name in table.columns if not str(name).startswith("Unnamed:")]]
+    table = table.loc[:, [name for name in table.columns if not str(name).startswith("Unnamed:")]]
+    return table.set_axis([_as_repeated(str(name), set(table.columns)) for name in table.columns], axis=1)
+
+
+def _as_repeated(name: str, names: set[str]) -> str:
+    """A name that occurs again gets a number; pandas writes Phase.1 for the second."""
+    base, mark, number = name.rpartition(".")
+    return numbered(base, int(number) + 1) if mark and number.isdecimal() and base in names else name
 
 
 def _is_plain(path: Path) -> bool:
@@ -182,14 +238,22 @@ def _is_plain(path: Path) -> bool:
     return len(names) >= 2 and len(cells) >= 2 and is_number(cells[0]) and abs(len(names) - len(cells)) <= 1
 
 
-def _laboratory_table(path: Path, options: ReadOptions) -> pd.DataFrame:
+def _laboratory_tables(path: Path, options: ReadOptions) -> list[LabText]:
+    if is_labview(decoded(path, options.encoding)):
+        return [read_labview(path, options.encoding)]
     found = read_lab_text(path, options.encoding)
-    if not found.named and not options.columns:
+    if not found[0].named and not options.columns:
+        above = found[0].remarks[-1] if found[0].remarks else ""
+        if above and 2 * (above.count(",") + 1) == found[0].table.shape[1]:
+            raise InputError(
+                f"{path}: its numbers have decimal commas, and commas stand between them as well. Export it with "
+                "semicolons or tabs between the columns."
+            )
         raise InputError(
-            f"{path} has {found.table.shape[1]} columns of numbers and no line above them that names them. Say what "
+            f"{path} has {found[0].table.shape[1]} columns of numbers and no line above them that names them. Say what "
             "they are by their numbers: --columns frequency=1,real=2,imag=3, or frequency=1,magnitude=2,phase=3."
         )
-    return found.table
+    return found
 
 
 def _parsed(path: Path, separator: str) -> pd.DataFrame:
@@ -212,7 +276,7 @@ def _columns(path: Path, names: list[str], said: Mapping[str, str]) -> tuple[dic
             raise InputError(f"{path} has no column {column!r} for the {role}; it has {', '.join(names)}.")
         roles[role] = column
     for name in names:
-        plain, unit = _name_and_unit(name)
+        plain, unit = name_and_unit(name)
         role = next((r for r, known in _ROLES.items() if plain in known), None)
         taken = {column: r for r, column in roles.items()}
         if name in taken:
@@ -234,45 +298,40 @@ def _no_roles(path: Path, names: list[str]) -> InputError:
     )
 
 
-def _name_and_unit(name: str) -> tuple[str, str]:
-    match = _UNIT.fullmatch(name.strip())
-    plain, unit = (match["name"], match["unit"] or "") if match else (name, "")
-    written = _WRITTEN_IN_NAME.fullmatch(plain)
-    if written and not unit:
-        plain, unit = written["name"], written["unit"]
-    return plain.strip().lower(), unit.strip()
-
-
 def _recording(
     path: Path,
     table: pd.DataFrame,
     roles: Mapping[str, str],
     units: Mapping[str, str],
-    conditions: Mapping[str, float],
-    repetition: int | None,
+    options: ReadOptions,
+    conditions: Mapping[str, float] | None = None,
+    repetition: int | None = None,
 ) -> Recording:
     column = {role: table[name].to_numpy(dtype=float) for role, name in roles.items()}
     unit = units.get("frequency", "") or ("rad/s" if roles["frequency"].lower().startswith("omega") else "hz")
     if unit.lower() not in HERTZ:
         raise InputError(f"{path}: the frequency is in {unit!r}; known are {', '.join(HERTZ)}.")
     frequency = column["frequency"] * HERTZ[unit.lower()]
-    known = {"conditions": dict(conditions), "repetition": repetition, "coherence": column.get("coherence")}
+    known = {"conditions": dict(conditions or {}), "repetition": repetition, "coherence": column.get("coherence")}
     if "magnitude" not in column:
-        return from_complex(str(path), frequency, column["real"] + 1j * column["imag"], unit=units["real"], **known)
+        known |= {"unit": units["real"], "kind": kind_of_unit(units["real"])}
+        return from_complex(str(path), frequency, column["real"] + 1j * column["imag"], **known)
     said = units.get("magnitude", "")
     scale = Scale.DECIBEL if said.lower().startswith("db") else Scale.LINEAR if said else Scale.UNSAID
-    phase = _radians(path, column["phase"], units.get("phase", "")) if "phase" in column else None
+    phase = _radians(path, column["phase"], options.phase or units.get("phase", "")) if "phase" in column else None
     unit = "" if scale == Scale.DECIBEL else said
-    return checked(Recording(str(path), frequency, column["magnitude"], phase, scale, unit=unit, **known))
+    known |= {"unit": unit, "kind": kind_of_unit(unit)}
+    return checked(Recording(str(path), frequency, column["magnitude"], phase, scale, **known))
 
 
 def _radians(path: Path, phase: np.ndarray, unit: str) -> np.ndarray:
-    """Degrees unless the header says radians; a column that could be radians is not guessed at."""
+    """Degrees unless the header or the user says radians; a column that could be radians is not guessed at."""
     if unit.lower().startswith("rad"):
         return phase
-    if not unit and 1.0 < np.nanmax(np.abs(phase)) <= _LONGEST_IN_RADIANS:
+    known = phase[np.isfinite(phase)]
+    if not unit and len(known) and np.abs(known).max() > 1.0 and np.ptp(known) <= _LEAST_IN_DEGREES:
         raise InputError(
-            f"{path}: the phase stays within {_LONGEST_IN_RADIANS:.2f}, so it may be in radians. "
-            "Name its column 'Phase (rad)' or 'Phase (deg)'."
+            f"{path}: the phase turns by {np.ptp(known):.3g} in all, so it may be in radians. Say --phase rad or "
+            "--phase deg, or name its column 'Phase (rad)' or 'Phase (deg)'."
         )
     return np.deg2rad(phase)

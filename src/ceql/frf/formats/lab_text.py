@@ -9,17 +9,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from ceql.errors import InputError
+from ceql.frf.formats.column_names import told_apart
 
 _SEPARATORS = ("\t", ";", "|", None, ",")  # None: blanks
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+_REAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
+_NUMBER = re.compile(rf"{_REAL}|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+_COMPLEX = re.compile(rf"\(?\s*({_REAL})\s*([-+]\s*{_REAL[5:]})\s*\*?[ij]\s*\)?", re.IGNORECASE)
 _COMMENT = re.compile(r"^\s*(?:[#%!*\"']|//)+\s*")
-_UNIT = re.compile(r"[\[\(]?\s*(?:hz|khz|mhz|ghz|db|deg|degrees?|°|rad|rad/s|s|sec|n|-|lin|m/s\W?2?\W*/?\s*n?|g/n|m/n|"
-                   r"m/s/n|\(?m/s[²2]?\)?/n)?\s*[\]\)]?", re.IGNORECASE)  # fmt: skip
+# Units as they stand in a line of their own, without brackets, blanks and carets.
+_UNIT = re.compile(
+    r"[kmg]?hz|db.*|deg(?:rees?)?|°|rad(?:/s)?|s|sec|[mµu]s|n|kn|lbf|-|lin|g|v|1/kg|"
+    r"(?:(?:[nµum]?m|g|v|in)(?:/s[²2]?)?)(?:/(?:[mk]?n|lbf|v|g|m/s[²2]))?",
+    re.IGNORECASE,
+)
+_BRACKETED = re.compile(r"\[[^\[\]]*\]|\([^()]*\)")
+_PEEKED = 4096  # bytes
 _LEAST_ROWS = 3
+_ALIKE = 0.5  # of the rows of the longest table: shorter ones are no curves beside it
 _ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -53,24 +62,57 @@ def decoded(path: Path, encoding: str = "") -> str:
     raise InputError(f"{path} is no text in a known encoding: say --encoding NAME, such as --encoding utf-16.")
 
 
-def read_lab_text(path: Path, encoding: str = "") -> LabText:
+def holds_a_table(path: Path, encoding: str = "") -> bool:
+    """Whether a file of any name is text with rows of numbers."""
+    with path.open("rb") as file:
+        raw = file.read(_PEEKED)
+    marked = encoding or any(raw.startswith(mark) for mark, _ in _ENCODINGS)
+    if not marked and any(byte < 32 and byte not in b"\t\n\r\f" for byte in raw):
+        return False
+    try:
+        return bool(read_lab_text(path, encoding))
+    except InputError:
+        return False
+
+
+def read_lab_text(path: Path, encoding: str = "") -> list[LabText]:
+    """The tables of the file: the longest one, and those of the same width and about the same length beside it."""
     lines = decoded(path, encoding).replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    best = max(
-        (_block(lines, separator, decimal) for separator in _SEPARATORS for decimal in ".," if separator != decimal),
-        key=lambda found: (found.rows, found.width),
-    )
-    if best.rows < _LEAST_ROWS:
+    ways = [(separator, decimal) for separator in _SEPARATORS for decimal in ".," if separator != decimal]
+    found = [_blocks(lines, separator, decimal) for separator, decimal in ways]
+    blocks = max(found, key=lambda own: max(((block.rows, block.width) for block in own), default=(0, 0)))
+    best = max(blocks, key=lambda block: (block.rows, block.width), default=None)
+    if best is None or best.rows < _LEAST_ROWS:
         raise InputError(
             f"{path} holds no table: no {_LEAST_ROWS} lines in a row have equally many numbers, at least two each. "
             "Export it as text with one frequency per line."
         )
-    cells = [_cells(line, best.separator) for line in lines[best.first : best.first + best.rows]]
-    numbers = np.array([[_value(cell, best.decimal) for cell in row[: best.width]] for row in cells])
-    remarks = [_COMMENT.sub("", line).strip() for line in lines[: best.first]]
-    names = _names(remarks, best)
-    unnamed = [str(k + 1) for k in range(best.width)]
-    table = pd.DataFrame(numbers, columns=pd.Index(names or unnamed))
-    return LabText(tuple(line for line in remarks if line), table, names is not None)
+    alike = [block for block in blocks if block.width == best.width and block.rows >= _ALIKE * best.rows]
+    ends = [0, *(block.first + block.rows for block in alike)]
+    tables = [_table(lines, block, above) for block, above in zip(alike, ends, strict=False)]
+    header = next((own for own in tables if own.named), tables[0])
+    return [own if own.named else _named_like(own, header) for own in tables]
+
+
+def _table(lines: Sequence[str], block: _Block, above: int) -> LabText:
+    """The table of a block; the lines since the last one are its remarks."""
+    cells = [_cells(line, block.separator)[: block.width] for line in lines[block.first : block.first + block.rows]]
+    remarks = [_COMMENT.sub("", line).strip() for line in lines[above : block.first]]
+    names = _names(remarks, block)
+    columns: dict[str, list[float]] = {}
+    for name, column in zip(names or map(str, range(1, block.width + 1)), zip(*cells, strict=True), strict=True):
+        values = [_value(cell, block.decimal) for cell in column]
+        if any(isinstance(value, complex) for value in values):
+            columns[f"Re({name})"], columns[f"Im({name})"] = ([complex(v).real for v in values],
+                                                              [complex(v).imag for v in values])  # fmt: skip
+        else:
+            columns[name] = [float(value.real) for value in values]
+    return LabText(tuple(line for line in remarks if line), pd.DataFrame(columns), names is not None)
+
+
+def _named_like(own: LabText, header: LabText) -> LabText:
+    """Further tables of a file mostly repeat the names; where they do not, those of the first hold."""
+    return LabText(own.remarks, own.table.set_axis(header.table.columns, axis=1), header.named)
 
 
 @dataclass(frozen=True)
@@ -82,17 +124,17 @@ class _Block:
     decimal: str
 
 
-def _block(lines: Sequence[str], separator: str | None, decimal: str) -> _Block:
-    """The longest run of lines with equally many numbers and nothing else; empty lines at its end do not count."""
-    best, first, width = _Block(0, 0, 0, separator, decimal), 0, 0
+def _blocks(lines: Sequence[str], separator: str | None, decimal: str) -> list[_Block]:
+    """The runs of lines with equally many numbers and nothing else, in the order of the file."""
+    found, first, width = [], 0, 0
     for k, line in enumerate([*lines, ""]):
         cells = _cells(line, separator)
         here = len(cells) if len(cells) >= 2 and all(_is_number(cell, decimal) for cell in cells) else 0
         if here != width:
-            if width and k - first > best.rows:
-                best = _Block(first, k - first, width, separator, decimal)
+            if width and k - first >= _LEAST_ROWS:
+                found.append(_Block(first, k - first, width, separator, decimal))
             first, width = k, here
-    return best
+    return found
 
 
 def _cells(line: str, separator: str | None) -> list[str]:
@@ -111,11 +153,14 @@ def _is_number(cell: str, decimal: str) -> bool:
         if "." in cell:
             return False
         cell = cell.replace(",", ".")
-    return _NUMBER.fullmatch(cell) is not None
+    return _NUMBER.fullmatch(cell) is not None or _COMPLEX.fullmatch(cell) is not None
 
 
-def _value(cell: str, decimal: str) -> float:
+def _value(cell: str, decimal: str) -> float | complex:
     text = cell.replace(",", ".") if decimal == "," else cell
+    parts = _COMPLEX.fullmatch(text)
+    if parts:
+        return complex(*(float(re.sub("[dD]", "e", part.replace(" ", ""))) for part in parts.groups()))
     return float(re.sub("[dD]", "e", text) if re.search(r"\d[dD][-+]?\d", text) else text)
 
 
@@ -126,10 +171,12 @@ def _names(remarks: Sequence[str], block: _Block) -> list[str] | None:
         cells = _name_cells(line, block)
         if cells is None:
             break
-        if units is None and all(_UNIT.fullmatch(cell) for cell in cells):
+        if units is None and all(_is_unit(cell) for cell in cells):
             units = cells
             continue
-        return _unique([_with_unit(name, unit) for name, unit in zip(cells, units or [""] * block.width, strict=True)])
+        return told_apart(
+            [_with_unit(name, unit) for name, unit in zip(cells, units or [""] * block.width, strict=True)]
+        )
     return None
 
 
@@ -143,15 +190,11 @@ def _name_cells(line: str, block: _Block) -> list[str] | None:
     return wide if len(wide) == block.width else None
 
 
+def _is_unit(cell: str) -> bool:
+    return bool(_BRACKETED.fullmatch(cell.strip()) or _UNIT.fullmatch(re.sub(r"[\s\[\]()^*·]", "", cell)))
+
+
 def _with_unit(name: str, unit: str) -> str:
-    bare = unit.strip().strip("[]() ")
-    return f"{name} ({bare})" if bare and bare != "-" and "(" not in name and "[" not in name else name
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    seen: dict[str, int] = {}
-    found = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return found
+    bare = unit.strip()
+    bare = bare[1:-1].strip() if _BRACKETED.fullmatch(bare) or re.fullmatch(r"\[.*\]", bare) else bare
+    return f"{name} [{bare}]" if bare and bare != "-" and "(" not in name and "[" not in name else name

@@ -6,7 +6,9 @@ their class, before anything of them is loaded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 
 from ceql.errors import InputError
 from ceql.frf.curve import ReadOptions, Recording, Scale, from_complex
+from ceql.frf.formats.channels import role_and_channel
 from ceql.frf.formats.delimited import REPETITION_NAMES
 from ceql.frf.formats.time_data import Channel, responses
 
@@ -28,19 +31,61 @@ _RATE = ("fs", "sampling_rate", "samplerate", "fsamp")
 _NUMBERS = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 _NESTED = {"struct", "cell"}
 _DEEPEST = 6
+# What exporters write in place of a frequency vector.
+_FIRST = ("start_value", "x0", "xstart", "fmin", "f0", "start")
+_STEP = ("increment", "df", "delta_f", "deltaf", "dx", "delta_x")
+_AXIS = "(frequency)"
+_ELEMENT = re.compile(r"\w+(?:\.\w+)*(?:\(\d+\)|\{\d+\})")
 
 
 def read(path: Path, options: ReadOptions) -> list[Recording]:
     arrays = _arrays(path)
+    elements = _elements(arrays, options)
+    if elements:
+        return [recording for key, own in elements.items() for recording in _of_element(path, key, own, options)]
+    return _curves(path, arrays, options)
+
+
+def _elements(arrays: dict[str, np.ndarray], options: ReadOptions) -> dict[str, dict[str, np.ndarray]]:
+    """Arrays of structures whose elements all hold a frequency and a response of their own, by element."""
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for name, array in arrays.items():
+        place = _ELEMENT.match(name)
+        if place:
+            found.setdefault(place[0], {})[name] = array
+    columns = options.columns
+    said = columns.get("response") or columns.get("magnitude")
+    whole = {
+        key: own
+        for key, own in found.items()
+        if _found(own, columns.get("frequency"), (*_FREQUENCY, *_ANGULAR)) and _found(own, said, _RESPONSE)
+    }
+    return whole if len(whole) > 1 else {}
+
+
+def _of_element(path: Path, key: str, arrays: dict[str, np.ndarray], options: ReadOptions) -> list[Recording]:
+    curves = _curves(path, arrays, options)
+    number = key[key.rindex("(") + 1 : -1] if key.endswith(")") else key
+    several = len(curves) > 1
+    return [
+        replace(one, source=f"{path}, {key}", point=f"{number}.{one.point}" if several else number) for one in curves
+    ]
+
+
+def _curves(path: Path, arrays: dict[str, np.ndarray], options: ReadOptions) -> list[Recording]:
+    """The curves of arrays that share one frequency."""
     said = options.columns.get("response") or options.columns.get("magnitude")
+    arrays = _with_parts_joined(path, arrays, options)
     frequency_name = _found(arrays, options.columns.get("frequency"), (*_FREQUENCY, *_ANGULAR))
     if frequency_name is None and "frequency" not in options.columns:
         force = _found(arrays, options.columns.get("force"), _FORCE)
         if force is not None:
             return _from_time_data(path, arrays, force, options)
+        arrays = _with_axis(arrays)
+        frequency_name = _AXIS if _AXIS in arrays else None
     if frequency_name is None:
         raise _missing(path, arrays, options.columns.get("frequency"), _FREQUENCY, "frequency")
-    response_name = _found(arrays, said, _RESPONSE)
+    response_name = _found(arrays, said, _RESPONSE) or (None if said else _only_complex(arrays, frequency_name))
     if response_name is None:
         raise _missing(path, arrays, said, _RESPONSE, "response")
     frequency = np.real(arrays.pop(frequency_name)).astype(float).ravel()
@@ -55,6 +100,46 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
     }
     numbers = next((per_curve.pop(name) for name in list(per_curve) if name.lower() in REPETITION_NAMES), None)
     return _recordings(path, frequency, response, coherence, per_curve, numbers)
+
+
+def _with_parts_joined(path: Path, arrays: dict[str, np.ndarray], options: ReadOptions) -> dict[str, np.ndarray]:
+    """H_real and H_imag, or H_mag and H_phase, as one complex array H."""
+    if "response" in options.columns or _found(arrays, None, _RESPONSE):
+        return arrays
+    parts = {name: known for name in arrays if (known := role_and_channel(_last(name, keep_case=True)))}
+    joined = dict(arrays)
+    for real, (role, channel) in parts.items():
+        other = {"real": "imag", "magnitude": "phase"}.get(role)
+        twin = next((name for name, known in parts.items() if known == (other, channel)), None)
+        if twin is None or arrays[twin].shape != arrays[real].shape:
+            continue
+        if role == "magnitude" and options.phase not in ("deg", "rad"):
+            raise InputError(
+                f"{path}: {real} and {twin} are a magnitude and a phase. Say its unit: --phase deg or --phase rad."
+            )
+        first, second = joined.pop(real).astype(float), joined.pop(twin).astype(float)
+        turn = np.exp(1j * (np.deg2rad(second) if options.phase == "deg" else second))
+        linear = 10.0 ** (first / 20.0) if options.scale == Scale.DECIBEL or (first < 0).any() else first
+        joined[channel or "H"] = first + 1j * second if role == "real" else linear * turn
+    return joined
+
+
+def _with_axis(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A frequency from its first value, its step and the length of the only complex array."""
+    first, step = _found(arrays, None, _FIRST), _found(arrays, None, _STEP)
+    values = _only_complex(arrays)
+    if step is None or values is None or arrays[step].size != 1 or (first and arrays[first].size != 1):
+        return arrays
+    begin = float(np.real(arrays[first].ravel()[0])) if first else 0.0
+    n = max(arrays[values].shape)
+    return {_AXIS: begin + float(np.real(arrays[step].ravel()[0])) * np.arange(n), **arrays}
+
+
+def _only_complex(arrays: dict[str, np.ndarray], frequency: str = "") -> str | None:
+    """The name of the complex array if there is a single one, as long as the frequency where that is known."""
+    n = arrays[frequency].size if frequency else 0
+    found = [name for name, own in arrays.items() if np.iscomplexobj(own) and (not n or n in own.shape)]
+    return found[0] if len(found) == 1 else None
 
 
 def _recordings(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import signal
+from scipy import ndimage, signal
 
 from ceql.errors import InputError
 from ceql.frf.curve import ReadOptions, Recording, from_complex
@@ -16,7 +17,16 @@ _LEAST = 64  # samples
 _AVERAGES = 8  # segments of half overlap that a record is cut into where nothing is said
 _IMPACT = 0.02  # a force that has nearly all its energy in this share of the samples is the blow of a hammer
 _ENERGY = 0.95
+_LEAST_FORCE = 1e-3  # of its largest power: what lies above the first frequency with less shows noise alone
+_NEARBY = 0.02  # of all frequencies
+_BLOW = 0.3  # of the highest force: what exceeds it belongs to a blow
+_APART = 0.05  # of the record: blows farther apart are blows of their own
+_WEAK = "Above {:.4g} Hz the blow has less than 0.1 % of its largest power: left out."
 ESTIMATORS = ("h1", "h2")
+_RATE = re.compile(
+    r"(?:sampl(?:ing|e)[\s_]*(?:rate|freq\w*)|abtast(?:rate|frequenz)|\bfs\b)\D*(?P<value>\d+(?:[.,]\d+)?(?:e[-+]?\d+)?)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +40,20 @@ class Channel:
     kind: Kind | None = None
 
 
+def said_rate(remarks: Sequence[str]) -> float | None:
+    """The sampling rate in Hz that a line of remarks states, such as `Sampling rate: 2048 Hz`."""
+    for line in remarks:
+        match = _RATE.search(line)
+        if match:
+            return float(match["value"].replace(",", ".")) * (1000.0 if "khz" in line.lower() else 1.0)
+    return None
+
+
 def responses(source: str, channels: Sequence[Channel], options: ReadOptions) -> list[Recording]:
     """The response of every channel to the force.
 
-    The blow of a hammer is transformed as a whole, as a window would add damping; a steady excitation is averaged over
-    segments with a Hann window.
+    The blow of a hammer is transformed as a whole, as a window would add damping, and several blows are averaged; a
+    steady excitation is averaged over segments with a Hann window.
     """
     force = _force(source, channels, options)
     step = 1.0 / options.sampling_rate if options.sampling_rate else force.step
@@ -70,7 +89,10 @@ def _response(source: str, force: Channel, channel: Channel, rate: float, option
     n = min(len(force.samples), len(channel.samples))
     x, y = (own.samples[:n] - np.mean(own.samples[:n]) for own in (force, channel))
     impact = options.segment is None and is_impact(x)
-    segment = n if impact else min(options.segment or _default_segment(n), n)
+    if impact:
+        x, y, segment = _blow_by_blow(x, y)
+    else:
+        segment = min(options.segment or _default_segment(n), n)
     settings = {
         "fs": rate,
         "nperseg": segment,
@@ -88,15 +110,44 @@ def _response(source: str, force: Channel, channel: Channel, rate: float, option
         values = across / np.maximum(of_force, tiny)
     coherence = np.abs(across) ** 2 / np.maximum(of_force * of_response, tiny)
     inside = (frequency > 0) & (frequency < rate / 2.0)
-    single = impact or segment >= n  # one segment is always coherent with itself
+    highest = _highest(frequency[inside], of_force[inside]) if impact else np.inf
+    inside &= frequency < highest
+    averaged = segment < len(x)  # one segment is always coherent with itself
     return from_complex(
         f"{source}, {channel.name}",
         frequency[inside],
         values[inside],
         kind=channel.kind,
         point=channel.name,
-        coherence=None if single else coherence[inside],
+        coherence=coherence[inside] if averaged else None,
+        note=_WEAK.format(highest) if np.isfinite(highest) else "",
     )
+
+
+def _blow_by_blow(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """The pieces of equal length that begin with each blow, one behind the other, and their length.
+
+    A hammer that bounces back at once strikes a single time; such a record stays in one piece.
+    """
+    high = np.flatnonzero(np.abs(x) > _BLOW * np.abs(x).max())
+    blows = high[np.concatenate([[True], np.diff(high) > _APART * len(x)])]
+    length = int(np.min(np.diff([*blows, len(x)])))
+    if len(blows) == 1 or length < _APART * len(x):
+        return x, y, len(x)
+    first = np.maximum(blows - min(int(blows[0]), length // 100), 0)
+    pieces = (first[:, None] + np.arange(length)).ravel()
+    return x[pieces], y[pieces], length
+
+
+def _highest(frequency: np.ndarray, power: np.ndarray) -> float:
+    """Where the force begins to be too weak; infinite if nowhere, or if that would leave hardly anything."""
+    weak = np.flatnonzero(_envelope(power) < _LEAST_FORCE * power.max())
+    return float(frequency[weak[0]]) if len(weak) and weak[0] >= _LEAST else np.inf
+
+
+def _envelope(power: np.ndarray) -> np.ndarray:
+    """Its largest value nearby: the spectrum of a blow has zeros."""
+    return ndimage.maximum_filter1d(power, max(3, int(_NEARBY * len(power))))
 
 
 def is_impact(force: np.ndarray) -> bool:

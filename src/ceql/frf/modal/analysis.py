@@ -121,7 +121,7 @@ def _judged(
         r2_train=_r2_of_means(predictor, train), r2_test=_r2_of_means(predictor, test),
         r2_ceiling=_ceiling(train, test), r2_left_out=_r2_of_means(predictor, left_out),
         forecasts=tuple(_forecasts(tracks, laws, away, settings.policy)),
-        peaks=tuple(_peaks(survey, predictor, laws, settings)), notes=tuple(_notes(train, tracks, settings)),
+        peaks=tuple(_peaks(survey, predictor, laws, settings)), notes=tuple(_notes(train, tracks, found)),
     )  # fmt: skip
 
 
@@ -283,7 +283,7 @@ def _peak(
     return Peak(tuple(map(float, level)), window, measured, expected, spread, left_out, at_edge, low, high)
 
 
-def _notes(train: Survey, tracks: tuple[ModeTrack, ...], settings: ModalSettings) -> list[str]:
+def _notes(train: Survey, tracks: tuple[ModeTrack, ...], found: list[ConditionModes]) -> list[str]:
     notes = []
     if len(train.conditions) == 1:
         notes.append("There is a single condition, so frequency, damping and amplitude are constants.")
@@ -294,6 +294,13 @@ def _notes(train: Survey, tracks: tuple[ModeTrack, ...], settings: ModalSettings
         notes.append(
             f"Each of up to {repeated} repetitions was fitted by itself; numbers are means over them (damping ratios "
             "medians), ± is the standard error of that and scatter the standard deviation of a single repetition."
+        )
+    scattered = [scatter for own in found for fit in own.fits for scatter in fit.scattered]
+    if scattered:
+        largest = max(scattered, key=lambda scatter: scatter.relative)
+        notes.append(
+            f"Frequencies differ from point to point, at {abs(largest.pole):.4g} Hz by {100 * largest.relative:.2g} %, "
+            "as where a sensor is moved: the mean over the points is given."
         )
     flagged = sum(not track.is_sound for track in tracks)
     if flagged:

@@ -6,10 +6,11 @@ poles at hand, each of which may be two close ones. The price of a mode is that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ceql.frf.modal.alignment import Scatter, aligned
 from ceql.frf.modal.policy import ModalPolicy
 from ceql.frf.modal.polynomial import Diagram, stabilisation
 from ceql.frf.modal.refinement import Refined, refined, solved
@@ -30,6 +31,7 @@ class Identified:
     part: LinearPart
     errors: Uncertainty
     diagram: Diagram | None = None
+    scattered: tuple[Scatter, ...] = ()  # modes whose frequency differs from point to point
 
     @property
     def shapes(self) -> np.ndarray:
@@ -38,7 +40,31 @@ class Identified:
 
 
 def identify(response: Response, policy: ModalPolicy) -> Identified:
-    """The modes that the curves support."""
+    """The modes that the curves support, with curves aligned where points differ in their poles."""
+    found = _supported(response, policy)
+    known: tuple[Scatter, ...] = ()
+    for _ in range(policy.alignments):
+        curves, scattered = aligned(found.response, found.poles, found.part, policy)
+        if not scattered:
+            break
+        known = (*known, *scattered)
+        found = _supported(curves, policy)
+    if not known:
+        return found
+    return replace(found, response=response, errors=_with_scatter(found, known), scattered=known)
+
+
+def _with_scatter(found: Identified, known: tuple[Scatter, ...]) -> Uncertainty:
+    """The errors of aligned modes, with what the points differ by."""
+    frequency, log_rate = found.errors.frequency.copy(), found.errors.log_rate.copy()
+    for scatter in known:
+        k = int(np.argmin(np.abs(found.poles - scatter.pole)))
+        frequency[k] = np.hypot(frequency[k], scatter.frequency_error)
+        log_rate[k] = np.hypot(log_rate[k], scatter.log_rate_error)
+    return Uncertainty(frequency, log_rate)
+
+
+def _supported(response: Response, policy: ModalPolicy) -> Identified:
     diagram = stabilisation(response, policy)
     few = response.thinned(policy.search_points)
     begun = diagram.recurring(policy)[: policy.most_modes]

@@ -31,6 +31,7 @@ class ModalPolicy:
     least_window: int = 12  # frequencies that such a window has at least on each side
     noise_like: float = 2.0  # times the noise's variance: a window that is left with less is described well enough
     settled: float = 1e-3  # half widths: windows are gone through until no pole moves more
+    alignments: int = 2  # rounds in which modes whose frequency differs from point to point are laid onto one pole
     rounds: int = 3  # in which all windows are gone through
     trial_steps: int = 8  # of the refinement that shows whether a further mode pays
     steps: int = 30  # of the refinement of all modes while they are looked for, and of a window
@@ -43,4 +44,6 @@ class ModalPolicy:
     undetermined: float = 0.3  # relative standard error in a single fit from which on damping is not determined
     often: float = 0.75  # share of the repetitions in which a mode must be found to be free of a flag
     stable_share: float = 0.3  # share of the model orders in which it must be found
+    certain: float = 0.1  # relative standard error of damping below which it need not: orders see a close pair as one
+    narrow: float = 0.25  # steps of the frequency: a mode with less half width may be a single disturbed line
     faint: float = 0.003  # of the highest peak

@@ -105,8 +105,8 @@ def _estimate(
     recurrence = _recurrence(own, mode, policy)
     share = float(own.share[mode])
     # judged by the fits: numbers that scatter from repetition to repetition are determined all the same
-    known = bool(np.nanmedian(relative) < policy.undetermined) if np.isfinite(relative).any() else False
-    flags = _flags(frequency.value, damping.value, known, share, recurrence, grid, policy)
+    unknown = float(np.nanmedian(relative)) if np.isfinite(relative).any() else np.inf
+    flags = _flags(frequency.value, damping.value, unknown, share, recurrence, grid, policy)
     return Estimate(
         own.condition, frequency, damping, amplitude, residues, collinearity(residues), share, recurrence, flags
     )
@@ -122,19 +122,21 @@ def _recurrence(own: ConditionModes, mode: int, policy: ModalPolicy) -> float:
 def _flags(
     frequency: float,
     damping: float,
-    known: bool,
+    unknown: float,
     share: float,
     recurrence: float,
     grid: np.ndarray,
     policy: ModalPolicy,
 ) -> tuple[Flag, ...]:
+    """`unknown` is the relative standard error of the damping in a single measurement."""
+    step = float(np.median(np.diff(grid)))
     reasons = {
         Flag.OUT_OF_BAND: not grid[0] <= frequency <= grid[-1],
-        Flag.NARROW: damping * frequency < float(np.median(np.diff(grid))) / 2.0,
+        Flag.NARROW: damping * frequency < policy.narrow * step,
         Flag.BROAD: damping > policy.background,
-        Flag.UNDETERMINED: not known,
+        Flag.UNDETERMINED: unknown >= policy.undetermined,
         Flag.SELDOM: share < policy.often,
-        Flag.UNSTABLE: recurrence < policy.stable_share,
+        Flag.UNSTABLE: recurrence < policy.stable_share and unknown >= policy.certain,
     }
     return tuple(flag for flag, holds in reasons.items() if holds)
 
