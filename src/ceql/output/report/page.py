@@ -234,7 +234,7 @@ _LIVE = '<script type="application/json" id="ceql-view">{}</script>\n'
 def report_page(subject: Subject) -> str:
     """One HTML document that refers to nothing outside itself. The scripts in it are these and no others."""
     still = "\n".join(part(subject) for part in _OF_ONE_ROW)
-    live = "" if isinstance(subject.formula, GroupedFormula) else _LIVE.format(as_script_data(view(subject)))
+    live = _LIVE.format(as_script_data(view(subject)))
     search = "\n".join(part(subject) for part in _OF_THE_SEARCH)
     style, scripts = f"\n{joined(STYLES)}", f"\n{joined(REPORT)}"
     allowed = (
@@ -256,7 +256,7 @@ def report_page(subject: Subject) -> str:
 </div>
 <section id="ceql-live"></section>
 {search}
-{live}{f"<script>{scripts}</script>" if live else ""}
+{live}<script>{scripts}</script>
 </body>
 </html>
 """
