@@ -40,7 +40,7 @@ def adjustable(formula: Formula, data: Dataset, units: Dimensions | None = None)
     if law is not None and (form := _form_of(law, formula, data)) is not None:
         carried = constant_units(formula, units)
         constants = [
-            _constant(c.name, c.value, c.error, c.meaning, unit) for c, unit in zip(law.constants, carried, strict=True)
+            _constant(c.name, c.value, c.error, c.remark, unit) for c, unit in zip(law.constants, carried, strict=True)
         ]
         return Adjustable(form.named, tuple(constants), program_of(form.expr, formula.symbols, form.symbols))
     named, names = with_named_constants(formula.expression)
