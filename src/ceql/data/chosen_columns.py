@@ -82,7 +82,7 @@ def _check_names(table: Table, wanted: Wanted) -> None:
 def _require_numbers(table: Table, wanted: Wanted) -> None:
     """A sentence where what must be numbers is no column of such: no cell of it could be mended."""
     for name in (*wanted.targets, *wanted.numbers):
-        if (why := table.why_no_input(name)) and not table.cells[name].isna().all():
+        if (why := table.why_no_input(name)) and bool(pd.notna(table.cells[name].to_numpy()).any()):
             what = f"{wanted.taken_by[name]} names" if name in wanted.taken_by else "the target is"
             raise InputError(f"{table.path}: {what} {name!r}, which {why}. Name a column of numbers.")
 
