@@ -101,7 +101,7 @@ def front(subject: Subject) -> str:
     words = "For every size the best formula that was found. The marked row is the one on this page."
     if discovery.shortlist:
         first = len(discovery.front)
-        words += f" Rows from {first} on compete beside the front: likely as well, but not the best of their size."
+        words += f" Rows from {first} on compete beside the front; none of them is the best of its size."
     figure = f"<figure>{front_chart(discovery, subject.row)}</figure>"
     head = ("row", "nodes", "loss", *(("weight", "R², held out") if discovery.weights else ()), "formula")
     doubt = sentence(discovery.formulas, discovery.weights, subject.data)
