@@ -156,7 +156,8 @@ Ten things that users want, each done on [the page](app.md), in a terminal and i
 `python tools/ten_tasks.py docs/ten-tasks.md`, which counts clicks, commands and lines. Clicks are real ones in a real
 browser; choosing a file is one, an entry of a list two, a box that is filled in one. Seconds are the machine's: on
 the page, which is open already, from the first click to the result; else of all commands, or of the whole program,
-from start to end. Nobody's time to think, read and type is in them. One run on a machine with two shared cores.
+from start to end. Nobody's time to think, read and type is in them. One run on a machine with two shared cores, which
+were busy with other work.
 
 """
 

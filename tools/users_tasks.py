@@ -259,7 +259,16 @@ TASKS = (
     Task(
         "A law with units",
         "Distances, masses and periods of the planets; formulas that are dimensionally impossible are not wanted.",
-        None,
+        (
+            Drop("planets.csv"),
+            Type("input[aria-label='unit of distance']", "au", "unit of distance: au"),
+            Type("input[aria-label='unit of mass']", "Yg", "unit of mass: Yg"),
+            Type("input[aria-label='unit of period']", "day", "unit of period: day"),
+            Type("#unit-constants", "GM=1.32712440018e20 m^3/s^2", "Constants with units"),
+            _START,
+            _ENDED,
+            See("tr.chosen code", "distance**(3/2)"),
+        ),
         (
             "ceql fit planets.csv --target period --units distance=au,mass=Yg,period=day "
             "--constants 'GM=1.32712440018e20 m^3/s^2'",
@@ -273,12 +282,17 @@ TASKS = (
             print(model.discovery_.best)
         """),
         "distance**(3/2)",
-        instead="The page shows units that stand below the header, but does not search with them.",
     ),
     Task(
         "Constants of each group",
         "Three lenses in one table, each with a focal length of its own, which is not in the table.",
-        None,
+        (
+            Drop("lenses.csv"),
+            Pick("#groups", "lens", "groups: lens"),
+            _START,
+            _ENDED,
+            See("tr.chosen code", "[lens]"),
+        ),
         ("ceql fit lenses.csv --target image --groups lens --per-group auto",),
         "[lens]",
         _program("""
@@ -289,7 +303,6 @@ TASKS = (
             print(model.group_constants_)
         """),
         "[lens]",
-        instead="The page has no groups.",
     ),
     Task(
         "Take the formula away as C",

@@ -72,7 +72,8 @@ def in_terms_of(sentence: str, called: Mapping[str, str]) -> str:
         return called[name] + (f" {_unquoted(value)}" if value and value != "..." else "")
 
     told = _WORD.sub(renamed, sentence)
-    return told if told == sentence else told[:1].upper() + told[1:]
+    begins_anew = (first := _WORD.match(sentence)) is not None and renamed(first) != first[0]
+    return told[:1].upper() + told[1:] if begins_anew else told  # the name of a column stays as it is
 
 
 def _unquoted(value: str) -> str:

@@ -126,6 +126,16 @@ def lens() -> str:
 
 
 @pytest.fixture(scope="session")
+def lenses() -> str:
+    """Three of them in one table, with a little noise."""
+    rng = np.random.default_rng(0)
+    focal = np.repeat([2.0, 3.0, 5.0], 12)
+    p = rng.uniform(1.5, 4.0, 36) * focal
+    q = focal * p / (p - focal) * (1.0 + 0.002 * rng.standard_normal(36))
+    return pd.DataFrame({"lens": np.repeat(["A", "B", "C"], 12), "p": p.round(3), "q": q.round(3)}).to_csv(index=False)
+
+
+@pytest.fixture(scope="session")
 def noise() -> str:
     """Nothing that a search could find soon."""
     rng = np.random.default_rng(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ceql.app.examples import EXAMPLES, example
+from ceql.app.phrases import said_on_the_page
 from ceql.app.tables import Held, layout_of, safe_file_name, summary
 from ceql.app.wishes import LONGEST, Wish
+from ceql.data import content
 from ceql.data.content import ContentError
 from ceql.output.plain_words import plainly
 from ceql.search.outcome import Outcome
@@ -76,7 +79,7 @@ def test_examples_are_tables_of_numbers(one):
 
 WISH = {
     "target": "y", "leave_out": ["a"], "operators": [], "time_limit": 5.0, "max_complexity": None, "catalogue": True,
-    "select": "best", "seed": 0, "drop_gaps": True,
+    "select": "best", "seed": 0, "drop_gaps": True, "groups": "", "per_group": "auto", "units": {}, "constants": "any",
 }  # fmt: skip
 
 
@@ -94,6 +97,9 @@ def test_a_wish_is_what_was_asked_for():
     [
         {"time_limit": 0.5}, {"time_limit": 1e9}, {"time_limit": "5"}, {"select": 3}, {"seed": -1},
         {"max_complexity": 0}, {"max_complexity": 2.5}, {"leave_out": "a"}, {"operators": [1]}, {"catalogue": 1},
+        {"per_group": "0"}, {"per_group": "-1"}, {"per_group": "some"}, {"per_group": 1}, {"groups": None},
+        {"units": "headers"}, {"units": {"a": 1}}, {"constants": None},
+        {"groups": "g", "units": {"a": "mm"}},
     ],
 )  # fmt: skip
 def test_a_wish_that_makes_no_sense_is_refused(changes):
@@ -101,8 +107,30 @@ def test_a_wish_that_makes_no_sense_is_refused(changes):
         Wish.of({**WISH, **changes})
 
 
+@pytest.mark.parametrize(
+    ("changes", "own"),
+    [
+        ({}, None), ({"per_group": "2"}, None), ({"groups": "g"}, "auto"), ({"groups": "g", "per_group": "2"}, 2),
+        ({"groups": "g", "per_group": "none"}, None),
+    ],
+)  # fmt: skip
+def test_groups_have_the_constants_that_were_asked_for(changes, own):
+    assert Wish.of({**WISH, **changes}).own_constants == own
+
+
+def test_units_that_are_blank_are_none():
+    assert Wish.of({**WISH, "units": {"a": " mm ", "b": " "}}).units == {"a": "mm"}
+
+
+def test_units_are_read_from_headers_as_far_as_they_are_some(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a [mm],b (max),c (m/s^2),d\n1,2,3,4\n5,6,7,9\n", encoding="utf-8")
+    columns = summary(Held("t1", "t.csv", path))["columns"]
+    assert [column["unit"] for column in columns] == ["mm", "", "m/s^2", ""]
+
+
 def test_a_layout_has_what_was_filled_in():
-    empty = {"separator": "", "decimal": "", "encoding": "", "sheet": "", "skip": 0, "missing_marks": []}
+    empty = {"separator": "", "decimal": "", "encoding": "", "sheet": "", "skip": 0, "names": [], "missing_marks": []}
     assert layout_of(empty) == {}
     assert layout_of({**empty, "skip": 2, "decimal": ",", "missing_marks": ["-999"]}) == {
         "skip": 2,
@@ -125,3 +153,18 @@ def test_a_wish_is_refused_in_the_words_of_the_page(changes, words):
 @pytest.mark.parametrize("outcome", Outcome)
 def test_a_page_names_no_parameters(outcome):
     assert not re.search(r"\w_\w|--", plainly(outcome.value))
+
+
+def test_sentences_about_files_name_no_options_on_the_page():
+    """Every sentence below `ceql.data` that names one, as it stands in the source."""
+    folder = Path(content.__file__).parent
+    texts = re.findall(r'"([^"\n]*--[a-z][^"\n]*)"', "\n".join(f.read_text() for f in sorted(folder.rglob("*.py"))))
+    assert len(texts) > 10
+    filled = [re.sub(r"\{[^}]*\}", "3", text) for text in texts]
+    assert [told for one in filled if "--" in (told := said_on_the_page(one, Path("t.csv")))] == []
+
+
+@pytest.mark.parametrize("first", ["per_group needs", "The per_group needs", "period needs per_group:"])
+def test_a_column_keeps_its_name_at_the_beginning(first):
+    told = plainly(f"{first} something.")
+    assert told[0] == ("p" if first.startswith("period") else first[0].upper() if first[0] == "T" else "C")

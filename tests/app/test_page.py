@@ -117,6 +117,24 @@ def test_two_tabs_search_in_two_tables(page, lens, noise):
     page.result()
 
 
+def test_a_file_that_cannot_be_read_as_it_is_can_be_told_how(page):
+    page.drop("bare.txt", "\n".join(f"{k} {3 * k + 2}" for k in range(1, 30)))
+    page.wait(lambda: 'or write x,y into "Names of the columns"' in page.text("#problem"))
+    page.chrome.execute_script(
+        "[...document.querySelectorAll('.layout label')].find((e) => e.textContent.startsWith('Names')).control.value"
+        " = 'a, b'"
+    )
+    page.click(".layout button")
+    page.wait(lambda: "target" in page.text("#columns"))
+    assert page.text("#problem") == ""
+    page.start()
+    page.result()
+    assert page.text("tr.chosen code") == "3*a + 2"
+    command = page.chrome.execute_script("return document.querySelector('#command').textContent")
+    assert "--names a,b" in command
+    assert all("status of 4" in entry for entry in page.complaints())  # the browser notes the refusal
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -178,6 +196,96 @@ def test_no_request_leaves_the_machine(page, lens):
     page.result()
     events = [json.loads(entry["message"])["message"] for entry in page.chrome.get_log("performance")]
     asked = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
-    local = (page.address, "data:", "blob:", "file:", "about:", "chrome:", "devtools:")
+    local = (page.address, "data:", "blob:", "file:", "about:", "chrome:", "chrome-untrusted:", "devtools:")
     assert [url for url in asked if not url.startswith(local)] == []
     assert any(url.startswith(page.address) for url in asked)
+
+
+def choose(page, selector: str, value: str) -> None:
+    script = """const list = document.querySelector(arguments[0]);
+    list.value = arguments[1];
+    list.dispatchEvent(new Event("change"));"""
+    page.chrome.execute_script(script, selector, value)
+
+
+def test_groups_get_constants_of_their_own_and_a_curve_each(page, lenses, downloads):
+    page.drop("lenses.csv", lenses)
+    page.table("lenses.csv")
+    assert not page.chrome.find_element("id", "per-group").is_displayed()
+    choose(page, "#groups", "lens")
+    assert page.chrome.find_element("id", "per-group").is_displayed()
+    page.start()
+    page.result()
+    assert page.text("tr.chosen code") == "f[lens]*p/(-f[lens] + p)"
+    values = page.chrome.execute_script(
+        "return [...document.querySelectorAll('table.of-groups tbody tr')].map((e) => e.cells[1].innerText)"
+    )
+    assert [round(float(value), 1) for value in values] == [2.0, 3.0, 5.0]
+    curves = "figure.live svg .curve:not(.outside)"
+    assert len(page.all(curves)) == 3
+    assert "(lens: A)" in page.text(".details .caveats")
+    # the constants of one group are changed, and the others stay
+    drawn = [one.get_attribute("d") for one in page.all(curves)]
+    choose(page, "select.group", "1")
+    page.set(".slide input", "3.01")
+    page.wait(lambda: "Constants changed: RMSE" in page.text(".details"))
+    now = [one.get_attribute("d") for one in page.all(curves)]
+    assert [a == b for a, b in zip(drawn, now, strict=True)] == [True, False, True]
+    command = page.chrome.execute_script("return document.querySelector('#command').textContent")
+    assert "--groups lens" in command
+    assert "--per-group auto" in command
+    # loaded anew, the choices are those of the search
+    page.chrome.refresh()
+    page.result()
+    assert page.chrome.execute_script("return document.querySelector('#groups').value") == "lens"
+
+
+@pytest.mark.parametrize("per_group", ["1", "none"])
+def test_groups_of_a_number_or_only_held_out(page, lenses, per_group):
+    page.drop("lenses.csv", lenses)
+    page.table("lenses.csv")
+    choose(page, "#groups", "lens")
+    choose(page, "#per-group", per_group)
+    page.set("input[max='86400']", "3")
+    page.start()
+    page.result()
+    command = page.chrome.execute_script("return document.querySelector('#command').textContent")
+    assert "--groups lens" in command
+    assert ("--per-group 1" in command) == (per_group == "1")
+
+
+def test_formulas_fit_the_units_that_are_in_the_headers_or_typed(page):
+    pytest.importorskip("pint", reason="pint is not installed: pip install 'ceql[units]'")
+    rows = [f"{length},{3 + length % 7},{(1.6 * length) ** 0.5}" for length in range(1, 30)]
+    page.drop("pendulum.csv", "\n".join(["length [m],mass,period [s]", *rows]))
+    page.table("pendulum.csv")
+    units = "return [...document.querySelectorAll('input.unit')].map((e) => e.value)"
+    assert page.chrome.execute_script(units) == ["m", "", "s"]
+    assert not page.chrome.execute_script("return document.querySelector('#units').checked")
+    page.set("input.unit[aria-label='unit of mass']", "kg")
+    assert page.chrome.execute_script("return document.querySelector('#units').checked")  # by typing one
+    page.start()
+    page.result()
+    assert page.text("tr.chosen code").endswith("*sqrt(length [m])")
+    assert "s/m**(1/2)" in page.text("table.constants")
+    command = page.chrome.execute_script("return document.querySelector('#command').textContent")
+    assert "--units 'length [m]=m,mass=kg,period [s]=s'" in command
+
+
+@pytest.mark.parametrize(
+    ("unit", "constants", "words"),
+    [
+        ("metre per", "any", "'metre per'"),
+        ("s", "dimensionless", "cannot be made of"),
+        ("lightyeer", "any", "light_year"),
+    ],
+)
+def test_units_that_cannot_be_get_a_sentence(page, unit, constants, words):
+    pytest.importorskip("pint", reason="pint is not installed: pip install 'ceql[units]'")
+    page.drop("t.csv", "\n".join(["a [m],y [m]", *(f"{k},{k * k}" for k in range(1, 20))]))
+    page.table("t.csv")
+    page.set("input.unit[aria-label='unit of y [m]']", unit)
+    page.set("#unit-constants", constants)
+    page.start()
+    page.wait(lambda: words in page.status)
+    assert not re.search(r"\w_\w+=|units=|constants=|--", page.status)

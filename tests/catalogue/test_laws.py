@@ -118,3 +118,18 @@ def test_a_linear_constant_below_the_line_is_refused():
     (law,) = read_laws(LAW.replace(', start = "size of x1", above = 0.0', ""))
     with pytest.raises(InputError, match="not linear in V, K together"):
         _ = law.program
+
+
+@pytest.mark.parametrize("law", catalogue(), ids=lambda law: law.name)
+def test_no_constant_is_called_as_a_column_is(law):
+    """Columns that have the names of its constants, in any place, and a further one."""
+    columns = [law.names[k % len(law.names)] if law.names else "q" for k in range(len(law.columns))]
+    columns = [f"{name}{'0' * (columns[:k].count(name))}" for k, name in enumerate(columns)]
+    table = [*columns, "unused"]
+    names = law.names_beside(table)
+    assert not {*names} & {*table}
+    assert len({*names}) == len(law.names)
+    text = law.text(columns, table)
+    known = {*names, *columns}
+    words = set(re.findall(r"[A-Za-z_]\w*", text)) - known
+    assert not words & {*law.names}

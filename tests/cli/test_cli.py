@@ -94,7 +94,11 @@ def test_mistakes_get_one_sentence_and_an_exit_code(arguments, words, code, tabl
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("", "is empty"), ("a;b\n1\n", "one column only"), ("a,b\n1,x\n2,y\n", "is not a number")],
+    [
+        ("", "is empty"),
+        ("a;b\n1\n", "one column only"),
+        ("a,b\n1,x\n2,y\n", "holds text, such as 'x'. Name a column of numbers."),
+    ],
 )
 def test_broken_files(tmp_path, content, words):
     path = tmp_path / "t.csv"

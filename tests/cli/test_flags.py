@@ -85,7 +85,8 @@ def test_a_fixed_template_says_what_was_done(folder, capsys):
 @pytest.mark.parametrize(
     ("sentence", "told"),
     [
-        ("raise time_limit.", "Raise --time-limit."),
+        ("Raise time_limit.", "Raise --time-limit."),
+        ("period in s needs constants='any'.", "period in s needs --constants any."),
         ("Take loss='huber' or cv=3.", "Take --loss huber or --cv 3."),
         ("Give units= of the columns.", "Give --units of the columns."),
         ("Say constants={'g': '9.81 m/s^2'}.", "Say --constants 'g=9.81 m/s^2'."),

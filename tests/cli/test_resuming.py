@@ -93,7 +93,7 @@ def test_out_of_time_leaves_a_checkpoint_of_its_own_and_says_so(folder, monkeypa
     first = ceql(*short, "--seed", 1)
     assert first.exit_code == 0, first.output
     (path,) = kept_by(folder)
-    assert f"The search is kept in {path.name}: --resume goes on with it" in first.stderr
+    assert f"The search is kept in {path.name}: add --resume to go on with it" in first.stderr
     other = ceql(*short, "--seed", 2, "--resume")
     assert "starting from the beginning" in other.stderr
     assert f"(with other options there is {path.name}; --checkpoint names one)" in other.stderr
@@ -187,7 +187,7 @@ def test_several_targets_have_a_file_each(here):
     Path("run-drag.ckpt").write_bytes(to_bytes(SearchState(()), {"columns": []}))
     with pytest.raises(CheckpointError, match=r"run-drag.ckpt exists already"):
         checkpoint_for(TABLE, several, named, pytest.fail)
-    assert "kept in run-drag.ckpt: --resume" in how_to_go_on(Checkpoint("run.ckpt"), several)
+    assert "kept in run-drag.ckpt: add --resume" in how_to_go_on(Checkpoint("run.ckpt"), several)
 
 
 def test_none_is_wanted(here):
@@ -199,4 +199,4 @@ def test_there_is_nothing_to_go_on_from_where_there_is_no_file_of_ours(here):
     Path("run.ckpt").write_text("something else")
     assert how_to_go_on(Checkpoint("run.ckpt"), ["y"]) == ""
     Path("run.ckpt").write_bytes(to_bytes(SearchState(()), {"columns": []}))
-    assert "--resume goes on" in how_to_go_on(Checkpoint("run.ckpt"), ["y"])
+    assert "add --resume to go on" in how_to_go_on(Checkpoint("run.ckpt"), ["y"])

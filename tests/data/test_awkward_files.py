@@ -113,7 +113,12 @@ AWKWARD = (
         ("a",),
     ),
     Awkward("an empty column", "t.csv", "a,b,y\n1.5,,3\n2,,4\n3,,6\n", "'b' is empty: left out", ("a",)),
-    Awkward("text as the target", "t.csv", "a,b,y\n1.5,2,low\n2,3,high\n", "line 2, column 'y': 'low' is not a number"),
+    Awkward(
+        "text as the target",
+        "t.csv",
+        "a,b,y\n1.5,2,low\n2,3,high\n",
+        "the target is 'y', which holds text, such as 'low'",
+    ),
     Awkward("a gap", "t.csv", "a,b,y\n1.5,2,3\n2,,4\n3,4,6\n", "line 3, column 'b': the cell is empty or NaN"),
     Awkward(
         "a gap, to be dropped",

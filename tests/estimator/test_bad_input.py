@@ -48,7 +48,10 @@ def table(tmp_path) -> Path:
         ("1,2,3\n2,3,4\n", "begins with numbers: its first line must name the columns"),
         (",a,y\n0,2,3\n1,3,4\n", "column 1 has no name. Name or delete it"),
         ('a,b,y\n"1,5",2,3\n"2,5",3,4\n', "'1,5' is not a number. If its comma is a decimal comma, say --decimal ','."),
-        ("a,b,y\n1,2,2020-01-01\n2,3,2020-01-02\n", "'2020-01-01' is not a number"),
+        (
+            "a,b,y\n1,2,2020-01-01\n2,3,2020-01-02\n",
+            "the target is 'y', which holds dates or times, such as '2020-01-01'",
+        ),
     ],
 )
 def test_a_broken_table(ceql, tmp_path, content, words):

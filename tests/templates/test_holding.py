@@ -10,6 +10,7 @@ import pytest
 import sympy
 
 from ceql import CEQLRegressor, Parameter, Template, Unknown, load
+from ceql.cli.summary import law_in_words
 from ceql.errors import InputError
 from ceql.storage.model_file import ModelFileError
 
@@ -30,6 +31,21 @@ def test_a_constant_that_occurs_twice_is_one_number():
     least = min(np.mean((a * x + a**2 / x - 2.3 * x - 4 / x) ** 2) for a in value + np.linspace(-1e-3, 1e-3, 101))
     assert model.equations_["loss"].iloc[0] == pytest.approx(least, rel=1e-6)
     assert fit(template, x, 2.3 * x + 2.3**2 / x).constants_["value"].to_dict() == {"A": 2.3}
+
+
+@pytest.mark.parametrize(
+    ("kind", "on_bound"),
+    [(POSITIVE, True), (Parameter(low=-0.5, high=0.1), True), (Parameter(low=-2.0), False), (Parameter(), False)],
+)
+def test_a_constant_that_stands_on_its_bound_is_said_to(kind, on_bound):
+    x = np.linspace(0, 3, 50)
+    model = fit(
+        Template("A*exp(-k*x)", {"A": Parameter(), "k": kind}), x, 1.5 * np.exp((-0.6 if kind.high < 1 else 0.6) * x)
+    )
+    law = model.discovery_.best.law
+    assert law is not None
+    assert {c.name: c.stands_on_bound for c in law.constants} == {"A": False, "k": on_bound}
+    assert ("at its bound" in "\n".join(law_in_words(law))) == on_bound
 
 
 def test_a_sign_is_kept_where_the_data_want_another():

@@ -17,11 +17,13 @@ from starlette.routing import Route
 from ceql import __version__
 from ceql.app.examples import EXAMPLES, example
 from ceql.app.guard import Guard
+from ceql.app.phrases import said_on_the_page
 from ceql.app.runs import Run, Runs
-from ceql.app.tables import Held, layout_of, safe_file_name, summary, without_folder
+from ceql.app.tables import Held, has_layout, layout_of, safe_file_name, summary
 from ceql.app.wishes import Wish
 from ceql.data.content import ContentError
 from ceql.errors import CeqlError, in_words
+from ceql.estimator.unit_texts import is_installed as can_read_units
 from ceql.operators import get, names
 from ceql.output.web.files import APP, APP_STYLES, asset
 
@@ -36,9 +38,9 @@ _PARTS = ("app.html", *APP, *APP_STYLES)
 class _Refused(Exception):
     """An answer that is no success, with a sentence."""
 
-    def __init__(self, status: int, words: str) -> None:
+    def __init__(self, status: int, words: str, **more: Any) -> None:
         super().__init__(words)
-        self.status, self.words = status, words
+        self.status, self.content = status, {"error": words, **more}
 
 
 class Session:
@@ -102,6 +104,7 @@ async def about(session: Session, request: Request) -> Response:
         "version": __version__,
         "operators": [{"name": name, "words": str(get(name))} for name in names()],
         "examples": [{"name": one.name, "words": one.words} for one in EXAMPLES],
+        "units": can_read_units(),
         "largest": LARGEST,
         "tables": [{"id": held.id, "name": held.name} for held in session.tables.values()],
         "runs": [_brief(run) for run in session.runs.all],
@@ -124,7 +127,8 @@ async def upload(session: Session, request: Request) -> Response:
     try:
         return await _summarised(held)
     except _Refused:
-        session.let_go(held)
+        if not has_layout(held):  # else it stays until somebody has said how it is laid out
+            session.let_go(held)
         raise
 
 
@@ -157,7 +161,9 @@ async def _summarised(held: Held) -> Response:
     try:
         found = await asyncio.to_thread(summary, held)
     except CeqlError as error:
-        raise _Refused(422, without_folder(in_words(error), held.path)) from error
+        known = {"id": held.id, "name": held.name, "layout": dict(held.layout)}
+        more = {"table": known} if has_layout(held) else {}
+        raise _Refused(422, said_on_the_page(in_words(error), held.path), **more) from error
     return JSONResponse({**found, "layout": dict(held.layout)})
 
 
@@ -283,7 +289,7 @@ def _endpoint(session: Session, answer: Answer) -> Callable[[Request], Awaitable
         try:
             return await answer(session, request)
         except _Refused as refused:
-            return JSONResponse({"error": refused.words}, status_code=refused.status)
+            return JSONResponse(refused.content, status_code=refused.status)
         except ContentError as error:
             return JSONResponse({"error": f"The request cannot be used: {error}."}, status_code=422)
         except CeqlError as error:

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ceql.app.phrases import said_on_the_page
 from ceql.data import content
-from ceql.data.formats.file_layout import Layout
+from ceql.data.formats.file_layout import OF_TEXT, Layout
+from ceql.data.headers import unit_in_header
 from ceql.data.tables import Table, read_cells
 from ceql.errors import CeqlError, in_words
+from ceql.estimator.unit_texts import is_unit
 
 PLOTTED_ROWS, PLOTTED_COLUMNS = 250, 60
 _UNSAFE = re.compile(r"[^\w .()+-]")
@@ -33,11 +36,14 @@ class Held:
 def layout_of(given: Any) -> dict[str, Any]:
     """The fields of a Layout that were filled in; a ContentError names what is wrong."""
     texts = {name: content.text(given, name) for name in ("separator", "decimal", "encoding", "sheet")}
-    marks = content.names(given, "missing_marks")
-    found: dict[str, Any] = {name: text for name, text in texts.items() if text}
-    if skip := content.whole(given, "skip", most=1_000_000):
-        found["skip"] = skip
-    return {**found, "missing_marks": marks} if marks else found
+    lists = {name: content.names(given, name) for name in ("names", "missing_marks")}
+    skip = content.whole(given, "skip", most=1_000_000)
+    return {name: value for name, value in {**texts, "skip": skip, **lists}.items() if value}
+
+
+def has_layout(held: Held) -> bool:
+    """Whether it is a file whose layout can be said where it is not recognised."""
+    return held.path.suffix.lower() in (*OF_TEXT, ".xlsx")
 
 
 def safe_file_name(name: str) -> str:
@@ -45,11 +51,6 @@ def safe_file_name(name: str) -> str:
     plain = _UNSAFE.sub("_", name.replace("\\", "/").rsplit("/", 1)[-1]).strip(". ")
     stem, dot, ending = plain.rpartition(".")
     return f"{(stem or 'table')[:80]}{dot or '.'}{ending[:10] if dot else 'csv'}"
-
-
-def without_folder(sentence: str, path: Path) -> str:
-    """The sentence with the name of the file alone: where this session keeps it is of no interest."""
-    return sentence.replace(str(path), path.name)
 
 
 def summary(held: Held) -> dict[str, Any]:
@@ -65,24 +66,31 @@ def summary(held: Held) -> dict[str, Any]:
         "rows": count,
         "columns": columns,
         "target": usable[-1] if usable else "",
-        "notes": [without_folder(note, held.path) for note in table.notes],
+        "notes": [said_on_the_page(note, held.path) for note in table.notes],
         "gaps": int(np.count_nonzero(table.cells[usable].isna().to_numpy().any(axis=1))),
     }
 
 
 def _column(table: Table, name: str, rows: np.ndarray) -> dict[str, Any]:
     cells: Any = table.cells[name]
-    found = {"name": name, "kind": "numbers", "gaps": int(cells.isna().sum()), "why": "", "unit": None, "values": []}
+    found = {"name": name, "kind": "numbers", "gaps": int(cells.isna().sum()), "why": "", "unit": "", "values": []}
     why = table.why_no_input(name) if name else "has no name"
     if why:
         return {**found, "kind": "left out", "why": why}
     try:
         values = table.numbers([name], gaps=True)[name].to_numpy()
     except CeqlError as error:
-        return {**found, "kind": "left out", "why": without_folder(in_words(error), table.path)}
+        return {**found, "kind": "left out", "why": said_on_the_page(in_words(error), table.path)}
     there = values[np.isfinite(values)]
     kind = "true and false" if pd.api.types.is_bool_dtype(cells) else "numbers"
     numbers = {"low": float(there.min()), "high": float(there.max()), "median": float(np.median(there))}
     whole = {"whole": bool((there == np.round(there)).all()), "distinct": len(np.unique(there))}
     shown = [float(value) if np.isfinite(value) else None for value in values[rows]]
-    return {**found, "why": "" if kind == "numbers" else kind, **numbers, **whole, "values": shown}
+    told = {"why": "" if kind == "numbers" else kind, "unit": _unit(name)}
+    return {**found, **told, **numbers, **whole, "values": shown}
+
+
+def _unit(name: str) -> str:
+    """The unit in brackets behind a name, where there is one that can be read."""
+    parts = unit_in_header(name)
+    return parts[1] if parts is not None and is_unit(parts[1]) else ""

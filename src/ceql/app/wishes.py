@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ceql.data import content
 from ceql.data.content import ContentError
 
 LONGEST = 24 * 3600.0  # seconds of a search
+AUTO, SHARED = "auto", "none"  # beside numbers: which constants each group has for itself
 _ON_THE_PAGE = {"time_limit": "the time limit", "max_complexity": "the most nodes of a formula", "seed": "the seed"}
+_MOST_UNITS = 10_000  # columns
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,10 @@ class Wish:
     select: str = "best"
     seed: int = 0
     drop_gaps: bool = True
+    groups: str = ""  # the column with their labels; none: there are no groups
+    per_group: str = AUTO
+    units: Mapping[str, str] = field(default_factory=dict)  # none: formulas are not held to any
+    constants: str = "any"  # that may carry units
 
     @classmethod
     def of(cls, given: Any) -> Wish:
@@ -52,12 +58,28 @@ class Wish:
             select=content.text(given, "select"),
             seed=content.whole(given, "seed", most=2**32 - 1),
             drop_gaps=content.flag(given, "drop_gaps"),
+            groups=content.text(given, "groups"),
+            per_group=_per_group(given),
+            units=_units(given),
+            constants=content.text(given, "constants").strip() or "any",
         )
         if wish.time_limit > LONGEST:
             raise ContentError(f"the time limit is {wish.time_limit:g} s; at most {LONGEST:g} s are allowed")
         if wish.max_complexity == 0:
             raise ContentError("'max_complexity' are 0, but it has at least one")
+        if wish.own_constants is not None and wish.units:
+            raise ContentError(
+                "units do not go with constants of groups yet: remove the tick at the units, or let all groups share "
+                "all constants"
+            )
         return wish
+
+    @property
+    def own_constants(self) -> str | int | None:
+        """`per_group` of the regressor."""
+        if not self.groups or self.per_group == SHARED:
+            return None
+        return AUTO if self.per_group == AUTO else int(self.per_group)
 
     def longer(self, seconds: float) -> Wish:
         """The same search with at least that time."""
@@ -65,3 +87,20 @@ class Wish:
 
     def as_json(self) -> Mapping[str, Any]:
         return asdict(self)
+
+
+def _per_group(given: Any) -> str:
+    asked = content.text(given, "per_group")
+    if asked not in (AUTO, SHARED) and not (asked.isascii() and asked.isdigit() and 0 < int(asked) < 100):
+        raise ContentError(f"'per_group' is {content.shown(asked)}, and neither 'auto', 'none' nor a number from 1 on")
+    return asked
+
+
+def _units(given: Any) -> dict[str, str]:
+    """The units of columns; what is blank is left out."""
+    units = content.field(given, "units")
+    if not isinstance(units, Mapping) or len(units) > _MOST_UNITS:
+        raise ContentError("'units' is no table of columns and their units")
+    if not all(isinstance(text, str) and content.is_text(name + text) for name, text in units.items()):
+        raise ContentError("'units' holds a unit that is no text")
+    return {name: text.strip() for name, text in units.items() if text.strip()}

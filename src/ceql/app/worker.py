@@ -19,7 +19,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from ceql.app.tables import without_folder
+import pandas as pd
+
+from ceql.app.phrases import said_on_the_page
 from ceql.app.wishes import Wish
 from ceql.data.chosen_columns import Chosen, Wanted, chosen_columns
 from ceql.data.formats.file_layout import Layout
@@ -48,12 +50,13 @@ class _Reporter:
 
     def __init__(self, say: Say, target: str) -> None:
         self._say, self._target = say, target
-        self._next_look, self._front = 0.0, []
+        self._next_look, self._front, self._text = 0.0, [], ""
 
     def __call__(self, progress: Progress) -> None:
         begin = time.monotonic()
-        if progress.front is not None and begin >= self._next_look:
-            self._front = [self._shown(glimpse) for glimpse in progress.front()]
+        if begin >= self._next_look and (progress.front is not None or progress.formula is not None):
+            self._front = [] if progress.front is None else [self._shown(glimpse) for glimpse in progress.front()]
+            self._text = "" if progress.front is not None or progress.formula is None else progress.formula()
             took = time.monotonic() - begin
             self._next_look = begin + max(_LOOK_EVERY, took / _LOOK_SHARE)
         self._say(
@@ -64,6 +67,7 @@ class _Reporter:
             loss=finite(progress.best_loss),
             message=progress.message,
             front=self._front,
+            formula=self._text,
         )
 
     def _shown(self, glimpse: Any) -> dict[str, Any]:
@@ -105,24 +109,26 @@ def _job(job: Mapping[str, Any], say: Say, stops: _Stops) -> None:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             layout = Layout(**job["layout"])
-            wanted = Wanted([wish.target], exclude=wish.leave_out, drop_gaps=wish.drop_gaps)
+            labels = [wish.groups] if wish.groups else []
+            exclude = [name for name in wish.leave_out if name not in labels]
+            wanted = Wanted([wish.target], exclude=exclude, labels=labels, drop_gaps=wish.drop_gaps)
             chosen = chosen_columns(read_cells(table, layout), wanted)
-            say("notes", notes=[without_folder(note, table) for note in chosen.notes])
+            say("notes", notes=[said_on_the_page(note, table) for note in chosen.notes])
             model = _fitted(wish, chosen, Path(job["checkpoint"]), say, stops)
-        notes = [
-            plainly(without_folder(str(one.message), table)) for one in told if issubclass(one.category, CeqlWarning)
-        ]
+        notes = [said_on_the_page(str(one.message), table) for one in told if issubclass(one.category, CeqlWarning)]
         _hand_over(model, job, wish, say, [*chosen.notes, *notes])
     except KeyboardInterrupt:
         further = "come any further" if Path(job["checkpoint"]).exists() else "found anything"
         say("failed", why=f"The search was stopped before it had {further}.")
     except (CeqlError, OSError) as error:
-        say("failed", why=plainly(without_folder(in_words(error), table)))
+        say("failed", why=said_on_the_page(in_words(error), table))
     except MemoryError:
         say("failed", why="There is not enough memory for this table: give fewer rows or columns.")
 
 
 def _fitted(wish: Wish, chosen: Chosen, checkpoint: Path, say: Say, stops: _Stops) -> CEQLRegressor:
+    own = wish.own_constants
+    known = {name: unit for name, unit in wish.units.items() if name == wish.target or name in chosen.x.columns}
     model = CEQLRegressor(
         operators=list(wish.operators) or None,
         time_limit=wish.time_limit,
@@ -130,12 +136,16 @@ def _fitted(wish: Wish, chosen: Chosen, checkpoint: Path, say: Say, stops: _Stop
         catalogue=wish.catalogue,
         model_selection=wish.select,
         random_state=wish.seed,
-        checkpoint=Checkpoint(checkpoint, every=_CHECKPOINT_EVERY),
+        per_group=own,
+        units=known or None,
+        constants=wish.constants if known else "any",
+        checkpoint=Checkpoint(checkpoint, every=_CHECKPOINT_EVERY) if own is None else None,
     )
+    labels = pd.Series(chosen.beside[wish.groups], name=wish.groups) if wish.groups else None
     with shown_by(_Reporter(say, wish.target)):
         try:
             stops.begin()
-            return model.fit(chosen.x, chosen.y)
+            return model.fit(chosen.x, chosen.y, groups=labels)
         finally:
             stops.end()
 
@@ -145,10 +155,11 @@ def _hand_over(model: CEQLRegressor, job: Mapping[str, Any], wish: Wish, say: Sa
     model.save(job["model"])
     content = view(model._subject(None, wish.target, table.name), LANGUAGES)
     has_gaps = any("gaps: left out" in note for note in notes)
-    if has_gaps or job["layout"]:
+    held_out = wish.groups if wish.own_constants is None else ""
+    if has_gaps or job["layout"] or held_out:
         content["python"] = ""
         if content["command"]:
-            content["command"] += _how_rows_were_chosen(job["layout"], has_gaps)
+            content["command"] += _how_rows_were_chosen(job["layout"], has_gaps, held_out)
     write_atomically(job["view"], as_script_data(content))
     found = model.discovery_
     say(
@@ -159,16 +170,18 @@ def _hand_over(model: CEQLRegressor, job: Mapping[str, Any], wish: Wish, say: Sa
         starts=found.starts,
         formula=str(found.best),
         can_go_on=may_go_on(job["checkpoint"]),
-        notes=[without_folder(note, table) for note in notes],
+        notes=[said_on_the_page(note, table) for note in notes],
     )
 
 
-def _how_rows_were_chosen(layout: Mapping[str, Any], has_gaps: bool) -> str:
-    """Options of the command that a fitted model does not know of."""
+def _how_rows_were_chosen(layout: Mapping[str, Any], has_gaps: bool, held_out: str) -> str:
+    """Options of the command that a fitted model does not know of: `held_out` has groups that are held out together."""
     words = ["--missing", "drop"] if has_gaps else []
+    words += ["--groups", held_out] if held_out else []
     for name in ("separator", "decimal", "encoding", "skip", "sheet"):
         if name in layout:
             words += [f"--{name}", str(layout[name])]
+    words += ["--names", ",".join(layout["names"])] if "names" in layout else []
     for mark in layout.get("missing_marks", ()):
         words += ["--missing-mark", mark]
     return f" {shlex.join(words)}" if words else ""

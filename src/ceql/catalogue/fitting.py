@@ -212,14 +212,15 @@ def problem_of(law: Law, places: Sequence[int], data: Dataset) -> Problem:
 def with_errors(law: Law, places: Sequence[int], values: Array, data: Dataset) -> tuple[LawConstant, ...]:
     """The constants with the standard errors that the rows leave them."""
     problem = problem_of(law, places, data)
-    return _with_errors(law, values, covariance_of(problem, values, problem.misfit(values), data.noise))
+    return _with_errors(law, values, covariance_of(problem, values, problem.misfit(values), data.noise), data.names)
 
 
-def _with_errors(law: Law, values: Array, covariance: Array) -> tuple[LawConstant, ...]:
+def _with_errors(law: Law, values: Array, covariance: Array, table: Sequence[str]) -> tuple[LawConstant, ...]:
+    """In a table with these columns."""
     errors = np.sqrt(np.abs(np.diag(covariance)))
     return tuple(
-        LawConstant(constant.name, constant.meaning, float(value), float(error))
-        for constant, value, error in zip(law.constants, values, errors, strict=True)
+        LawConstant(name, constant.meaning, float(value), float(error))
+        for name, constant, value, error in zip(law.names_beside(table), law.constants, values, errors, strict=True)
     )
 
 
@@ -249,9 +250,10 @@ def judged(law: Law, places: Sequence[int], fitted: Array, data: Dataset) -> Law
         return None
     problem = problem_of(law, places, data)
     covariance = covariance_of(problem, values, problem.misfit(values), data.noise)
-    constants = _with_errors(law, values, covariance)
+    constants = _with_errors(law, values, covariance, data.names)
     decimals = _decimals_with_errors(law, columns, values, expression, covariance)
-    name = NamedLaw(law.name, law.field, law.text(columns), constants, law.known, tuple(o.name for o in law.others))
+    others = tuple(other.name for other in law.others)
+    name = NamedLaw(law.name, law.field, law.text(columns, data.names), constants, law.known, others)
     formula = Formula(expression, symbols, loss, decimals, law=name if law.is_named else None)
     return LawFit(law, columns, constants, loss, formula)
 

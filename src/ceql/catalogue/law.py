@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -150,9 +151,19 @@ class Law:
         """Whether people know it under its name; small forms are made, not known."""
         return self.field != UNNAMED
 
-    def text(self, columns: Sequence[str]) -> str:
+    def names_beside(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """What its constants are called in a table with these columns: a is a0 where a column is called so."""
+        known = {*columns, *self.names}
+
+        def numbered(name: str) -> str:
+            return next(other for k in count() if (other := f"{name}{k}") not in known)
+
+        return tuple(numbered(name) if name in columns else name for name in self.names)
+
+    def text(self, columns: Sequence[str], table: Sequence[str]) -> str:
         """Its formula over these columns of a table, its constants by their names: to be read, not parsed."""
-        places = dict(zip((column.name for column in self.columns), map(readable_name, columns), strict=True))
+        places = dict(zip(self.names, self.names_beside(table), strict=True))
+        places |= dict(zip((column.name for column in self.columns), map(readable_name, columns), strict=True))
         return _WORD.sub(lambda word: places.get(word.group(), word.group()), self.formula)
 
     def with_numbers(self, values: Sequence[float] | np.ndarray, columns: Sequence[str]) -> Expr:

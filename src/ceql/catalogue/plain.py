@@ -75,10 +75,12 @@ def shrunk(data: Dataset) -> Formula | None:
     errors = {abs(float(value)): float(error) for value, error in zip(values, line.errors, strict=True)}
     decimals = tuple((float(value), errors[abs(float(value))]) for value in parametrise(expression).values)
     constants = tuple(
-        LawConstant(constant.name, constant.meaning, float(value), float(error))
-        for constant, value, error in zip(law.constants, values, line.errors, strict=True)
+        LawConstant(name, constant.meaning, float(value), float(error))
+        for name, constant, value, error in zip(
+            law.names_beside(data.names), law.constants, values, line.errors, strict=True
+        )
     )
-    named = NamedLaw(law.name, law.field, law.text(columns), constants, law.known)
+    named = NamedLaw(law.name, law.field, law.text(columns, data.names), constants, law.known)
     return Formula(expression, symbols, loss, decimals, law=named, is_shrunk=True)
 
 

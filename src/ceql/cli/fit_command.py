@@ -42,7 +42,7 @@ def fit(ctx: click.Context, **_: Any) -> None:
       ceql fit data.csv --target y
       ceql fit data.csv --target y --save model.ceql --report page.html
       ceql fit data.csv --target lift --target drag --features speed,angle
-      ceql fit messung.dat --target kraft --missing drop --exclude bemerkung
+      ceql fit spring.dat --target force --missing drop --exclude remark
       ceql fit data.csv --target y --loss huber --guess 'a*exp(-b*t)'
       ceql fit data.csv --target y --template 'A*exp(-k*t)' --parameter 'k={low=0}'
       ceql fit data.csv --target y --constraint 'without=["sin", "cos"]'

@@ -51,7 +51,7 @@ _OPTIONS = (
         help="Errors of an input, a column or a number, such as t=0.1; may be repeated.",
     ),
     click.option("--sigma-relative", is_flag=True, help="The errors are known up to a factor, which the rows tell."),
-    click.option("--censored", metavar="COLUMN", help="It says 'below' or 'above' where the target is but a limit."),
+    click.option("--censored", metavar="COLUMN", help="Says 'below' or 'above' where the target is only a limit."),
     click.option("--detection-limit", type=float, help="Below it no value of the target is known."),
     click.option("--groups", metavar="COLUMN", help="Labels: rows with the same one are held out together."),
     click.option(
@@ -94,7 +94,7 @@ _OPTIONS = (
     ),
     click.option("--catalogue/--no-catalogue", default=True, help="Whether named laws compete with what is found."),
     click.option(
-        "--loss", default="squared", show_default=True, help="Or huber, cauchy, log-cosh, absolute, a formula."
+        "--loss", default="squared", show_default=True, help="Or huber, cauchy, log-cosh, absolute, or a formula."
     ),
     click.option(
         "--select",
@@ -114,10 +114,22 @@ _OPTIONS = (
         help="Formulas beside the front. Without it those with a chance are printed, at most 5.",
     ),
     click.option("--struck", is_flag=True, help="Print the formulas that may not be chosen, and why."),
-    click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
     click.option(
-        "--recipe", type=SuggestingChoice(["search", "real", "paper", "authors"]), default="search", show_default=True
+        "--time-limit",
+        type=click.FloatRange(0, min_open=True),
+        default=60.0,
+        show_default=True,
+        help="Seconds after which it ends with the best so far.",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, help="The same one gives the same formula."
+    ),
+    click.option(
+        "--recipe",
+        type=SuggestingChoice(["search", "real", "paper", "authors"]),
+        default="search",
+        show_default=True,
+        help="real: with real weights; paper, authors: one network, trained as there.",
     ),
     click.option("--threads", type=click.IntRange(1), help="Of each process. [default: they share all cores]"),
     click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: this one, with all cores]"),

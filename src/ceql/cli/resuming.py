@@ -50,7 +50,9 @@ def how_to_go_on(checkpoint: Checkpoint, targets: Sequence[str]) -> str:
     files = ", ".join(str(path) for path in _there(checkpoint, targets) if may_go_on(path))
     if not files:
         return ""
-    return f"The search is kept in {files}: --resume goes on with it, after the time limit with a higher --time-limit."
+    return (
+        f"The search is kept in {files}: add --resume to go on with it, and a higher --time-limit if its time was up."
+    )
 
 
 def how_to_write_again(checkpoint: Checkpoint | None, targets: Sequence[str]) -> str:

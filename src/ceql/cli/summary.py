@@ -59,7 +59,7 @@ def law_in_words(law: NamedLaw, units: Sequence[ConstantUnit] = ()) -> list[str]
     width = max((len(constant.name) for constant in law.constants), default=0)
     known = units or [ConstantUnit("")] * len(law.constants)
     constants = [
-        f"  {c.name:{width}} = {_with_error(c.value, c.error)}{_unit(own)} ({c.meaning})"
+        f"  {c.name:{width}} = {_with_error(c.value, c.error)}{_unit(own)} ({c.remark})"
         for c, own in zip(law.constants, known, strict=True)
     ]
     others = ", ".join(law.others[:_OTHER_NAMES])

@@ -41,6 +41,7 @@ class Chosen:
 def chosen_columns(table: Table, wanted: Wanted) -> Chosen:
     """What is wanted, all of it finite numbers but for the labels."""
     _check_names(table, wanted)
+    _require_numbers(table, wanted)
     features, notes = _features(table, wanted)
     targets = list(wanted.targets)
     numbers = table.numbers([*features, *targets, *wanted.numbers], wanted.drop_gaps)
@@ -76,6 +77,14 @@ def _check_names(table: Table, wanted: Wanted) -> None:
     for name in wanted.exclude:
         if name in (*wanted.targets, *wanted.features, *wanted.beside):
             raise InputError(f"{name!r} is wanted and excluded at once: leave out one of the two.")
+
+
+def _require_numbers(table: Table, wanted: Wanted) -> None:
+    """A sentence where what must be numbers is no column of such: no cell of it could be mended."""
+    for name in (*wanted.targets, *wanted.numbers):
+        if (why := table.why_no_input(name)) and bool(pd.notna(table.cells[name].to_numpy()).any()):
+            what = f"{wanted.taken_by[name]} names" if name in wanted.taken_by else "the target is"
+            raise InputError(f"{table.path}: {what} {name!r}, which {why}. Name a column of numbers.")
 
 
 def _features(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:

@@ -441,7 +441,10 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         if not isinstance(self.more, int | np.integer) or isinstance(self.more, bool) or self.more < 0:
             raise InputError(f"more must be a whole number of at least 0, not {self.more!r}.")
         if self.template is not None and not isinstance(self.template, Template):
-            raise InputError(f"template must be a ceql.templates.Template, not {type(self.template).__name__}.")
+            raise InputError(
+                "template must be a ceql.Template, such as Template('A*exp(-k*x)', {'A': Parameter(), 'k': "
+                f"Parameter()}}), not {self.template!r}."
+            )
         if self.template is not None and self.guesses:
             raise InputError("A template says what the formula is: leave guesses out, or write them as the template.")
         if self.template is not None and self.recipe not in SEARCHES:

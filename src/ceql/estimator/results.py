@@ -93,7 +93,7 @@ def formula_in_row(discovery: Discovery, row: Any = None) -> Formula:
     if row is None:
         return discovery.best
     if not isinstance(row, int | np.integer) or not -len(formulas) <= row < len(formulas):
-        raise InputError(f"equations_ has rows 0 to {len(formulas) - 1}; there is no row {row!r}.")
+        raise InputError(f"The rows are 0 to {len(formulas) - 1}; there is no row {row!r}.")
     return formulas[row]
 
 

@@ -13,7 +13,7 @@ from ceql.data.targets import Targets
 from ceql.dimensions import Dimension, Dimensions, Part, Quantity
 from ceql.dimensions.groups import reaches
 from ceql.discovery import Discovery
-from ceql.errors import InputError, missing_extra, unknown_name
+from ceql.errors import CeqlError, InputError, missing_extra, unknown_name
 
 ANY, DIMENSIONLESS, PHYSICS = "any", "dimensionless", "physics"
 HEADERS = "headers"  # in place of units: they stand in the names of the columns
@@ -50,6 +50,15 @@ def is_installed() -> bool:
     from importlib.util import find_spec
 
     return find_spec("pint") is not None
+
+
+def is_unit(text: str) -> bool:
+    """Whether it can be read as a unit; nothing can without pint."""
+    try:
+        _unit(text, "")
+    except CeqlError:
+        return False
+    return True
 
 
 @cache
@@ -205,6 +214,6 @@ def _require_possible(known: Dimensions) -> None:
         made = ", ".join(f"{one.name} in {one.text or '1'}" for one in (*known.columns, *known.constants))
         raise InputError(
             f"{known.target.name} in {known.target.text or '1'} cannot be made of {made} and numbers without units. "
-            "Look at the units, name the constant that is missing (constants={'g': '9.81 m/s^2'} or 'physics'), or "
-            "take constants='any'."
+            "Look at the units, name the constant that is missing (constants={'g': '9.81 m/s^2'} or "
+            "constants='physics'), or let all numbers carry units (constants='any')."
         )

@@ -163,9 +163,12 @@ class GroupedFormula(Formula):
 
     def latex(self) -> str:
         numbers = {s: rf"\text{{{worded}}}" for s in self.symbols if (worded := in_words(s.name)) != s.name}
+        return sympy.latex(self.expression, symbol_names={**numbers, **self.marks_in_latex()})
+
+    def marks_in_latex(self) -> dict[sympy.Symbol, str]:
+        """What stands for the constants of groups: f with the column below it."""
         marked = _marked(self.parts.own, self.column)
-        groups = {mark: _with_subscript(sympy.latex(name), self.column) for name, mark in marked.items()}
-        return sympy.latex(self.expression, symbol_names={**numbers, **groups})
+        return {mark: _with_subscript(sympy.latex(name), self.column) for name, mark in marked.items()}
 
     def at(self, values: Array) -> GroupedFormula:
         """With these numbers for its constants; their errors are not known then."""
@@ -216,4 +219,5 @@ def _with_subscript(name: str, column: str) -> str:
     """The name in LaTeX with what it is a constant of below it; a subscript of its own stays first."""
     base, _, below = name.partition("_")
     own = f"{below.removeprefix('{').removesuffix('}')}, " if below else ""
-    return rf"{base}_{{{own}\text{{{column}}}}}"
+    words = "".join(f"\\{sign}" if sign in "_%&#$" else sign for sign in column)
+    return rf"{base}_{{{own}\text{{{words}}}}}"

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from ceql import CEQLRegressor, Dataset, Discovery
+from ceql import CEQLRegressor, Dataset, Discovery, Parameter, Template
 from ceql.data.targets import Targets
 from ceql.discovery import Outcome, poles_of
 from ceql.expression import parametrise, parse_formula
@@ -43,6 +44,17 @@ def draw(low: float, high: float, rows: int, columns: int) -> np.ndarray:
     return np.random.default_rng(0).uniform(low, high, (rows, columns))
 
 
+def of_groups() -> CEQLRegressor:
+    """Two inputs, a shared constant, and one that each of three groups has for itself; labels are no markup."""
+    x, label = draw(1, 3, 60, 2), np.array(["A", "<b>B</b>", "C"])[np.arange(60) % 3]
+    y = np.array([1.0, 2.0, 4.0])[np.arange(60) % 3] * x[:, 0] + 1.5 * x[:, 1]
+    y = y + 0.05 * np.random.default_rng(1).standard_normal(60)
+    template = Template("k*x1 + b*x2", {"k": Parameter(), "b": Parameter()})
+    table = pd.DataFrame({"x1": x[:, 0], "x2": x[:, 1]})
+    model = CEQLRegressor(template=template, per_group=["k"], random_state=0)
+    return model.fit(table, pd.Series(y, name="y"), groups=pd.Series(label, name="run"))
+
+
 ODD_NAMES = ("<script>alert(1)</script>", "a&b", "cost in $", "$q$", "x\"y'", "naïve_µ", "lambda", "a\x01b", "]]>")
 MODELS = {
     "a pole": lambda: fitted("1.5 - 1.45/(x1 + 0.7)", draw(-2, 2, 60, 1), also=["0.3*x1 + 1.1"]),
@@ -61,6 +73,7 @@ MODELS = {
     "poles beyond number": lambda: fitted(
         " + ".join("tan(" * 30 + f"(x1 + {k})" + ")" * 30 for k in range(8)), draw(1, 2, 20, 1)
     ),
+    "groups": of_groups,
     "many rows": lambda: fitted("x1*x2 + 0.5", draw(-1, 1, 20_000, 2), noise=0.01),
 }
 

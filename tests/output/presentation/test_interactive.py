@@ -83,6 +83,27 @@ def test_constants_are_changed_by_sliders_and_set_back(show):
     assert "Constants changed" not in in_page(chrome, "return document.querySelector('.details').textContent")
 
 
+def test_constants_of_a_group_are_changed_for_it_alone(show):
+    chrome = show("groups")
+    labels = "return [...document.querySelectorAll('table.of-groups tbody th')].map((e) => e.textContent)"
+    assert in_page(chrome, labels) == ["<b>B</b>", "A", "C"]
+    courses = "[...document.querySelectorAll('figure.live svg .curve:not(.outside)')].map((e) => e.getAttribute('d'))"
+    before = in_page(chrome, f"return {courses}")
+    assert len(before) == 6  # of three groups along two inputs
+    pick = "const s = document.querySelector('select.group'); s.value = 0; s.dispatchEvent(new Event('change'));"
+    in_page(chrome, pick)
+    names = "return [...document.querySelectorAll('.slide input')].map((e) => e.getAttribute('aria-label'))"
+    assert in_page(chrome, names) == ["b", "k[<b>B</b>]"]
+    slide = (
+        "const s = document.querySelectorAll('.slide input')[1]; s.value = 1.9; s.dispatchEvent(new Event('input'));"
+    )
+    in_page(chrome, slide)
+    after = later(chrome, courses)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True, True] * 2
+    in_page(chrome, "[...document.querySelectorAll('button')].find((b) => b.textContent === 'As fitted').click()")
+    assert later(chrome, courses) == before
+
+
 def test_formula_and_code_can_be_copied(show):
     chrome = show("a pole")
     in_page(chrome, "window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text); }")

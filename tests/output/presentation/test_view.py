@@ -46,6 +46,10 @@ def test_the_scripts_compute_what_the_formulas_say(model):
     rows = [(row, f) for row, f in zip(shown["rows"], discovery.formulas, strict=True) if row["program"] is not None]
     x = model._finding().data.thinned(40).x
     constants = [[constant["value"] for constant in row["constants"]] for row, _ in rows]
+    for (row, _), own in zip(rows, constants, strict=True):
+        if row["groups"]:  # each row of the table has the constants of its group
+            codes = x[:, row["groups"]["index"]].astype(int)
+            own += np.array(row["groups"]["values"])[codes].T.tolist()
     programs = [{"program": row["program"], "constants": c} for (row, _), c in zip(rows, constants, strict=True)]
     values = np.array(in_node(RUN, {"programs": programs, "columns": x.T.tolist()}), float)
     for (_, formula), found in zip(rows, values, strict=True):

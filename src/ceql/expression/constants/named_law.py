@@ -24,6 +24,16 @@ class LawConstant:
     low: float = -np.inf
     high: float = np.inf
 
+    @property
+    def stands_on_bound(self) -> bool:
+        """Whether the fit would have gone further, had it been allowed to."""
+        return self.low < self.high and self.error == 0.0 and (self.value <= self.low or self.value >= self.high)
+
+    @property
+    def remark(self) -> str:
+        """What it means, and that it stands on a bound where it does."""
+        return f"{self.meaning}, at its bound" if self.stands_on_bound else self.meaning
+
 
 @dataclass(frozen=True)
 class NamedLaw:

@@ -11,6 +11,7 @@ from sympy.printing.latex import LatexPrinter
 
 from ceql.expression.text.write import in_words
 from ceql.formula import Formula
+from ceql.groups.grouped_formula import GroupedFormula
 from ceql.output.export.source import header
 
 _ESCAPES = {sign: f"\\{sign}" for sign in "{}_%&#$ "} | {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "}
@@ -35,6 +36,8 @@ def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
 def value_in_latex(formula: Formula, written: Sequence[str]) -> str:
     """The formula alone, its columns written so."""
     by_symbol = dict(zip(formula.symbols, written, strict=False))
+    if isinstance(formula, GroupedFormula):
+        by_symbol |= formula.marks_in_latex()
     return _Exact({"symbol_names": by_symbol}).doprint(formula.expression)
 
 

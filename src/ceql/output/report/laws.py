@@ -20,7 +20,7 @@ def law_paragraph(law: NamedLaw | None) -> str:
 
 def constants_of_law(law: NamedLaw, units: Sequence[ConstantUnit] = ()) -> tuple[str, ...]:
     """The formula with its constants as they are called, what they mean, and further names of the law."""
-    rows = [(escape(c.name), number(c.value, 15), error_cell(c.error), escape(c.meaning)) for c in law.constants]
+    rows = [(escape(c.name), number(c.value, 15), error_cell(c.error), escape(c.remark)) for c in law.constants]
     heads = ("constant", "value", "standard error", "meaning")
     if any(own.unit for own in units):
         rows = [(*row, escape(own.unit)) for row, own in zip(rows, units, strict=True)]

@@ -101,7 +101,7 @@ def front(subject: Subject) -> str:
     words = "For every size the best formula that was found. The marked row is the one on this page."
     if discovery.shortlist:
         first = len(discovery.front)
-        words += f" Rows from {first} on compete beside the front: likely as well, but not the best of their size."
+        words += f" Rows from {first} on compete beside the front; none of them is the best of its size."
     figure = f"<figure>{front_chart(discovery, subject.row)}</figure>"
     head = ("row", "nodes", "loss", *(("weight", "R², held out") if discovery.weights else ()), "formula")
     doubt = sentence(discovery.formulas, discovery.weights, subject.data)
@@ -234,7 +234,7 @@ _LIVE = '<script type="application/json" id="ceql-view">{}</script>\n'
 def report_page(subject: Subject) -> str:
     """One HTML document that refers to nothing outside itself. The scripts in it are these and no others."""
     still = "\n".join(part(subject) for part in _OF_ONE_ROW)
-    live = "" if isinstance(subject.formula, GroupedFormula) else _LIVE.format(as_script_data(view(subject)))
+    live = _LIVE.format(as_script_data(view(subject)))
     search = "\n".join(part(subject) for part in _OF_THE_SEARCH)
     style, scripts = f"\n{joined(STYLES)}", f"\n{joined(REPORT)}"
     allowed = (
@@ -256,7 +256,7 @@ def report_page(subject: Subject) -> str:
 </div>
 <section id="ceql-live"></section>
 {search}
-{live}{f"<script>{scripts}</script>" if live else ""}
+{live}<script>{scripts}</script>
 </body>
 </html>
 """

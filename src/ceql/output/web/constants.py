@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ceql.data.dataset import Dataset
+from ceql.dimensions import Dimensions
+from ceql.dimensions.constants import ConstantUnit
+from ceql.discovery import constant_units
 from ceql.expression.constants.named import NamedForm
 from ceql.expression.constants.parametrise import with_named_constants
-from ceql.formula import Formula, NamedLaw, constants_of
+from ceql.formula import Formula, NamedLaw, constants_of, make_symbols
+from ceql.groups.grouped_formula import GroupedFormula
 from ceql.operators.program import ProgramBuilder, UnsupportedExpression, run
 
 _ROWS = 200  # on which the text of a law is compared with the formula that it became
 _SAME = 1e-6  # relative
+_NO_UNIT = ConstantUnit("")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,22 +33,50 @@ class Adjustable:
     program: list[list[Any]] | None
 
 
-def adjustable(formula: Formula, data: Dataset) -> Adjustable:
+def adjustable(formula: Formula, data: Dataset, units: Dimensions | None = None) -> Adjustable:
+    if isinstance(formula, GroupedFormula):
+        return _of_groups(formula)
     law = formula.law
     if law is not None and (form := _form_of(law, formula, data)) is not None:
-        constants = [_constant(c.name, c.value, c.error, c.meaning) for c in law.constants]
+        carried = constant_units(formula, units)
+        constants = [
+            _constant(c.name, c.value, c.error, c.remark, unit) for c, unit in zip(law.constants, carried, strict=True)
+        ]
         return Adjustable(form.named, tuple(constants), program_of(form.expr, formula.symbols, form.symbols))
     named, names = with_named_constants(formula.expression)
     pairs = formula.constants or constants_of(formula.form, formula.symbols, data)
     if len(pairs) != len(names):
         pairs = [(float(value), math.nan) for value in formula.form.values]
-    if len(pairs) != len(names):  # constants of groups, which have a table of their own
+    if len(pairs) != len(names):
         return Adjustable(formula.expression, (), program_of(formula.expression, formula.symbols))
-    constants = [_constant(name, *pair) for name, pair in zip(names, pairs, strict=True)]
+    carried = constant_units(replace(formula, law=None, constants=tuple(pairs)), units)
+    constants = [_constant(name, *pair, unit=unit) for name, pair, unit in zip(names, pairs, carried, strict=True)]
     symbols = [symbol for name in names for symbol in named.free_symbols if symbol.name == name]
     if len(symbols) != len(names):  # two constants have cancelled
         return Adjustable(formula.expression, (), program_of(formula.expression, formula.symbols))
     return Adjustable(named, tuple(constants), program_of(named, formula.symbols, symbols))
+
+
+def _of_groups(formula: GroupedFormula) -> Adjustable:
+    """The constants are the shared ones; the program takes these, then those of the row's group."""
+    parts = formula.parts
+    constants = [_constant(name, *pair) for name, pair in zip(parts.shared, formula.constants, strict=False)]
+    symbols = make_symbols((*parts.shared, *parts.own))
+    return Adjustable(formula.named, tuple(constants), program_of(formula.structure, formula.symbols[:-1], symbols))
+
+
+def own_constants(formula: GroupedFormula) -> dict[str, Any]:
+    """What each group has for itself: a row of values and errors for each label."""
+    parts = formula.parts
+    values, errors = (parts.table([pair[k] for pair in formula.constants]) for k in (0, 1))
+    return {
+        "column": formula.column,
+        "index": len(formula.symbols) - 1,
+        "labels": list(parts.labels),
+        "own": list(parts.own),
+        "values": values.tolist(),
+        "errors": [[_finite(error) for error in row] for row in errors.tolist()],
+    }
 
 
 def program_of(expression: Any, inputs: Sequence[Any], parameters: Sequence[Any] = ()) -> list[list[Any]] | None:
@@ -69,6 +102,12 @@ def _form_of(law: NamedLaw, formula: Formula, data: Dataset) -> NamedForm | None
     return form if np.allclose(values, own, rtol=_SAME, atol=_SAME * float(np.ptp(few.y))) else None
 
 
-def _constant(name: str, value: float, error: float, meaning: str = "") -> dict[str, Any]:
-    finite = float(error) if math.isfinite(error) else None
-    return {"name": name, "value": float(value), "error": finite, "meaning": meaning}
+def _constant(
+    name: str, value: float, error: float, meaning: str = "", unit: ConstantUnit = _NO_UNIT
+) -> dict[str, Any]:
+    carried = {"unit": unit.unit, "made_of": unit.made_of}
+    return {"name": name, "value": float(value), "error": _finite(error), "meaning": meaning, **carried}
+
+
+def _finite(error: float) -> float | None:
+    return float(error) if math.isfinite(error) else None

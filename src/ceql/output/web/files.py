@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 # In this order: each uses those before it.
-COMPONENTS = ("dom.js", "program.js", "axis.js", "chart.js", "details.js", "front.js")
+COMPONENTS = ("dom.js", "program.js", "axis.js", "chart.js", "groups.js", "constants.js", "details.js", "front.js")
 REPORT = (*COMPONENTS, "report.js")
 APP = (*COMPONENTS, "table.js", "app.js")
 STYLES = ("style.css", "live.css")

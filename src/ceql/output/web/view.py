@@ -14,13 +14,15 @@ from ceql.choice.evidence import sentence
 from ceql.data.dataset import Dataset
 from ceql.errors import InputError
 from ceql.formula import Formula
+from ceql.groups.grouped_formula import GroupedFormula
 from ceql.output.curves import DRAWN_ROWS, goodness, slice_along, used_columns
 from ceql.output.export import write
 from ceql.output.plain_words import plainly
 from ceql.output.report.caveats import caveats
+from ceql.output.report.groups import caveats_of_groups
 from ceql.output.report.reproduce import command_line, not_on_the_command_line, python_lines
 from ceql.output.report.subject import Subject
-from ceql.output.web.constants import adjustable
+from ceql.output.web.constants import adjustable, own_constants
 from ceql.output.web.typeset import typeset
 
 _MOST_COLUMNS = 24  # that residuals can be drawn against, beside those that formulas use
@@ -32,10 +34,21 @@ def view(subject: Subject, languages: Sequence[str] = COPIED) -> dict[str, Any]:
     """Everything that the components draw. Numbers that are not finite are null."""
     data, discovery = subject.data, subject.discovery
     few = data.thinned(DRAWN_ROWS)
+    units = () if discovery.units is None else discovery.units.columns
+    carried = {one.name: one.text for one in units if one.text}
+    labels = next((list(one.parts.labels) for one in discovery.formulas if isinstance(one, GroupedFormula)), None)
     return {
         "target": subject.target,
         "y": _packed(few.y),
-        "columns": [_column(data, few, k) for k in _shown_columns(discovery.formulas, data)],
+        "columns": [
+            {
+                **_column(data, few, k),
+                "unit": carried.get(data.names[k], ""),
+                "labels": labels if k == len(data.names) - 1 else None,
+            }
+            for k in _shown_columns(discovery.formulas, data)
+        ],
+        "unit": "" if discovery.units is None else discovery.units.target.text,
         "rows": [_row(subject, k, languages) for k in range(len(discovery.formulas))],
         "front": len(discovery.front),
         "chosen": discovery.chosen,
@@ -60,14 +73,15 @@ def as_script_data(content: Any) -> str:
 
 def _row(subject: Subject, k: int, languages: Sequence[str]) -> dict[str, Any]:
     discovery, data, formula = subject.discovery, subject.data, subject.discovery.formulas[k]
-    quality, free = goodness(formula, data), adjustable(formula, data)
-    used = used_columns(formula)
+    quality, free = goodness(formula, data), adjustable(formula, data, discovery.units)
+    used, grouped = used_columns(formula), isinstance(formula, GroupedFormula)
     is_examined = k in (discovery.chosen, subject.row) or formula.complexity <= _LONGEST_EXAMINED
     return {
         "text": str(formula),
         "math": typeset(formula.shown, subject.target),
         "named": typeset(free.named, subject.target) if free.constants else None,
         "code": _code(formula, data.names, subject.target, languages),
+        "groups": own_constants(formula) if isinstance(formula, GroupedFormula) else None,
         "complexity": formula.complexity,
         "loss": finite(formula.loss),
         "weight": _of_row(discovery.weights, k),
@@ -79,13 +93,23 @@ def _row(subject: Subject, k: int, languages: Sequence[str]) -> dict[str, Any]:
         "constants": list(free.constants),
         "program": free.program,
         "used": used,
-        "caveats": caveats(formula, data) if is_examined else None,
-        "borders": {str(c): _borders(formula, data, c) for c in used} if is_examined else {},
+        "caveats": _careful(subject, formula) if is_examined else None,
+        "borders": {} if grouped or not is_examined else {str(c): _borders(formula, data, c) for c in used},
     }
 
 
+def _careful(subject: Subject, formula: Formula) -> list[str]:
+    if isinstance(formula, GroupedFormula):
+        return caveats_of_groups(subject, formula)
+    return caveats(formula, subject.data)
+
+
 def _code(formula: Formula, names: Sequence[str], target: str, languages: Sequence[str]) -> dict[str, str]:
-    """The languages that can say it."""
+    """The languages that can say it; LaTeX alone can name constants of groups."""
+    if isinstance(formula, GroupedFormula) and formula.parts.own:
+        languages = [language for language in languages if language == "latex"]
+    elif isinstance(formula, GroupedFormula):
+        formula, names = formula.of_group(formula.parts.labels[0]), names[:-1]
     found: dict[str, str] = {}
     for language in languages:
         try:
@@ -102,7 +126,10 @@ def _borders(formula: Formula, data: Dataset, column: int) -> list[dict[str, Any
 
 
 def _shown_columns(formulas: Iterable[Formula], data: Dataset) -> list[int]:
-    used = sorted({k for formula in formulas for k in used_columns(formula)})
+    formulas = list(formulas)
+    used = {k for formula in formulas for k in used_columns(formula)}
+    if any(isinstance(formula, GroupedFormula) for formula in formulas):
+        used.add(len(data.names) - 1)  # what group a row is of
     others = [k for k in range(len(data.names)) if k not in used]
     return sorted([*used, *others[:_MOST_COLUMNS]])
 

@@ -27,7 +27,10 @@
             throw new Error("ceql app does not answer: has it been ended in its terminal?");
         }
         const content = await answer.json().catch(() => ({ error: `The answer cannot be read (${answer.status}).` }));
-        if (!answer.ok) throw new Error(content.error || `The request failed (${answer.status}).`);
+        if (!answer.ok) {
+            const refusal = new Error(content.error || `The request failed (${answer.status}).`);
+            throw Object.assign(refusal, { table: content.table });
+        }
         return content;
     }
 
@@ -112,11 +115,35 @@
             );
         $("source").classList.add("busy");
         try {
-            open(await ask(`tables?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file }));
+            await opened(ask(`tables?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file }));
         } finally {
             $("source").classList.remove("busy");
         }
     });
+
+    // Shows the table that comes, or asks how it is laid out where it cannot be read.
+    async function opened(coming) {
+        try {
+            open(await coming);
+        } catch (error) {
+            if (error.table) askLayout(error.table);
+            throw error;
+        }
+    }
+
+    const readAnew = (table) => attempt(async (layout) => opened(tell(`tables/${table.id}/layout`, layout)));
+
+    function askLayout(table) {
+        follow(null);
+        page.table = table;
+        place({ table: table.id, run: null, row: null, beside: null });
+        session();
+        const form = ceql.layoutForm(table.layout, readAnew(table));
+        form.open = true;
+        ceql.replace($("columns"), h("h2", {}, table.name), form);
+        $("columns").hidden = false;
+        $("source").classList.add("compact");
+    }
 
     function open(table, wish = null) {
         page.table = table;
@@ -130,6 +157,12 @@
             select: wish ? wish.select : "best",
             seed: wish ? wish.seed : 0,
             dropGaps: wish ? wish.drop_gaps : true,
+            groups: wish ? wish.groups : "",
+            perGroup: wish ? wish.per_group : "auto",
+            units: wish ? { ...wish.units } : {},
+            useUnits: wish ? Object.keys(wish.units).length > 0 : false,
+            constants: wish ? wish.constants : "any",
+            canUnits: page.about.units,
         };
         if (!wish) {
             follow(null);
@@ -173,11 +206,8 @@
             { class: "fold", open: !wish },
             title,
             notes.length ? h("ul", { class: "soft" }, notes) : null,
-            ceql.columnsTable(table, page.choice, update),
-            ceql.layoutForm(
-                table.layout || {},
-                attempt(async (layout) => open(await tell(`tables/${table.id}/layout`, layout))),
-            ),
+            ceql.columnsTable(table, page.choice, update, form.useUnits),
+            ceql.layoutForm(table.layout || {}, readAnew(table)),
             form.element,
             h("div", { class: "buttons" }, go),
         );
@@ -282,6 +312,7 @@
             this.bar = h("progress", { max: 1, "aria-label": "Time used" });
             this.notes = h("ul", { class: "soft" });
             this.best = h("div", { id: "best" });
+            this.text = h("p", { class: "soft", hidden: true }, "The best structure so far: ", h("code"));
             this.list = h("ol", { class: "glimpses" });
             this.chart = ceql.frontChart(
                 () => this.rows,
@@ -303,6 +334,7 @@
                 this.said,
                 this.bar,
                 this.notes,
+                this.text,
                 this.growing,
             );
             $("search").hidden = false;
@@ -324,6 +356,8 @@
                 notes.map((note) => h("li", {}, note)),
             );
             this.growing.hidden = !active || !front.length;
+            this.text.hidden = !active || !run.progress.formula;
+            this.text.firstElementChild.textContent = run.progress.formula || "";
             if (active && front.length && JSON.stringify(front) !== JSON.stringify(this.rows)) this.grow(front);
         }
 
@@ -427,7 +461,7 @@
             follow(run);
             session();
         } else if (known.get("table")) {
-            open(await ask(`tables/${encodeURIComponent(known.get("table"))}`));
+            await opened(ask(`tables/${encodeURIComponent(known.get("table"))}`));
         }
     });
 

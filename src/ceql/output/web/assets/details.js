@@ -35,16 +35,25 @@
     }
 
     function rowsOf(data, k) {
-        return [...data.columns.values()].slice(0, 6).map((column) => `${column.name} = ${number(column.data[k], 6)}`);
+        const shown = (column) => (column.labels ? column.labels[column.data[k]] : number(column.data[k], 6));
+        const all = [...data.columns.values()],
+            some = all.filter((column, place) => place < 6 || column.labels);
+        return some.map((column) => `${column.name} = ${shown(column)}`);
     }
+
+    const withUnit = (name, unit) => (unit && unit !== "1" && !name.includes(unit) ? `${name} [${unit}]` : name);
 
     // What of the formula moves with its constants: values, residuals and the course along a column.
     function evaluator(data, row) {
         const rows = data.y.length,
             along = (index) => data.columns.get(index).data;
-        const state = { constants: row.constants.map((c) => c.value), changed: false };
+        const groups = ceql.groupsOf(data, row);
+        const state = { constants: row.constants.map((c) => c.value), changed: false, groups };
         const refresh = () => {
-            state.predicted = ceql.run(row.program, along, state.constants, rows);
+            const constants = [...state.constants, ...(groups ? groups.ofRows() : [])];
+            state.predicted = ceql.run(row.program, along, constants, rows);
+            state.changed =
+                row.constants.some((c, k) => c.value !== state.constants[k]) || Boolean(groups && groups.changed());
             state.residual = data.y.map((y, k) => y - state.predicted[k]);
             state.limits = ceql.shownRange([...data.y, ...state.predicted]);
             const known = state.residual.filter(Number.isFinite);
@@ -52,7 +61,8 @@
             state.undefined = rows - known.length;
         };
         state.refresh = refresh;
-        state.course = (index) => {
+        // Along a column, the others at their medians; of one group where there are such.
+        state.course = (index, code = null) => {
             const { low, high } = data.columns.get(index);
             const room = WIDEN * (high > low ? high - low : Math.max(1, Math.abs(low)));
             const ends = [low - room, high + room],
@@ -66,10 +76,11 @@
                 }
             }
             const x = Float64Array.from(grid.filter((v) => v >= ends[0] && v <= ends[1])).sort();
+            const middle = (k) => (code === null ? data.columns.get(k).median : groups.median(code, k));
             const y = ceql.run(
                 row.program,
-                (k) => (k === index ? x : data.columns.get(k).median),
-                state.constants,
+                (k) => (k === index ? x : middle(k)),
+                [...state.constants, ...(code === null ? [] : groups.ofGroup(code))],
                 x.length,
             );
             return { x, y, low, high, ends };
@@ -148,7 +159,54 @@
         return chart;
     }
 
+    // A curve for each group, with its rows where there is one input.
+    function groupsChart(data, row, model, index) {
+        const column = data.columns.get(index),
+            alone = row.used.length === 1,
+            { groups } = model;
+        return ceql.chart(`Along ${column.name}`, () => {
+            const { low, high, ends } = model.course(index, groups.shown);
+            const layersOf = (code) => {
+                const { x, y } = model.course(index, code),
+                    cut = ceql.inPieces(y, model.limits),
+                    mine = groups.rows[code],
+                    shown = code === groups.shown ? " shown" : "";
+                const part = (inside) => cut.map((v, k) => ((x[k] >= low && x[k] <= high) === inside ? v : NaN));
+                const line = (kind, values) => ({
+                    type: "line",
+                    kind: `${kind} ${ceql.colourOf(code)}${shown}`,
+                    x,
+                    y: values,
+                });
+                return [
+                    {
+                        type: "points",
+                        kind: `points ${alone ? "" : "faint "}${ceql.colourOf(code)}`,
+                        x: mine.map((k) => column.data[k]),
+                        y: mine.map((k) => data.y[k]),
+                        tell: (k) => [`${data.target} = ${number(data.y[mine[k]], 6)}`, ...rowsOf(data, mine[k])],
+                    },
+                    line("curve outside", part(false)),
+                    line("curve", part(true)),
+                ];
+            };
+            return {
+                x: ends,
+                y: model.limits,
+                xLabel: withUnit(column.name, column.unit),
+                yLabel: withUnit(data.target, data.view.unit),
+                caption: [
+                    ceql.legend(groups),
+                    `Data from ${number(low)} to ${number(high)}, shaded; dashed beyond.`,
+                    alone ? "" : " Other inputs are held at the medians of the group; the points are not.",
+                ],
+                layers: [{ type: "band", kind: "range", low, high }, ...groups.labels.flatMap((_, k) => layersOf(k))],
+            };
+        });
+    }
+
     function sliceChart(data, row, model, index) {
+        if (model.groups) return groupsChart(data, row, model, index);
         const column = data.columns.get(index),
             alone = row.used.length === 1;
         return ceql.chart(`Along ${column.name}`, () => {
@@ -170,8 +228,8 @@
             return {
                 x: ends,
                 y: model.limits,
-                xLabel: column.name,
-                yLabel: data.target,
+                xLabel: withUnit(column.name, column.unit),
+                yLabel: withUnit(data.target, data.view.unit),
                 caption: [
                     `Data from ${number(low)} to ${number(high)}, shaded; dashed beyond.`,
                     marks.length ? ` Singular: ${marks.join("; ")}.` : "",
@@ -190,89 +248,6 @@
                 ],
             };
         });
-    }
-
-    // One constant: its value and error, a slider and a box for a number; `changed` is told when one of them is used.
-    function constantLine(constant, changed) {
-        const reach = Math.max(0.5 * Math.abs(constant.value), 5 * (constant.error || 0)) || 1;
-        const ends = { min: constant.value - reach, max: constant.value + reach };
-        const slider = h("input", {
-            type: "range",
-            ...ends,
-            step: "any",
-            value: constant.value,
-            "aria-label": constant.name,
-        });
-        const box = h("input", {
-            type: "number",
-            step: "any",
-            value: constant.value,
-            "aria-label": `Value of ${constant.name}`,
-        });
-        const take = (value, from) => {
-            if (!Number.isFinite(value)) return;
-            if (from !== box) box.value = String(Number(value.toPrecision(8)));
-            if (from !== slider) slider.value = String(value);
-            changed(value);
-        };
-        slider.addEventListener("input", () => take(slider.valueAsNumber, slider));
-        box.addEventListener("input", () => take(box.valueAsNumber, box));
-        const meaning = constant.meaning ? h("small", {}, h("br"), constant.meaning) : null;
-        const error = constant.error === null ? "not determined by the data" : `± ${number(constant.error, 2)}`;
-        const element = h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, constant.name, meaning),
-            h("td", {}, number(constant.value, 8)),
-            h("td", {}, error),
-            h("td", { class: "slide" }, slider),
-            h("td", {}, box),
-        );
-        return { element, reset: () => take(constant.value, null) };
-    }
-
-    function howChanged(row, model) {
-        if (!model.changed) return "";
-        const gaps = model.undefined ? `; undefined in ${model.undefined} rows` : "";
-        return (
-            `Constants changed: RMSE of the rows drawn is ${number(model.rmse)} now, ${number(row.rmse)} as fitted${gaps}. ` +
-            "Poles are marked for the fitted constants alone."
-        );
-    }
-
-    function sliders(row, model, redraw) {
-        if (!row.constants.length) return h("p", { class: "soft" }, "This formula has no decimal constants.");
-        const note = h("p", { class: "soft", "aria-live": "polite" });
-        let waiting = 0;
-        const refresh = () => {
-            waiting = 0;
-            model.changed = row.constants.some((c, k) => c.value !== model.constants[k]);
-            model.refresh();
-            note.textContent = howChanged(row, model);
-            redraw();
-        };
-        const lines = row.constants.map((constant, k) =>
-            constantLine(constant, (value) => {
-                model.constants[k] = value;
-                waiting = waiting || requestAnimationFrame(refresh);
-            }),
-        );
-        const reset = h(
-            "button",
-            { type: "button", class: "small", onclick: () => lines.forEach((line) => line.reset()) },
-            "As fitted",
-        );
-        const names = ["constant", "value", "standard error", "change", ""];
-        const table = ceql.table(
-            "constants",
-            names,
-            h(
-                "tbody",
-                {},
-                lines.map((line) => line.element),
-            ),
-        );
-        return [row.named ? ceql.formula(row.named) : null, table, h("div", { class: "buttons" }, reset), note];
     }
 
     function codeTools(data, row) {
@@ -300,6 +275,21 @@
             "Show code",
         );
         const latex = () => (row.code.latex || "").trim().split("\n").pop();
+        if (row.groups && row.groups.own.length)
+            return [
+                h(
+                    "div",
+                    { class: "buttons" },
+                    ceql.copyButton("Copy formula", () => `${data.target} = ${row.text}`),
+                    ceql.copyButton("Copy LaTeX", latex),
+                ),
+                h(
+                    "p",
+                    { class: "soft" },
+                    "Code is written for one group at a time, from the model: ",
+                    h("code", {}, `ceql export MODEL --to c --group '${row.groups.labels[0]}'`),
+                ),
+            ];
         return [
             h(
                 "div",
@@ -373,7 +363,7 @@
             { class: "details" },
             top,
             h("h4", {}, "Constants"),
-            sliders(row, model, () => charts.forEach((chart) => chart.show())),
+            ceql.sliders(row, model, () => charts.forEach((chart) => chart.show())),
             h("h4", {}, "Fit, residuals and beyond the data"),
             h(
                 "div",

@@ -182,7 +182,7 @@
             const { front, chosen } = this.view,
                 some = this.lines.slice(front);
             if (!some.length) return null;
-            const title = `${some.length} more beside the front: likely as well, but not the best of their size`;
+            const title = `${some.length} more compete beside the front; none of them is the best of its size`;
             return h(
                 "details",
                 { class: "others", open: Math.max(this.row, this.other, chosen) >= front },

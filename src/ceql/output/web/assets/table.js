@@ -3,6 +3,7 @@
 
 (() => {
     const { h, svg, number } = ceql;
+    const NO_UNITS = "pip install 'ceql[units]' makes units readable";
     const WIDE = 132,
         HIGH = 44,
         BARS = 18;
@@ -57,8 +58,26 @@
         return column.why || (column.whole ? "whole numbers" : "numbers");
     }
 
+    function unitBox(column, state, changed) {
+        if (column.kind !== "numbers") return null;
+        const box = h("input", {
+            type: "text",
+            class: "unit",
+            value: state.units[column.name] ?? column.unit,
+            placeholder: state.canUnits ? "unit" : "",
+            title: state.canUnits ? "such as mm or m/s^2; 1 for a number without a unit" : NO_UNITS,
+            "aria-label": `unit of ${column.name}`,
+            disabled: !state.canUnits,
+            oninput: () => {
+                state.units[column.name] = box.value;
+                changed();
+            },
+        });
+        return box;
+    }
+
     // One column as cells; `choose` takes it for the target, `use` says whether it is an input.
-    function columnLine(column, target, isUsed, choose, use) {
+    function columnLine(column, target, isUsed, choose, use, unit) {
         const isUsable = column.kind === "numbers",
             isTarget = isUsable && target === column;
         const radio = h("input", {
@@ -81,23 +100,20 @@
         return h(
             "tr",
             { class: isTarget ? "chosen" : isUsable ? "" : "idle" },
-            h(
-                "td",
-                { class: "words" },
-                column.name || "(no name)",
-                column.unit ? h("small", {}, ` ${column.unit}`) : null,
-            ),
+            h("td", { class: "words" }, column.name || "(no name)"),
             h("td", {}, radio),
             h("td", {}, box),
             h("td", { class: "words" }, kindOf(column)),
+            h("td", {}, unit),
             h("td", {}, column.gaps || ""),
             h("td", {}, range),
             h("td", {}, isUsable ? smallPlot(column, target) : null),
         );
     }
 
-    // Columns to choose from. `state` has target and leaveOut; `changed` is told of every choice.
-    ceql.columnsTable = (table, state, changed) => {
+    // Columns to choose from. `state` has target, leaveOut and units; `changed` is told of every choice, and `typed` of
+    // units.
+    ceql.columnsTable = (table, state, changed, typed) => {
         const body = h("tbody");
         const use = (column, isUsed) => {
             if (isUsed) state.leaveOut.delete(column.name);
@@ -120,12 +136,13 @@
                         !state.leaveOut.has(column.name),
                         () => choose(column),
                         (isUsed) => use(column, isUsed),
+                        unitBox(column, state, typed),
                     ),
                 ),
             );
         };
         fill();
-        return ceql.table("columns", ["column", "target", "use", "kind", "gaps", "range", "against the target"], body);
+        return ceql.table("columns", ["column", "target", "use", "kind", "unit", "gaps", "range", "against the target"], body);
     };
 
     const FIELDS = [
@@ -133,9 +150,16 @@
         ["decimal", "Decimal mark", ". or ,"],
         ["encoding", "Encoding", "utf-8, latin-1"],
         ["skip", "Lines above the header", "0"],
+        ["names", "Names of the columns, by commas", "where there is no header"],
         ["sheet", "Sheet of a workbook", "the first"],
         ["missing_marks", "Marks of missing values, by commas", "such as -999"],
     ];
+
+    const listed = (text) =>
+        text
+            .split(",")
+            .map((part) => part.trim())
+            .filter(Boolean);
 
     // What the file does not say about itself.
     ceql.layoutForm = (layout, read) => {
@@ -152,10 +176,8 @@
                 encoding: boxes.encoding.value.trim(),
                 sheet: boxes.sheet.value.trim(),
                 skip: Math.max(0, Math.round(Number(boxes.skip.value) || 0)),
-                missing_marks: boxes.missing_marks.value
-                    .split(",")
-                    .map((mark) => mark.trim())
-                    .filter(Boolean),
+                names: listed(boxes.names.value),
+                missing_marks: listed(boxes.missing_marks.value),
             });
         return h(
             "details",
@@ -178,6 +200,85 @@
         ["accuracy", "accuracy: the lowest loss"],
     ];
 
+    const OWN = [
+        ["auto", "found out"],
+        ["1", "one"],
+        ["2", "two"],
+        ["3", "three"],
+        ["none", "none: they are only held out together"],
+    ];
+
+    // Which column has labels of groups, and how many constants each group has for itself.
+    function groupFields(table, state) {
+        const named = table.columns.filter((column) => column.name);
+        const column = h(
+            "select",
+            { id: "groups", onchange: () => follow() },
+            h("option", { value: "" }, "no groups"),
+            named.map(({ name }) => h("option", { value: name }, name)),
+        );
+        const own = h(
+            "select",
+            { id: "per-group" },
+            OWN.map(([value, words]) => h("option", { value }, words)),
+        );
+        column.value = state.groups;
+        own.value = state.perGroup;
+        const second = h("label", {}, "Constants that each group has for itself", own);
+        const follow = () => {
+            second.hidden = !column.value;
+        };
+        follow();
+        return {
+            element: [h("label", {}, "Groups of rows, by the labels in", column), second],
+            groups: () => column.value,
+            perGroup: () => own.value,
+        };
+    }
+
+    // Whether formulas must fit the units of the columns, and what constants may carry.
+    function unitFields(state) {
+        const box = h("input", { type: "checkbox", id: "units", disabled: !state.canUnits });
+        box.checked = state.useUnits;
+        const constants = h("input", {
+            type: "text",
+            id: "unit-constants",
+            list: "kinds-of-constants",
+            value: state.constants,
+            title: "any, dimensionless, physics, names such as c,G or values such as g=9.81 m/s^2",
+        });
+        const second = h("label", {}, "Constants with units", constants);
+        const kinds = ["any", "dimensionless", "physics", "g=9.81 m/s^2"].map((value) => h("option", { value }));
+        const follow = () => {
+            second.hidden = !box.checked;
+        };
+        box.addEventListener("change", follow);
+        follow();
+        return {
+            element: [
+                h("label", { class: "check", title: state.canUnits ? null : NO_UNITS }, box, "formulas fit the units"),
+                second,
+                h("datalist", { id: "kinds-of-constants" }, kinds),
+            ],
+            use: () => {
+                box.checked = true;
+                follow();
+            },
+            isUsed: () => box.checked,
+            constants: () => constants.value,
+        };
+    }
+
+    // The units of the columns that are used, as they stand in the boxes.
+    function unitsOf(table, state, groups) {
+        const used = table.columns.filter(
+            ({ name, kind }) =>
+                kind === "numbers" && name !== groups && (name === state.target || !state.leaveOut.has(name)),
+        );
+        const pairs = used.map((column) => [column.name, (state.units[column.name] ?? column.unit ?? "").trim()]);
+        return Object.fromEntries(pairs.filter(([, unit]) => unit));
+    }
+
     // What the search may use; `wish()` gives it as the server takes it.
     ceql.searchForm = (about, table, state) => {
         const time = h("input", { type: "number", min: 1, max: 86400, step: "any", value: state.timeLimit });
@@ -195,6 +296,8 @@
             box.checked = on;
             return box;
         };
+        const groups = groupFields(table, state),
+            units = unitFields(state);
         const laws = tick(state.catalogue),
             gaps = tick(state.dropGaps),
             chosen = new Set(state.operators);
@@ -230,6 +333,10 @@
             select: rule.value,
             seed: seed.valueAsNumber,
             drop_gaps: gaps.checked,
+            groups: groups.groups(),
+            per_group: groups.perGroup(),
+            units: units.isUsed() ? unitsOf(table, state, groups.groups()) : {},
+            constants: units.isUsed() ? units.constants() : "any",
         });
         const element = [
             h(
@@ -246,6 +353,7 @@
                       )
                     : null,
             ),
+            h("div", { class: "fields" }, groups.element, units.element),
             h("details", {}, h("summary", {}, "Operators: ", told), h("div", { class: "operators" }, boxes)),
             h(
                 "details",
@@ -260,6 +368,6 @@
                 ),
             ),
         ];
-        return { element, wish };
+        return { element, wish, useUnits: units.use };
     };
 })();
