@@ -219,6 +219,8 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
     settle(s.weights, n_linear, rounding_left<T>, s.pivot);
     solve_weights<T>(s, params);
     const double rest = s.weights.row(s.pivot[n_linear])[n_linear];
+    if (!is_finite(rest)) // the larger of this and zero would be zero: a perfect fit
+        return {INFINITY, INFINITY};
     double on_weights = 0.0;
     for (int j = 0; j < n_linear; ++j)
         on_weights += fit.ridge[s.order[j]] * params[s.order[j]] * params[s.order[j]];
