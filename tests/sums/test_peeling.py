@@ -13,7 +13,7 @@ from ceql.sums.moves import over_poles, surroundings
 from ceql.sums.peeling import Rung, explored, joined, leaders, parts_left_out, pruned, rung_view, trimmed
 from ceql.sums.search import merged, most_promising, ranked, standing_out
 from ceql.sums.terms import NOTHING, Factor, Real, Sum, Term
-from ceql.sums.view import smooth_functions, spanned, view_beside
+from ceql.sums.view import functions_of, smooth_functions, spanned, view_beside
 from ceql.sums.vocabulary import KINDS
 
 X, Z, U, V = SYMBOLS = sympy.symbols("x z u v", real=True)
@@ -33,7 +33,7 @@ def kind_of(text: str) -> int:
 
 def test_what_is_projected_out_leaves_nothing_of_itself() -> None:
     table = table_of(lambda x, z: x**3 - 2.0 * z * x + 1.0, 2)
-    view = view_beside(table, smooth_functions(table.x, [0, 1], 40))
+    view = view_beside(table, functions_of(table.x, [0, 1], 40))
     np.testing.assert_allclose(view.nuisance.T @ view.nuisance, np.eye(view.nuisance.shape[1]), atol=1e-12)
     assert view.left < 1e-25
     assert all(not shelf.directions.any() or shelf.places.size for shelf in view.shelves)
@@ -71,7 +71,7 @@ def test_only_terms_of_the_columns_asked_for_are_seen() -> None:
 
 def test_a_fit_beside_is_that_of_the_rest_alone() -> None:
     table = table_of(lambda x: 2.0 * np.exp(-0.7 * x) + 0.1 * x**2 - x, 1)
-    view = view_beside(table, smooth_functions(table.x, [0], 3))
+    view = view_beside(table, smooth_functions(table.x[:, 0], 2))
     nearby = Sum((Term((0,), (Factor(kind_of("exp(p*u)"), 0, (Real(-0.8),)),)),))
     [found] = fitted([nearby], view)
     assert found.misfit < 1e-24

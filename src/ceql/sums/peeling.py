@@ -19,7 +19,7 @@ from ceql.sums.policy import SumSearchPolicy
 from ceql.sums.search import Known, exact, expanded, merged, most_promising, ranked, standing_out
 from ceql.sums.table import Table
 from ceql.sums.terms import NOTHING, Real, Sum
-from ceql.sums.view import View, smooth_functions, view_beside
+from ceql.sums.view import View, functions_of, smooth_functions, view_beside
 
 _FLOOR = 1e-26  # of the square of y: misfits below it are rounding
 
@@ -49,14 +49,13 @@ def rung_view(table: Table, rung: Rung, base: Sum = NOTHING) -> View:
     beside = [k for k in rung.others if any(_sorted(j, k) not in apart for j in rung.own)]
     functions = [known / table.root_weight[:, None]]
     if rung.degree:
-        smooth = smooth_functions(table.x, rung.own, rung.degree + 1)
-        functions += [smooth, *(smooth[:, 1:] * table.x[:, [k]] for k in beside)]
-        functions += [
-            smooth_functions(table.x, [k], rung.degree + 1)[:, 2:] * table.x[:, [j]] for k in beside for j in rung.own
-        ]
+        for j in rung.own:
+            smooth = smooth_functions(table.x[:, j], rung.degree)
+            functions += [smooth, *(smooth[:, 1:] * table.x[:, [k]] for k in beside)]
+            functions += [smooth_functions(table.x[:, k], rung.degree)[:, 2:] * table.x[:, [j]] for k in beside]
     if rung.others:
         most = int(policy.projected * len(table.y))
-        functions.append(smooth_functions(table.x, rung.others, most, apart, policy.dearer_apart))
+        functions.append(functions_of(table.x, rung.others, most, apart, policy.dearer_apart))
     own, within = frozenset(rung.own), frozenset((*rung.own, *beside))
     return view_beside(table, np.concatenate(functions, axis=1), own if rung.others else None, within, base)
 
