@@ -216,11 +216,10 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
     s.column[n_linear] = s.column[fit.n];
     fold_ridge<T>(s, s.weights, s.column, params);
     s.column[n_linear] = first_other;
-    settle(s.weights, n_linear, rounding_left<T>, s.pivot);
+    if (settle(s.weights, n_linear, rounding_left<T>, s.pivot) < 0)
+        return {INFINITY, INFINITY};
     solve_weights<T>(s, params);
     const double rest = s.weights.row(s.pivot[n_linear])[n_linear];
-    if (!is_finite(rest)) // the larger of this and zero would be zero: a perfect fit
-        return {INFINITY, INFINITY};
     double on_weights = 0.0;
     for (int j = 0; j < n_linear; ++j)
         on_weights += fit.ridge[s.order[j]] * params[s.order[j]] * params[s.order[j]];
@@ -249,7 +248,7 @@ template <class T> int keep_nonzero(const Separable<T> &s, int n) {
 
 // Fills R with the Jacobian at `params`, where the model was projected last: a single block's values and
 // derivatives are still there, but for the readout. Returns the row where the other parameters begin, or -1
-// when stopped.
+// when stopped or too large.
 template <class T> int linearise(const Separable<T> &s, const double *params) {
     Fit<T> &fit = s.fit;
     Program<T> &p = fit.program;
