@@ -10,7 +10,7 @@ from ceql.operators.program import compile_numpy
 from ceql.sums import Known, SumSearchPolicy, Table, begun, exact, expression, make_table, next_rung, plain_view, tidied
 from ceql.sums.fitting import fitted
 from ceql.sums.moves import over_poles, surroundings
-from ceql.sums.peeling import Rung, explored, joined, leaders, parts_left_out, pruned, rung_view, trimmed
+from ceql.sums.peeling import Peeled, Rung, explored, joined, leaders, parts_left_out, pruned, rung_view, trimmed
 from ceql.sums.search import merged, most_promising, ranked, standing_out
 from ceql.sums.terms import NOTHING, Factor, Real, Sum, Term
 from ceql.sums.view import functions_of, smooth_functions, spanned, view_beside
@@ -163,3 +163,22 @@ def test_sums_are_taken_apart_and_put_together(name: str) -> None:
     fresh = np.random.default_rng(9).uniform(0.3, 5.9, (40, count))
     written = compile_numpy(expression(tidied(plain_view(table), found), table), SYMBOLS[:count])
     np.testing.assert_allclose(written(fresh), function(*fresh.T), rtol=1e-7)
+
+
+@pytest.mark.parametrize("kinked", [np.abs, np.cbrt, lambda x: x * np.abs(x)])
+def test_kinks_at_zero_are_projected_out_too(kinked) -> None:
+    table = table_of(lambda x: kinked(x) + 0.3 * x**2, 1, low=-2.0)
+    assert view_beside(table, smooth_functions(table.x[:, 0], 23)).left > 1e-9
+    assert view_beside(table, functions_of(table.x, [0], 24)).left < 1e-25
+
+
+def test_the_second_look_at_a_column_takes_nothing_of_it_for_known() -> None:
+    noise = np.random.default_rng(0).normal(size=1000)
+    table = table_of(lambda x, z: noise[: len(x)], 2)
+    of_first, of_second = (Term((0,), (Factor(kind_of("exp(-u)"), column),)) for column in (0, 1))
+    known = Sum((of_first, of_second), (Real(1.0), Real(2.0)))
+    last = Peeled(left=(0,), waiting=(0,), base=known, rung=len(POLICY.degrees) - 1)
+    after, _ = next_rung(table, last)
+    assert after.is_second
+    assert after.waiting == (0,)
+    assert after.base == Sum((of_second,), (Real(2.0),))

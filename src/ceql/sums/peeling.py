@@ -201,7 +201,7 @@ def next_rung(
         # What is left beside smooth functions is nothing yet; beside those of the others, it never will be.
         if not is_done:
             return replace(peeled, rung=peeled.rung + 1), []
-        return _column_done(peeled, NOTHING, policy.hopes), [peeled.base] if is_last else []
+        return _column_done(table, peeled, NOTHING), [peeled.base] if is_last else []
     count = policy.expansions_at_first if in_haste else policy.expansions_a_rung
     known = explored(view, peeled.roots, count, threads, stop)
     found = proved(view, known)
@@ -212,8 +212,10 @@ def next_rung(
     if found is not None:
         found = trimmed(view, found, threads)
         if is_done and not is_last:
-            return _column_done(peeled, found, policy.hopes), [joined(peeled.base, found)]
-    roots = tuple(leaders(table, known.sums)) if found is None else (found,)
+            return _column_done(table, peeled, found), [joined(peeled.base, found)]
+    roots = tuple(leaders(table, known.sums))
+    if found is not None:
+        roots = (found, *(root for root in roots if root.key != found.key))
     if found is not None and not peeled.is_second:
         peeled, roots = _part_known(peeled, found), (NOTHING,)
     # With all of its terms in view a column that promised nothing before is in vain, at least beside these others.
@@ -227,7 +229,7 @@ def next_rung(
     waiting = peeled.waiting[1:]
     if waiting:
         return replace(peeled, waiting=waiting, rung=0, roots=(NOTHING,)), tries
-    return _turned_back(peeled, policy.hopes), tries
+    return _turned_back(table, peeled), tries
 
 
 def _counted(peeled: Peeled, has_shown: bool, policy: SumSearchPolicy) -> Peeled:
@@ -237,11 +239,11 @@ def _counted(peeled: Peeled, has_shown: bool, policy: SumSearchPolicy) -> Peeled
     return replace(peeled, steps=peeled.steps + 1, in_vain=in_vain, due=due)
 
 
-def _column_done(peeled: Peeled, found: Sum, most_hopes: int) -> Peeled:
+def _column_done(table: Table, peeled: Peeled, found: Sum) -> Peeled:
     left = tuple(k for k in peeled.left if k != peeled.waiting[0])
     base = joined(peeled.base, found)
     done = replace(peeled, left=left, waiting=left, base=base, rung=0, roots=(NOTHING,), is_second=False)
-    return done if left else _turned_back(done, most_hopes)
+    return done if left else _turned_back(table, done)
 
 
 def _part_known(peeled: Peeled, found: Sum) -> Peeled:
@@ -251,10 +253,13 @@ def _part_known(peeled: Peeled, found: Sum) -> Peeled:
     return replace(peeled, base=joined(peeled.base, found), waiting=waiting)
 
 
-def _turned_back(peeled: Peeled, most_hopes: int) -> Peeled:
-    """To the best hope that is left; after these, to all columns once more, with patience; after that, to nothing."""
+def _turned_back(table: Table, peeled: Peeled) -> Peeled:
+    """To the best hope that is left; after these, to all columns once more, with patience; after that, to nothing.
+
+    Of the columns that are left nothing is known then: what looked proved beside smooth functions may be wrong.
+    """
     sure = peeled.sure or Hope(0.0, peeled.left, peeled.base)
-    if peeled.hopes and peeled.followed < most_hopes:
+    if peeled.hopes and peeled.followed < table.policy.hopes:
         hope, *others = peeled.hopes
         return Peeled(
             hope.left,
@@ -268,9 +273,18 @@ def _turned_back(peeled: Peeled, most_hopes: int) -> Peeled:
             sure=sure,
         )
     waiting = () if peeled.is_second else sure.left
+    base = _of_others(table, sure.base, sure.left)
     return replace(
-        peeled, left=sure.left, waiting=waiting, base=sure.base, rung=0, roots=(NOTHING,), hopes=(), is_second=True
+        peeled, left=sure.left, waiting=waiting, base=base, rung=0, roots=(NOTHING,), hopes=(), is_second=True
     )
+
+
+def _of_others(table: Table, found: Sum, columns: Sequence[int]) -> Sum:
+    """The terms with a column that is none of these."""
+    others = {symbol for k, symbol in enumerate(table.symbols) if k not in columns}
+    weights = np.split(np.array(found.weights), np.cumsum([term.columns for term in found.terms])[:-1])
+    kept = [k for k, term in enumerate(found.terms) if table.symbols_of(term) & others]
+    return Sum(tuple(found.terms[k] for k in kept), tuple(Real(float(w)) for k in kept for w in weights[k]))
 
 
 def trimmed(view: View, found: Sum, threads: int = 1) -> Sum:
