@@ -182,3 +182,13 @@ def test_the_second_look_at_a_column_takes_nothing_of_it_for_known() -> None:
     assert after.is_second
     assert after.waiting == (0,)
     assert after.base == Sum((of_second,), (Real(2.0),))
+
+
+def test_a_power_near_zero_becomes_a_logarithm() -> None:
+    table = table_of(lambda x: 0.8 * np.log(x + 0.5) + 0.1 * x**2, 1)
+    view = rung_view(table, Rung((0,), 2))
+    power = Term((0,), (Factor(kind_of("(u - p)**q"), 0, (Real(-0.52), Real(0.01))),))
+    [beginning] = fitted([Sum((power,))], view)
+    found = trimmed(view, beginning)
+    assert [KINDS[factor.kind].columns[0] for term in found.terms for factor in term.factors] == ["log(u - p)"]
+    assert found.numbers == pytest.approx([-0.5], rel=1e-6)

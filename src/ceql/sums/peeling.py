@@ -18,8 +18,9 @@ from ceql.sums.interactions import Pair, interacting
 from ceql.sums.policy import SumSearchPolicy
 from ceql.sums.search import Known, exact, expanded, merged, most_promising, ranked, standing_out
 from ceql.sums.table import Table
-from ceql.sums.terms import NOTHING, Real, Sum
+from ceql.sums.terms import NOTHING, Factor, Real, Sum
 from ceql.sums.view import View, functions_of, smooth_functions, view_beside
+from ceql.sums.vocabulary import KINDS, SIMPLER
 
 _FLOOR = 1e-26  # of the square of y: misfits below it are rounding
 
@@ -102,6 +103,15 @@ def parts_left_out(found: Sum) -> Iterator[Sum]:
             yield found.replaced(place, replace(term, factors=tuple(f for f in term.factors if f != factor)))
         for monomial in term.monomials if len(term.monomials) > 1 else ():
             yield found.replaced(place, replace(term, monomials=tuple(m for m in term.monomials if m != monomial)))
+
+
+def with_simpler_factors(found: Sum) -> Iterator[Sum]:
+    """With a function of fewer numbers in place of one that comes close to it: a logarithm for a power near zero."""
+    for place, term in enumerate(found.terms):
+        for k, factor in enumerate(term.factors):
+            for kind in SIMPLER[factor.kind]:
+                other = Factor(kind, factor.inner, factor.numbers[: len(KINDS[kind].names)])
+                yield found.replaced(place, replace(term, factors=(*term.factors[:k], other, *term.factors[k + 1 :])))
 
 
 def explored(
@@ -291,11 +301,16 @@ def trimmed(view: View, found: Sum, threads: int = 1) -> Sum:
     """Without the constants that hardly anything of what it explains is due to."""
     policy = view.table.policy
     while True:
-        most = max(found.misfit, policy.rounding) / policy.leap_a_constant
-        parts = [s for s in fitted(list(parts_left_out(found)), view, threads) if s.misfit <= most]
-        if not parts:
+        left = max(found.misfit, policy.rounding)
+        parts = [
+            s for s in fitted(list(parts_left_out(found)), view, threads) if s.misfit <= left / policy.leap_a_constant
+        ]
+        simpler = [
+            s for s in fitted(list(with_simpler_factors(found)), view, threads) if s.misfit <= left * policy.as_good
+        ]
+        if not parts and not simpler:
             return found
-        found = min(parts, key=lambda s: s.misfit)
+        found = min(parts or simpler, key=lambda s: s.misfit)
 
 
 def joined(one: Sum, other: Sum) -> Sum:
