@@ -216,7 +216,8 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
     s.column[n_linear] = s.column[fit.n];
     fold_ridge<T>(s, s.weights, s.column, params);
     s.column[n_linear] = first_other;
-    settle(s.weights, n_linear, rounding_left<T>, s.pivot);
+    if (settle(s.weights, n_linear, rounding_left<T>, s.pivot) < 0)
+        return {INFINITY, INFINITY};
     solve_weights<T>(s, params);
     const double rest = s.weights.row(s.pivot[n_linear])[n_linear];
     double on_weights = 0.0;
@@ -247,7 +248,7 @@ template <class T> int keep_nonzero(const Separable<T> &s, int n) {
 
 // Fills R with the Jacobian at `params`, where the model was projected last: a single block's values and
 // derivatives are still there, but for the readout. Returns the row where the other parameters begin, or -1
-// when stopped.
+// when stopped or too large.
 template <class T> int linearise(const Separable<T> &s, const double *params) {
     Fit<T> &fit = s.fit;
     Program<T> &p = fit.program;

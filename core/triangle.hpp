@@ -134,13 +134,16 @@ template <class T, bool staircase = false> void fold(const Triangle &r, T *const
 }
 
 // Of the first `n_linear` columns, takes out those that the columns before them hold already, and makes R
-// triangular again. `pivot` gets the row of each column, or -1. Returns the rank.
+// triangular again. `pivot` gets the row of each column, or -1. Returns the rank, or -1 where a column is too
+// large for its square to be a number: what is left beside it cannot be told then.
 inline int settle(const Triangle &r, int n_linear, double tolerance, int32_t *pivot) {
     int top = 0, rank = 0;
     for (int j = 0; j < r.columns; ++j) {
         double above = 0.0, left = 0.0;
         for (int i = 0; i <= j; ++i)
             (i < top ? above : left) += r.row(i)[j] * r.row(i)[j];
+        if (!is_finite(above + left))
+            return -1;
         if (j < n_linear && left <= tolerance * tolerance * (above + left)) {
             pivot[j] = -1;
             continue;

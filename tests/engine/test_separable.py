@@ -203,6 +203,20 @@ def test_mixed_samples_are_fitted_beside_the_functions_left_out(rows: int, proje
     np.testing.assert_allclose(mixed, fitted(functions), rtol=1e-4)
 
 
+@pytest.mark.parametrize("rate_at_first", [60.0, 100.0, 1e3])
+def test_columns_that_overflow_are_no_fit_of_mixed_samples(rate_at_first: float) -> None:
+    tape = TapeBuilder(1)
+    rate, scale, offset = tape.parameter(), tape.parameter(), tape.parameter()
+    growth = tape.operator("exp", tape.linear([(0, rate, 1.0)]))
+    square = tape.operator("mul", growth, growth)
+    written = tape.finish(tape.linear([(square, scale, 1.0), (growth, offset, 1.0)]))
+    begin = np.zeros((1, written.n_params))
+    begin[0, rate] = rate_at_first
+    samples = fit.Samples.of(np.linspace(0.0, 4.0, 8)[:, None], np.ones(8), mixing=np.eye(8)[3:])
+    fits = fit.levenberg(written, samples, begin, None, fit.Levenberg(5, separable=True))
+    assert not np.isfinite(fits.misfit[0])
+
+
 def test_only_separable_least_squares_take_mixed_samples() -> None:
     tape = TapeBuilder(1)
     written = tape.finish(tape.linear([(0, tape.parameter(), 1.0)]))

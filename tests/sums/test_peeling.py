@@ -10,10 +10,10 @@ from ceql.operators.program import compile_numpy
 from ceql.sums import Known, SumSearchPolicy, Table, begun, exact, expression, make_table, next_rung, plain_view, tidied
 from ceql.sums.fitting import fitted
 from ceql.sums.moves import over_poles, surroundings
-from ceql.sums.peeling import Rung, explored, joined, leaders, parts_left_out, pruned, rung_view, trimmed
+from ceql.sums.peeling import Peeled, Rung, explored, joined, leaders, parts_left_out, pruned, rung_view, trimmed
 from ceql.sums.search import merged, most_promising, ranked, standing_out
 from ceql.sums.terms import NOTHING, Factor, Real, Sum, Term
-from ceql.sums.view import smooth_functions, spanned, view_beside
+from ceql.sums.view import functions_of, smooth_functions, spanned, view_beside
 from ceql.sums.vocabulary import KINDS
 
 X, Z, U, V = SYMBOLS = sympy.symbols("x z u v", real=True)
@@ -33,7 +33,7 @@ def kind_of(text: str) -> int:
 
 def test_what_is_projected_out_leaves_nothing_of_itself() -> None:
     table = table_of(lambda x, z: x**3 - 2.0 * z * x + 1.0, 2)
-    view = view_beside(table, smooth_functions(table.x, [0, 1], 40))
+    view = view_beside(table, functions_of(table.x, [0, 1], 40))
     np.testing.assert_allclose(view.nuisance.T @ view.nuisance, np.eye(view.nuisance.shape[1]), atol=1e-12)
     assert view.left < 1e-25
     assert all(not shelf.directions.any() or shelf.places.size for shelf in view.shelves)
@@ -71,7 +71,7 @@ def test_only_terms_of_the_columns_asked_for_are_seen() -> None:
 
 def test_a_fit_beside_is_that_of_the_rest_alone() -> None:
     table = table_of(lambda x: 2.0 * np.exp(-0.7 * x) + 0.1 * x**2 - x, 1)
-    view = view_beside(table, smooth_functions(table.x, [0], 3))
+    view = view_beside(table, smooth_functions(table.x[:, 0], 2))
     nearby = Sum((Term((0,), (Factor(kind_of("exp(p*u)"), 0, (Real(-0.8),)),)),))
     [found] = fitted([nearby], view)
     assert found.misfit < 1e-24
@@ -163,3 +163,32 @@ def test_sums_are_taken_apart_and_put_together(name: str) -> None:
     fresh = np.random.default_rng(9).uniform(0.3, 5.9, (40, count))
     written = compile_numpy(expression(tidied(plain_view(table), found), table), SYMBOLS[:count])
     np.testing.assert_allclose(written(fresh), function(*fresh.T), rtol=1e-7)
+
+
+@pytest.mark.parametrize("kinked", [np.abs, np.cbrt, lambda x: x * np.abs(x)])
+def test_kinks_at_zero_are_projected_out_too(kinked) -> None:
+    table = table_of(lambda x: kinked(x) + 0.3 * x**2, 1, low=-2.0)
+    assert view_beside(table, smooth_functions(table.x[:, 0], 23)).left > 1e-9
+    assert view_beside(table, functions_of(table.x, [0], 24)).left < 1e-25
+
+
+def test_the_second_look_at_a_column_takes_nothing_of_it_for_known() -> None:
+    noise = np.random.default_rng(0).normal(size=1000)
+    table = table_of(lambda x, z: noise[: len(x)], 2)
+    of_first, of_second = (Term((0,), (Factor(kind_of("exp(-u)"), column),)) for column in (0, 1))
+    known = Sum((of_first, of_second), (Real(1.0), Real(2.0)))
+    last = Peeled(left=(0,), waiting=(0,), base=known, rung=len(POLICY.degrees) - 1)
+    after, _ = next_rung(table, last)
+    assert after.is_second
+    assert after.waiting == (0,)
+    assert after.base == Sum((of_second,), (Real(2.0),))
+
+
+def test_a_power_near_zero_becomes_a_logarithm() -> None:
+    table = table_of(lambda x: 0.8 * np.log(x + 0.5) + 0.1 * x**2, 1)
+    view = rung_view(table, Rung((0,), 2))
+    power = Term((0,), (Factor(kind_of("(u - p)**q"), 0, (Real(-0.52), Real(0.01))),))
+    [beginning] = fitted([Sum((power,))], view)
+    found = trimmed(view, beginning)
+    assert [KINDS[factor.kind].columns[0] for term in found.terms for factor in term.factors] == ["log(u - p)"]
+    assert found.numbers == pytest.approx([-0.5], rel=1e-6)

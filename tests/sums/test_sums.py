@@ -127,7 +127,7 @@ MOVES = {
 
 
 def smooth_view(table: Table) -> View:
-    return view_beside(table, smooth_functions(table.x, [1], 6))
+    return view_beside(table, smooth_functions(table.x[:, 1], 5))
 
 
 @pytest.mark.parametrize("view_of", [plain_view, smooth_view])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -15,12 +16,14 @@ Pair = tuple[int, int]
 class InteractionPolicy:
     """How products of two columns are weighed against the rest."""
 
-    degree: int = 6  # Functions of single columns, up to this degree,
-    degree_of_products: int = 4  # and products of two columns, up to this one.
-    passes: int = 3  # Rows far off, near a pole say, count less: they are weighed anew this often,
-    far: float = 3.0  # beyond this many times the middle of what is left.
-    significant: float = 5.0  # What each product of a pair explains, in units of what chance does.
-    rows_a_function: float = 2.0  # With fewer rows than this for each function nothing can be told.
+    degree: int = 10  # Functions of single columns, up to this degree,
+    degree_beside: int = 6  # a column times functions of another, up to this one,
+    degree_of_both: int = 2  # and products of functions of two columns, up to this one of each.
+    passes: int = 5  # Rows far off, near a pole say, count less: they are weighed anew this often,
+    far: float = 2.0  # beyond this many times the middle of what is left.
+    significant: float = 2.0  # What each product of a pair explains, in units of what chance does.
+    nothing_left: float = 1e-12  # Share of the square of y that is too little to look at.
+    rows_a_function: float = 1.6  # With fewer rows than this for each function nothing more can be told.
 
 
 def interacting(
@@ -28,30 +31,59 @@ def interacting(
 ) -> frozenset[Pair]:
     """The pairs of columns that act together in y beside columns that are known; y and these are weighted.
 
-    All pairs where the rows cannot tell.
+    The pair that explains most comes first, then the one that explains most beside it: all at once would take more
+    functions than the rows can tell apart. All pairs where the rows cannot tell even the first.
     """
     pairs = list(combinations(range(x.shape[1]), 2))
-    bases = [chebyshev.chebvander(scaled(column), policy.degree)[:, 1:] for column in x.T]
-    alone = np.concatenate([np.ones((len(x), 1)), *bases], axis=1) * root_weight[:, None]
+    bases = [chebyshev.chebvander(scaled(column), policy.degree) for column in x.T]
     products = {(j, k): _products(bases[j], bases[k], policy) * root_weight[:, None] for j, k in pairs}
+    alone = np.concatenate([bases[0][:, :1], *(basis[:, 1:] for basis in bases)], axis=1) * root_weight[:, None]
+    columns = np.concatenate([known, alone], axis=1)
+    found: list[Pair] = []
+    while len(found) < len(pairs):
+        more = products[pairs[0]].shape[1]
+        if len(x) < policy.rows_a_function * (columns.shape[1] + more):
+            return frozenset(found or pairs)
+        ratios = _ratios(columns, y, {pair: products[pair] for pair in pairs if pair not in found}, policy)
+        best = max(ratios, key=lambda pair: ratios[pair])
+        if ratios[best] < policy.significant:
+            break
+        found.append(best)
+        columns = np.concatenate([columns, products[best]], axis=1)
+    return frozenset(found)
 
-    def without(*pair: Pair) -> np.ndarray:
-        return np.concatenate([known, alone, *(products[p] for p in pairs if p not in pair)], axis=1)
 
-    every = without()
-    spare = len(x) - every.shape[1]
-    if len(x) < policy.rows_a_function * every.shape[1]:
-        return frozenset(pairs)
-    weight = np.ones(len(x))
+def _ratios(
+    columns: np.ndarray, y: np.ndarray, products: dict[Pair, np.ndarray], policy: InteractionPolicy
+) -> dict[Pair, float]:
+    """What each product of a pair explains beside the columns, in units of what chance does."""
+    weight = _robust_weight(columns, y, policy)
+    basis = np.linalg.qr(columns * weight[:, None])[0]
+    rest = _beside(basis, y * weight)
+    left = float(rest @ rest)
+    if left < policy.nothing_left * float(y @ y):
+        return dict.fromkeys(products, 0.0)
+    ratios = {}
+    for pair, own in products.items():
+        directions = np.linalg.qr(_beside(basis, own * weight[:, None]))[0]
+        explained = float(np.sum((directions.T @ rest) ** 2))
+        spare = len(y) - basis.shape[1] - own.shape[1]
+        by_chance = max(left - explained, np.finfo(float).eps * left) / spare
+        ratios[pair] = explained / own.shape[1] / by_chance
+    return ratios
+
+
+def _robust_weight(columns: np.ndarray, y: np.ndarray, policy: InteractionPolicy) -> np.ndarray:
+    weight = np.ones(len(y))
     for _ in range(policy.passes):
-        left = np.abs(_left(every, y, weight))
-        weight = 1.0 / np.hypot(1.0, left / (policy.far * np.median(left) or 1.0))
-    least = _misfit(every, y, weight)
-    return frozenset(
-        pair
-        for pair in pairs
-        if _misfit(without(pair), y, weight) > least * (1.0 + policy.significant * products[pair].shape[1] / spare)
-    )
+        basis = np.linalg.qr(columns * weight[:, None])[0]
+        left = np.abs(_beside(basis, y * weight)) / weight
+        weight = 1.0 / np.hypot(1.0, left / (policy.far * float(np.median(left)) or 1.0))
+    return weight
+
+
+def _beside(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    return columns - basis @ (basis.T @ columns)
 
 
 def scaled(column: np.ndarray) -> np.ndarray:
@@ -61,13 +93,11 @@ def scaled(column: np.ndarray) -> np.ndarray:
 
 
 def _products(one: np.ndarray, other: np.ndarray, policy: InteractionPolicy) -> np.ndarray:
-    most = policy.degree_of_products
-    return np.stack([one[:, a] * other[:, b] for a in range(most) for b in range(most) if a + b + 2 <= most], axis=1)
-
-
-def _left(columns: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    return y - columns @ np.linalg.lstsq(columns * weight[:, None], y * weight, rcond=None)[0]
-
-
-def _misfit(columns: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-    return float(np.sum((weight * _left(columns, y, weight)) ** 2))
+    """Of Chebyshev polynomials of two columns: a column times a function is what terms of two columns mostly are."""
+    most, both = policy.degree_beside, range(2, policy.degree_of_both + 1)
+    degrees: Sequence[Pair] = [
+        *((1, b) for b in range(1, most + 1)),
+        *((a, 1) for a in range(2, most + 1)),
+        *((a, b) for a in both for b in both),
+    ]
+    return np.stack([one[:, a] * other[:, b] for a, b in degrees], axis=1)

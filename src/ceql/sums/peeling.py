@@ -18,8 +18,9 @@ from ceql.sums.interactions import Pair, interacting
 from ceql.sums.policy import SumSearchPolicy
 from ceql.sums.search import Known, exact, expanded, merged, most_promising, ranked, standing_out
 from ceql.sums.table import Table
-from ceql.sums.terms import NOTHING, Real, Sum
-from ceql.sums.view import View, smooth_functions, view_beside
+from ceql.sums.terms import NOTHING, Factor, Real, Sum
+from ceql.sums.view import View, functions_of, smooth_functions, view_beside
+from ceql.sums.vocabulary import KINDS, SIMPLER
 
 _FLOOR = 1e-26  # of the square of y: misfits below it are rounding
 
@@ -49,14 +50,13 @@ def rung_view(table: Table, rung: Rung, base: Sum = NOTHING) -> View:
     beside = [k for k in rung.others if any(_sorted(j, k) not in apart for j in rung.own)]
     functions = [known / table.root_weight[:, None]]
     if rung.degree:
-        smooth = smooth_functions(table.x, rung.own, rung.degree + 1)
-        functions += [smooth, *(smooth[:, 1:] * table.x[:, [k]] for k in beside)]
-        functions += [
-            smooth_functions(table.x, [k], rung.degree + 1)[:, 2:] * table.x[:, [j]] for k in beside for j in rung.own
-        ]
+        for j in rung.own:
+            smooth = smooth_functions(table.x[:, j], rung.degree)
+            functions += [smooth, *(smooth[:, 1:] * table.x[:, [k]] for k in beside)]
+            functions += [smooth_functions(table.x[:, k], rung.degree)[:, 2:] * table.x[:, [j]] for k in beside]
     if rung.others:
         most = int(policy.projected * len(table.y))
-        functions.append(smooth_functions(table.x, rung.others, most, apart, policy.dearer_apart))
+        functions.append(functions_of(table.x, rung.others, most, apart, policy.dearer_apart))
     own, within = frozenset(rung.own), frozenset((*rung.own, *beside))
     return view_beside(table, np.concatenate(functions, axis=1), own if rung.others else None, within, base)
 
@@ -103,6 +103,15 @@ def parts_left_out(found: Sum) -> Iterator[Sum]:
             yield found.replaced(place, replace(term, factors=tuple(f for f in term.factors if f != factor)))
         for monomial in term.monomials if len(term.monomials) > 1 else ():
             yield found.replaced(place, replace(term, monomials=tuple(m for m in term.monomials if m != monomial)))
+
+
+def with_simpler_factors(found: Sum) -> Iterator[Sum]:
+    """With a function of fewer numbers in place of one that comes close to it: a logarithm for a power near zero."""
+    for place, term in enumerate(found.terms):
+        for k, factor in enumerate(term.factors):
+            for kind in SIMPLER[factor.kind]:
+                other = Factor(kind, factor.inner, factor.numbers[: len(KINDS[kind].names)])
+                yield found.replaced(place, replace(term, factors=(*term.factors[:k], other, *term.factors[k + 1 :])))
 
 
 def explored(
@@ -202,7 +211,7 @@ def next_rung(
         # What is left beside smooth functions is nothing yet; beside those of the others, it never will be.
         if not is_done:
             return replace(peeled, rung=peeled.rung + 1), []
-        return _column_done(peeled, NOTHING, policy.hopes), [peeled.base] if is_last else []
+        return _column_done(table, peeled, NOTHING), [peeled.base] if is_last else []
     count = policy.expansions_at_first if in_haste else policy.expansions_a_rung
     known = explored(view, peeled.roots, count, threads, stop)
     found = proved(view, known)
@@ -213,8 +222,10 @@ def next_rung(
     if found is not None:
         found = trimmed(view, found, threads)
         if is_done and not is_last:
-            return _column_done(peeled, found, policy.hopes), [joined(peeled.base, found)]
-    roots = tuple(leaders(table, known.sums)) if found is None else (found,)
+            return _column_done(table, peeled, found), [joined(peeled.base, found)]
+    roots = tuple(leaders(table, known.sums))
+    if found is not None:
+        roots = (found, *(root for root in roots if root.key != found.key))
     if found is not None and not peeled.is_second:
         peeled, roots = _part_known(peeled, found), (NOTHING,)
     # With all of its terms in view a column that promised nothing before is in vain, at least beside these others.
@@ -228,7 +239,7 @@ def next_rung(
     waiting = peeled.waiting[1:]
     if waiting:
         return replace(peeled, waiting=waiting, rung=0, roots=(NOTHING,)), tries
-    return _turned_back(peeled, policy.hopes), tries
+    return _turned_back(table, peeled), tries
 
 
 def _counted(peeled: Peeled, has_shown: bool, policy: SumSearchPolicy) -> Peeled:
@@ -238,11 +249,11 @@ def _counted(peeled: Peeled, has_shown: bool, policy: SumSearchPolicy) -> Peeled
     return replace(peeled, steps=peeled.steps + 1, in_vain=in_vain, due=due)
 
 
-def _column_done(peeled: Peeled, found: Sum, most_hopes: int) -> Peeled:
+def _column_done(table: Table, peeled: Peeled, found: Sum) -> Peeled:
     left = tuple(k for k in peeled.left if k != peeled.waiting[0])
     base = joined(peeled.base, found)
     done = replace(peeled, left=left, waiting=left, base=base, rung=0, roots=(NOTHING,), is_second=False)
-    return done if left else _turned_back(done, most_hopes)
+    return done if left else _turned_back(table, done)
 
 
 def _part_known(peeled: Peeled, found: Sum) -> Peeled:
@@ -252,10 +263,13 @@ def _part_known(peeled: Peeled, found: Sum) -> Peeled:
     return replace(peeled, base=joined(peeled.base, found), waiting=waiting)
 
 
-def _turned_back(peeled: Peeled, most_hopes: int) -> Peeled:
-    """To the best hope that is left; after these, to all columns once more, with patience; after that, to nothing."""
+def _turned_back(table: Table, peeled: Peeled) -> Peeled:
+    """To the best hope that is left; after these, to all columns once more, with patience; after that, to nothing.
+
+    Of the columns that are left nothing is known then: what looked proved beside smooth functions may be wrong.
+    """
     sure = peeled.sure or Hope(0.0, peeled.left, peeled.base)
-    if peeled.hopes and peeled.followed < most_hopes:
+    if peeled.hopes and peeled.followed < table.policy.hopes:
         hope, *others = peeled.hopes
         return Peeled(
             hope.left,
@@ -269,20 +283,34 @@ def _turned_back(peeled: Peeled, most_hopes: int) -> Peeled:
             sure=sure,
         )
     waiting = () if peeled.is_second else sure.left
+    base = _of_others(table, sure.base, sure.left)
     return replace(
-        peeled, left=sure.left, waiting=waiting, base=sure.base, rung=0, roots=(NOTHING,), hopes=(), is_second=True
+        peeled, left=sure.left, waiting=waiting, base=base, rung=0, roots=(NOTHING,), hopes=(), is_second=True
     )
+
+
+def _of_others(table: Table, found: Sum, columns: Sequence[int]) -> Sum:
+    """The terms with a column that is none of these."""
+    others = {symbol for k, symbol in enumerate(table.symbols) if k not in columns}
+    weights = np.split(np.array(found.weights), np.cumsum([term.columns for term in found.terms])[:-1])
+    kept = [k for k, term in enumerate(found.terms) if table.symbols_of(term) & others]
+    return Sum(tuple(found.terms[k] for k in kept), tuple(Real(float(w)) for k in kept for w in weights[k]))
 
 
 def trimmed(view: View, found: Sum, threads: int = 1) -> Sum:
     """Without the constants that hardly anything of what it explains is due to."""
     policy = view.table.policy
     while True:
-        most = max(found.misfit, policy.rounding) / policy.leap_a_constant
-        parts = [s for s in fitted(list(parts_left_out(found)), view, threads) if s.misfit <= most]
-        if not parts:
+        left = max(found.misfit, policy.rounding)
+        parts = [
+            s for s in fitted(list(parts_left_out(found)), view, threads) if s.misfit <= left / policy.leap_a_constant
+        ]
+        simpler = [
+            s for s in fitted(list(with_simpler_factors(found)), view, threads) if s.misfit <= left * policy.as_good
+        ]
+        if not parts and not simpler:
             return found
-        found = min(parts, key=lambda s: s.misfit)
+        found = min(parts or simpler, key=lambda s: s.misfit)
 
 
 def joined(one: Sum, other: Sum) -> Sum:

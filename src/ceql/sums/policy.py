@@ -29,6 +29,7 @@ class SumSearchPolicy:
     vanishes_a_constant: float = 6e-3  # And this to the power of its constants: many reach far without being right.
     leap_beside: float = 1e-8  # Beside functions that are projected out, the share that stands out,
     leap_a_constant: float = 1e-3  # and for each further constant.
+    as_good: float = 10.0  # A function with fewer numbers in another's place leaves at most this many times as much.
     leap: float = 1e-5  # And this share of what any smaller sum leaves.
     cancelling: float = 1e4  # A term is at most this many times as large as the sum.
     rows_a_constant: int = 3  # A sum that is expanded has at most one constant for this many rows.

@@ -85,6 +85,12 @@ class Table:
         columns = np.concatenate([own for own, _ in parts], axis=1) * weight
         return columns, [[slope * weight for slope in slopes] for _, slopes in parts]
 
+    def symbols_of(self, term: Term) -> set[Any]:
+        """The columns that a term has."""
+        parts = [self.monomials.written[m] for m in term.monomials]
+        parts += [self.inners.written[factor.inner] for factor in term.factors]
+        return set().union(*(getattr(part, "free_symbols", set()) for part in parts))
+
     @cached_property
     def _prices(self) -> dict[tuple, float]:
         return {}

@@ -21,6 +21,8 @@ from ceql.sums.terms import NOTHING, Sum, Term
 
 _NEW_FUNCTION = 1e-11  # of the length of the longest combination of functions, what a shorter one must have
 _AT_ONCE = 128  # terms
+_DEGREE_OF_A_KINK = 4.0  # of the polynomials that are as simple as the first function with a kink
+_NEAR_ZERO = 0.1  # of the largest size in a column
 _LEFT = 1e-7  # of a column's length, what the projection must leave of it: double precision has no more
 
 
@@ -181,26 +183,45 @@ def spanned(columns: np.ndarray, least: float) -> np.ndarray:
     return directions[:, sizes > least * sizes.max(initial=0.0)]
 
 
-def smooth_functions(
+def smooth_functions(column: np.ndarray, degree: int) -> np.ndarray:
+    """Chebyshev polynomials of a column, up to a degree."""
+    return chebyshev.chebvander(scaled(column), degree)
+
+
+def functions_of(
     x: np.ndarray, columns: Sequence[int], count: int, apart: Collection[Pair] = (), dearer: float = 1.0
 ) -> np.ndarray:
-    """Products of Chebyshev polynomials of one or two of these columns, the simplest first.
+    """Functions of these columns and products of two, the simplest first: polynomials, and powers with a kink at zero.
 
     Products of columns that stand apart are so many times as dear as others.
     """
-    found = [(0.0, ())]
     most = -(-count // max(len(columns), 1)) + 1  # dearer ones would come after `count` functions of one column
-    found += [(float(a), ((k, a),)) for k in columns for a in range(1, most)]
+    alone = {k: _with_prices(x[:, k], most) for k in columns}
+    chosen = [(0.0, np.ones(len(x)), None), *((price, own, None) for k in columns for price, own in alone[k])]
     for j, k in combinations(columns, 2):
         price = 2.0 * (dearer if (j, k) in apart else 1.0)
         # A column times a function of another is what terms of two columns mostly are.
-        found += [
-            (price * (max(a, b) if min(a, b) == 1 else a + b), ((j, a), (k, b)))
-            for a in range(1, most)
-            for b in range(1, most)
+        chosen += [
+            (price * (max(a, b) if min(a, b) == 1.0 else a + b), one, other)
+            for a, one in alone[j]
+            for b, other in alone[k]
             if price * max(a, b) < most
         ]
-    chosen = sorted(found, key=lambda entry: entry[0])[:count]
-    bases = {k: chebyshev.chebvander(scaled(x[:, k]), most) for k in columns}
-    products = [np.prod([bases[k][:, a] for k, a in factors], axis=0) for _, factors in chosen[1:]]
-    return np.stack([np.ones(len(x)), *products], axis=1)
+    chosen.sort(key=lambda entry: entry[0])
+    return np.stack([one if other is None else one * other for _, one, other in chosen[:count]], axis=1)
+
+
+def _with_prices(column: np.ndarray, most: int) -> list[tuple[float, np.ndarray]]:
+    """Polynomials are as dear as their degree is high. Kinks they follow slowly: few functions with one do for many."""
+    smooth = smooth_functions(column, most)
+    found = [(float(a), smooth[:, a]) for a in range(1, most)]
+    return [*found, *((_DEGREE_OF_A_KINK + k, kink) for k, kink in enumerate(_kinks(column)))]
+
+
+def _kinks(column: np.ndarray) -> list[np.ndarray]:
+    """Powers that are no polynomials, where the column comes near zero or crosses it."""
+    size = np.abs(column) / np.abs(column).max(initial=np.finfo(float).tiny)
+    if column.min() < 0.0 < column.max():
+        sign = np.sign(column)
+        return [size, sign * size**2, sign * np.cbrt(size), size ** (2 / 3)]
+    return [np.sqrt(size), np.cbrt(size), size ** (2 / 3), size**1.5] if size.min() < _NEAR_ZERO else []

@@ -75,6 +75,7 @@ class Kind:
     freed: tuple[str, Numbers] | None = (
         None  # the kind, by its first column, that it is a case of, and for which numbers
     )
+    cases: tuple[str, ...] = ()  # others with fewer numbers, of which it keeps the first, that it comes close to
 
     @cached_property
     def price(self) -> float:
@@ -201,7 +202,7 @@ FREE: tuple[Kind, ...] = (
 )
 
 PARAMETRIC: tuple[Kind, ...] = (
-    Kind(("u**p",), lambda s: _ones(_POWERS), _positive),
+    Kind(("u**p",), lambda s: _ones(_POWERS), _positive, cases=("log(u)", "cbrt(u)", "abs(u)**(2/3)")),
     Kind(("abs(u)**p",), lambda s: _ones(_POWERS[_POWERS > 0.0]), lambda s: not s.is_positive),
     Kind(("u*abs(u)**p",), lambda s: _ones(_POWERS[_POWERS > -0.9]), _mixed),
     Kind(("exp(p*u)",), lambda s: _ones(_both_signs(_RATES) / s.size)),
@@ -257,6 +258,7 @@ PARAMETRIC: tuple[Kind, ...] = (
     Kind(
         ("(u - p)**q",),
         lambda s: _pairs(s.low - s.length * np.array([0.02, 0.15, 0.8]), [-1.5, -0.5, 0.3, 0.7, 1.5, 2.5]),
+        cases=("log(u - p)", "sqrt(u - p)", "1/(u - p)", "1/(u - p)**2"),
     ),
     Kind(
         ("1/(1 + (p/u)**q)",),
@@ -288,3 +290,12 @@ SAME_POLE = {
     if kind.same_pole
 }
 FREED = {index: (_BY_TEXT[kind.freed[0]], kind.freed[1]) for index, kind in enumerate(KINDS) if kind.freed is not None}
+
+# Kinds with fewer numbers that a kind is, or comes close to, for some of its numbers.
+SIMPLER = {
+    index: (
+        *(free for free, (kind_of_free, _) in FREED.items() if kind_of_free == index),
+        *(_BY_TEXT[text] for text in kind.cases),
+    )
+    for index, kind in enumerate(KINDS)
+}
