@@ -66,6 +66,10 @@ class Record:
             self.tried[key] = contender(system, self.contest, own)
         return self.tried[key]
 
+    def until(self, moment: Deadline) -> Record:
+        """The same systems, and others until this moment."""
+        return Record(replace(self.contest, until=moment), self.tried)
+
     @property
     def best(self) -> Contender | None:
         return min(self.contenders, key=lambda one: one.criterion, default=None)
@@ -81,9 +85,9 @@ def structure_of(system: System) -> tuple[Any, ...]:
 
 def contender(system: System, contest: Contest, own: tuple[int, ...] = ()) -> Contender | None:
     """The system fitted to the trajectories and judged; None where it cannot be simulated. Each trajectory has `own`
-    constants of these numbers."""
+    constants of these numbers. Without time for it, `OutOfTime` is raised."""
     policy = contest.policy.shooting
-    shot = shoot(system, contest.series, contest.begins, contest.noise, contest.movement, policy, own)
+    shot = shoot(system, contest.series, contest.begins, contest.noise, contest.movement, policy, own, contest.until)
     return None if shot is None else Contender(shot, judged(shot, contest))
 
 
@@ -126,7 +130,7 @@ def compete(
             tell((sweep + done / len(places)) / policy.sweeps)
             least = min((c.criterion for c in candidates[done]), default=0.0)
             for candidate in candidates[done]:
-                if contest.until.over or candidate.criterion > least + policy.hopeless:
+                if candidate.criterion > least + policy.hopeless:
                     break
                 trial = exchanged(system if best is None else best.system, place, candidate.formula)
                 if best is not None and is_hopeless(trial, best, contest):
@@ -134,7 +138,7 @@ def compete(
                 found = record.try_out(trial)
                 if found is not None and (best is None or found.criterion < best.criterion):
                     best = found
-        if record.best is before or contest.until.over:
+        if record.best is before:
             return
 
 
@@ -144,14 +148,12 @@ def exchanged(system: System, place: int, formula: Formula) -> System:
     return replace(system, formulas=tuple(formulas))
 
 
-def simplified(record: Record, best: Contender, until: Deadline) -> Contender:
+def simplified(record: Record, best: Contender) -> Contender:
     """Terms that do not matter are left out, and constants that are simple numbers within their errors become these,
     one after the other, where that is better."""
     for _ in range(2 * len(best.shot.constants)):
         better = None
         for system in _simpler(best, record.contest):
-            if until.over:
-                return best
             if is_hopeless(system, best, record.contest):
                 continue
             found = record.try_out(system)
