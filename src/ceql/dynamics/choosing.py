@@ -55,7 +55,7 @@ class Contender:
 
 @dataclass(eq=False)
 class Record:
-    """Every system that was tried, by its structure; None for those that cannot be simulated."""
+    """Every system that was tried, by its structure; None for those that cannot be simulated or are far behind."""
 
     contest: Contest
     tried: dict[tuple[Any, ...], Contender | None] = field(default_factory=dict)
@@ -63,7 +63,8 @@ class Record:
     def try_out(self, system: System, own: tuple[int, ...] = ()) -> Contender | None:
         key = (*structure_of(system), own)
         if key not in self.tried:
-            self.tried[key] = contender(system, self.contest, own)
+            bar = np.inf if self.best is None else self.best.criterion + self.contest.policy.choice.behind
+            self.tried[key] = contender(system, self.contest, own, bar)
         return self.tried[key]
 
     def until(self, moment: Deadline) -> Record:
@@ -83,11 +84,11 @@ def structure_of(system: System) -> tuple[Any, ...]:
     return tuple(parametrise(formula.expression).expr for formula in system.formulas)
 
 
-def contender(system: System, contest: Contest, own: tuple[int, ...] = ()) -> Contender | None:
-    """The system fitted to the trajectories and judged; None where it cannot be simulated. Each trajectory has `own`
-    constants of these numbers. Without time for it, `OutOfTime` is raised."""
-    policy = contest.policy.shooting
-    shot = shoot(system, contest.series, contest.begins, contest.noise, contest.movement, policy, own, contest.until)
+def contender(system: System, contest: Contest, own: tuple[int, ...] = (), bar: float = np.inf) -> Contender | None:
+    """The system fitted to the trajectories and judged; None where it cannot be simulated, or is above the bar when its
+    fit has hardly begun. Each trajectory has `own` constants of these numbers. Without time, `OutOfTime` is raised."""
+    given = contest.series, contest.begins, contest.noise, contest.movement, contest.policy.shooting
+    shot = shoot(system, *given, own, contest.until, lambda shot: judged(shot, contest) < bar)
     return None if shot is None else Contender(shot, judged(shot, contest))
 
 

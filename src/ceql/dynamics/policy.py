@@ -63,13 +63,13 @@ class TermPolicy:
 class RelativesPolicy:
     """Right-hand sides that are one step away from the best ones."""
 
-    parents: int = 24  # that have relatives, as many of each number of constants,
+    parents: int = 18  # that have relatives, as many of each number of constants,
     most_constants: int = 6  # which are at most so many
     saturating: tuple[int, ...] = (1, 2)  # powers of a column that come into a denominator
     highest: int = 4  # exponent of a column
     most_sums: int = 2  # in the denominator of one term
     share: float = 0.5  # of a denominator, that a further term in it begins with
-    steps: int = 8  # of a first fit; those go on
+    steps: int = 6  # of a first fit; those go on
     ahead: int = 24  # that are best then
 
 
@@ -121,6 +121,7 @@ class ChoicePolicy:
     structure: float = 0.6  # of the time limit for one trajectory, where others have constants of their own
     searching: float = 0.85  # of the time limit for candidates and their systems; the rest is for simple numbers
     simplifying: float = 0.94  # of the time limit by which these are tried; the rest is for what is reported
+    behind: float = 60.0  # by so much worse than the best a system whose segments are loose is not fitted any further
     sweeps: int = 2  # over the equations, each exchanged for its alternatives
     rounds: int = 8  # of candidates at most: from the second on, along the path that the best system takes
     stands: float = 10.0  # of the criterion: a round that gains less has brought nothing

@@ -8,6 +8,7 @@ lose is held by its segments.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -180,9 +181,12 @@ def shoot(
     policy: ShootingPolicy = SHOOTING,
     own: tuple[int, ...] = (),
     until: Deadline = NEVER,
+    promises: Callable[[Shot], bool] = lambda shot: True,
 ) -> Shot | None:
     """The system fitted to the series; None where it cannot be simulated. Each trajectory has its `own` constants of
     these numbers. A fit that is not done in time is given up with `OutOfTime`, so that nothing is judged by half of it.
+    One that does not promise anything while gaps hardly count, and leaves more than a coarse simulation does, is None,
+    too: closed gaps leave no less.
 
     `begins` are states of the system at every sample of every trajectory, one after the other, to start from; `noise`
     and `movement` are sizes of errors and of motion of each state of the system.
@@ -199,18 +203,27 @@ def shoot(
     fine = np.maximum(policy.tolerance * movement, policy.of_noise * noise)
     shot = None
     for tolerance, scheme in ((coarse, FAST), (fine, FINE)):
-        fitted = _fitted(replace(base, scheme=scheme), values, tolerance, policy)
+        fitted = _fitted(replace(base, scheme=scheme), values, tolerance, policy, promises)
         if fitted is None:
             return None
         shooting, values, misfit = fitted
         shot = _shot(replace(shooting, until=NEVER), values, misfit)  # its errors are asked for when the search is over
-        if np.any(np.sqrt(shot.squares) > policy.visible * tolerance[list(measured)]) or np.all(fine >= coarse):
+        if _is_visible(shot, base, tolerance, policy) or np.all(fine >= coarse):
             break
     return shot
 
 
+def _is_visible(shot: Shot, base: _Shooting, tolerance: np.ndarray, policy: ShootingPolicy) -> bool:
+    """Whether more is left of the samples than errors of the simulation."""
+    return bool(np.any(np.sqrt(shot.squares) > policy.visible * tolerance[list(base.measured)]))
+
+
 def _fitted(
-    base: _Shooting, values: np.ndarray, tolerance: np.ndarray, policy: ShootingPolicy
+    base: _Shooting,
+    values: np.ndarray,
+    tolerance: np.ndarray,
+    policy: ShootingPolicy,
+    promises: Callable[[Shot], bool],
 ) -> tuple[_Shooting, np.ndarray, float] | None:
     """With gaps that count for more and more; None where the system cannot be simulated."""
     substeps = _substeps(base, values, tolerance, policy)
@@ -222,6 +235,10 @@ def _fitted(
         values, misfit = minimise(shooting.problem, values, policy.steps, tiny=policy.tiny)
         if not np.isfinite(misfit):
             return None
+        if gap == policy.joined[0]:
+            loose = _shot(shooting, values, misfit)
+            if _is_visible(loose, base, tolerance, policy) and not promises(loose):
+                return None
     return shooting, values, misfit
 
 

@@ -178,7 +178,8 @@ def _with_two_numbers(
 
 def _with_number(x: sympy.Symbol, column: np.ndarray) -> Iterator[Any]:
     low = float(column.min())
-    square, quartic = _NUMBER**2, _NUMBER**4
+    square, cube, quartic = _NUMBER**2, _NUMBER**3, _NUMBER**4
     yield from (1 / (square + x**2), x**2 / (square + x**2), sympy.exp(-x / _NUMBER))
     if low >= 0.0:
-        yield from (1 / (_NUMBER + x), x / (_NUMBER + x), x**4 / (quartic + x**4))
+        yield from (1 / (_NUMBER + x), x / (_NUMBER + x))
+        yield from (1 / (cube + x**3), x**3 / (cube + x**3), 1 / (quartic + x**4), x**4 / (quartic + x**4))
