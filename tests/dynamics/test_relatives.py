@@ -42,6 +42,7 @@ def _structure(formula: Formula):
         ("1.3*s/(0.6 + s)", "1.3*s/((0.6 + s)*(0.8 + p))"),
         ("1.3*s/(0.6 + s) - 0.7*p", "-0.7*p"),
         ("1.3/s**2", "1.3/s**3"),
+        ("1.3*s/(1 + s**2)", "1.3*s/(0.6 + s**2)"),
     ],
 )
 def test_steps_from_one_structure_to_the_next(text, relative):

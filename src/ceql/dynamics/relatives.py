@@ -144,7 +144,9 @@ def _without_a_part(one: Any, columns: Sequence[_Column]) -> Iterator[Any]:
 
 
 def _grown(one: Any, columns: Sequence[_Column], sizes: _Sizes, policy: RelativesPolicy) -> Iterator[Any]:
-    """A denominator with one more term."""
+    """A denominator with one more term, or with a decimal number where it had a whole one, which was not fitted."""
+    if (number := one.as_coeff_Add()[0]).is_Integer and number != 0:
+        yield one - number + sympy.Float(number)
     present = {part.as_independent(*(c.symbol for c in columns), as_Add=False)[1] for part in one.args}
     for column in columns:
         for power, size in _quotients(column, sizes, policy):
