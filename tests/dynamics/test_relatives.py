@@ -7,7 +7,7 @@ import sympy
 from ceql.dynamics.candidates import candidates_for
 from ceql.dynamics.integral_form import path_of, target_of
 from ceql.dynamics.policy import DynamicsPolicy
-from ceql.dynamics.relatives import is_fraction, is_rational, relatives
+from ceql.dynamics.relatives import has_idle_parts, is_fraction, is_rational, relatives
 from ceql.dynamics.series import Trajectory
 from ceql.dynamics.smoothing import smoothed
 from ceql.dynamics.system import System
@@ -72,6 +72,14 @@ def test_fractions_are_made_of_whole_powers():
     for text in ("sin(s)", "s**0.4", "s/(0.3 + exp(p))", "log(s)/p"):
         assert not is_fraction(parse_formula(text, NAMES))
     assert not is_rational(_formula("1.3*s + 0.2*sin(p)"))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_idle"),
+    [("s/(0.6 + s)", False), ("s/(0.6 + s + 1.0e-9*p)", True), ("p - s/(1.0e9 + s)", True), ("s*p - 1.0e-9*s", False)],
+)
+def test_parts_of_a_denominator_that_say_nothing(text, is_idle):
+    assert has_idle_parts(_formula(text), POSITIVE) == is_idle
 
 
 def test_a_fraction_that_no_vocabulary_holds_is_among_the_candidates():

@@ -14,7 +14,7 @@ from ceql.data.dataset import Dataset
 from ceql.discovery import Settings
 from ceql.dynamics.integral_form import IntegralTarget, Path
 from ceql.dynamics.policy import DynamicsPolicy
-from ceql.dynamics.relatives import is_rational, relatives
+from ceql.dynamics.relatives import has_idle_parts, is_rational, relatives
 from ceql.dynamics.term_sums import term_sums
 from ceql.dynamics.vocabulary import Vocabulary
 from ceql.engine.deadline import NEVER, Deadline
@@ -55,9 +55,10 @@ def candidates_for(
     floor: float,
     policy: DynamicsPolicy,
     until: Deadline = NEVER,
+    with_relatives: bool = True,
 ) -> list[Candidate]:
-    """Sums of terms and these formulas, fitted in the integral form, the best first, each structure once. Without time
-    for all of them, `OutOfTime` is raised.
+    """Sums of terms and these formulas, and fractions that are steps away from them, fitted in the integral form, the
+    best first, each structure once. Without time for all of them, `OutOfTime` is raised.
 
     `other` is another path that the samples leave open. What the best formula makes of the difference of the two is an
     error that no formula can do away with, and raises the floor: where that is much, sums are sought once more.
@@ -71,7 +72,8 @@ def candidates_for(
     floor = max(floor, doubt)
     if doubt > policy.candidates.matters * np.sqrt(best.formula.loss):
         fitted += _fitted(term_sums(target, words, symbols, floor, policy.terms, until), target, policy, until)
-    fitted += _relatives(_distinct(_judged(fitted, target, floor, policy)), target, floor, policy, until)
+    if with_relatives:
+        fitted += _relatives(_distinct(_judged(fitted, target, floor, policy)), target, floor, policy, until)
     return _diverse(_distinct(_judged(fitted, target, floor, policy)), policy)
 
 
@@ -121,7 +123,8 @@ def _relatives(
                     found.append((target.criterion(fitted, floor), fitted))
                     enter(*found[-1])
     best = sorted(found, key=lambda entry: entry[0])[: steps.ahead]
-    return _fitted([replace(formula, loss=np.inf) for _, formula in best], target, policy, until)
+    fitted = _fitted([replace(formula, loss=np.inf) for _, formula in best], target, policy, until)
+    return [formula for formula in fitted if not has_idle_parts(formula, target.path.rows, steps)]
 
 
 def _diverse(candidates: Sequence[Candidate], policy: DynamicsPolicy) -> list[Candidate]:

@@ -123,7 +123,8 @@ class _Search:
 
 def _rounds(search: _Search) -> None:
     """Candidates and their systems, along the path of the best system so far, until that brings nothing any more. Then
-    the search in slopes has its turn, for what is no sum of terms."""
+    the search in slopes has its turn, for what is no sum of terms. Relatives of fractions come in from the second round
+    on: the first is quick, and the path is better then."""
     series, settings, tell = search.series, search.settings, search.tell
     choice, equations = settings.policy.choice, search.equations
     formulas: list[list[Formula]] = [[] for _ in equations]
@@ -141,7 +142,7 @@ def _rounds(search: _Search) -> None:
             tell(f"equation of {series.states[equation.state]}", _done(number, 0.5 * k / len(equations)))
             if searches:
                 formulas[k] += _searched(equation, search)
-            search.candidates.append(_candidates(equation, formulas[k], search))
+            search.candidates.append(_candidates(equation, formulas[k], search, with_relatives=number > 0))
             formulas[k] += [candidate.formula for candidate in search.candidates[-1]]
         for first in _first_systems(search.candidates, series, settings):
             search.record.try_out(first)
@@ -254,13 +255,15 @@ def _searched(equation: _Equation, search: _Search) -> list[Formula]:
     return searched(slopes, _columns(series, settings), asked, settings.policy)
 
 
-def _candidates(equation: _Equation, formulas: Sequence[Formula], search: _Search) -> list[Candidate]:
+def _candidates(
+    equation: _Equation, formulas: Sequence[Formula], search: _Search, with_relatives: bool
+) -> list[Candidate]:
     policy, path = search.settings.policy, search.path
     symbols = make_symbols(_columns(search.series, search.settings))
     target: IntegralTarget = target_of(path, equation.values, equation.sizes)
     words = vocabulary(path.rows, symbols, policy.terms)
-    until = search.record.contest.until
-    return candidates_for(target, search.other, words, formulas, symbols, equation.floor, policy, until)
+    given = target, search.other, words, formulas, symbols, equation.floor, policy, search.record.contest.until
+    return candidates_for(*given, with_relatives)
 
 
 def _quick(search: _Search) -> System:

@@ -53,9 +53,9 @@ class TermPolicy:
     expansions: int = 50  # sums that are extended
     branches: int = 12  # ways of each kind to extend one
     beam: int = 100  # sums of each size that wait to be extended
-    kept: int = 3  # sums of each size that become candidates,
+    kept: int = 8  # sums of each size that become candidates,
     fractions: int = 3  # of those that are made of fractions alone, which may have relatives that do better,
-    best: int = 64  # and of any size: with noise, many explain a state about as well, and fits tell them apart
+    best: int = 48  # and of any size: with noise, many explain a state about as well, and fits tell them apart
     most_rows: int = 600  # samples that sums are chosen by
 
 
@@ -69,6 +69,7 @@ class RelativesPolicy:
     highest: int = 4  # exponent of a column
     most_sums: int = 2  # in the denominator of one term
     share: float = 0.5  # of a denominator, that a further term in it begins with
+    idle: float = 1e-4  # of a denominator: one with a smaller part says no more than it does without
     steps: int = 6  # of a first fit; those go on
     ahead: int = 24  # that are best then
 

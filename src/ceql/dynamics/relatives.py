@@ -95,6 +95,16 @@ def _changed(term: Any, columns: Sequence[_Column], sizes: _Sizes, policy: Relat
                 yield from (term / (sympy.Float(size) + q) for q, size in _quotients(column, sizes, policy))
 
 
+def has_idle_parts(formula: Formula, rows: np.ndarray, policy: RelativesPolicy = RELATIVES) -> bool:
+    """Whether part of a denominator is nothing beside the rest of it: a simpler formula has the same values then."""
+    sizes = _Sizes(tuple(formula.symbols), rows)
+    for term in sympy.Add.make_args(formula.expression):
+        for one in sympy.Mul.make_args(sympy.fraction(term)[1]):
+            if one.is_Add and min(map(sizes, one.args)) < policy.idle * max(map(sizes, one.args)):
+                return True
+    return False
+
+
 def is_fraction(term: Any) -> bool:
     """Of whole powers of columns, of their absolute values and of numbers, and of sums of them below."""
     top, bottom = sympy.fraction(term)
