@@ -118,3 +118,11 @@ def test_the_same_seed_gives_the_same_system():
     series = _series(_system(states, texts), begins, until, samples=60)
     first, second = (discover_system(series, replace(QUICK, threads=threads)) for threads in (1, 2))
     assert str(first.system) == str(second.system)
+
+
+def test_without_time_there_is_a_system_of_powers():
+    truth = _system(*LAWS["hunt"][:2])
+    found = discover_system(_series(truth, [(10.0, 5.0)], 20.0), replace(QUICK, time_limit=0.01))
+    assert len(found.system.formulas) == 2
+    assert all(len(formula.form.symbols) for formula in found.system.formulas)
+    assert found.r2_held_out is None

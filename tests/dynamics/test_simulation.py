@@ -8,6 +8,7 @@ from ceql.dynamics.series import Series, Trajectory
 from ceql.dynamics.shooting import shoot
 from ceql.dynamics.simulation import FAST, FINE, RightHandSides, segments_of, simulate_segments
 from ceql.dynamics.system import System
+from ceql.engine.deadline import Deadline, OutOfTime
 from ceql.formula import Formula, make_symbols
 
 
@@ -121,3 +122,18 @@ def test_simulations_end_where_the_solution_ends():
     leaves = _system("-1/sqrt(x)", states=("x",)).simulate([1.0], time)[:, 0]
     assert np.isfinite(leaves[time < 0.6]).all()
     assert np.isnan(leaves[time > 0.7]).all()
+
+
+def test_a_fit_without_time_is_given_up():
+    series = _series(_system(*HUNT), (10.0, 5.0))
+    with pytest.raises(OutOfTime):
+        shoot(_system(*HUNT), series, series.trajectories[0].states, series.scale, series.scale, until=Deadline(0.0))
+
+
+def test_a_fit_that_promises_nothing_is_not_finished():
+    series = _series(_system(*HUNT), (10.0, 5.0), noise=0.05)
+    given = series, series.trajectories[0].states, 0.05 * series.scale, series.scale
+    poor = _system("0.1*x", "-0.1*y")
+    assert shoot(poor, *given) is not None
+    assert shoot(poor, *given, promises=lambda shot: False) is None
+    assert shoot(poor, *given, promises=lambda shot: True) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,8 +14,10 @@ from ceql.data.dataset import Dataset
 from ceql.discovery import Settings
 from ceql.dynamics.integral_form import IntegralTarget, Path
 from ceql.dynamics.policy import DynamicsPolicy
+from ceql.dynamics.relatives import has_idle_parts, is_rational, relatives
 from ceql.dynamics.term_sums import term_sums
 from ceql.dynamics.vocabulary import Vocabulary
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.expression.constants.parametrise import parametrise
 from ceql.formula import Formula
 from ceql.pipeline import discover
@@ -51,35 +54,89 @@ def candidates_for(
     symbols: Sequence[sympy.Symbol],
     floor: float,
     policy: DynamicsPolicy,
+    until: Deadline = NEVER,
+    with_relatives: bool = True,
 ) -> list[Candidate]:
-    """Sums of terms and these formulas, fitted in the integral form, the best first, each structure once.
+    """Sums of terms and these formulas, and fractions that are steps away from them, fitted in the integral form, the
+    best first, each structure once. Without time for all of them, `OutOfTime` is raised.
 
     `other` is another path that the samples leave open. What the best formula makes of the difference of the two is an
     error that no formula can do away with, and raises the floor: where that is much, sums are sought once more.
     """
-    sums = term_sums(target, words, symbols, floor, policy.terms)
-    fitted = _fitted([*sums, *(replace(formula, loss=np.inf) for formula in formulas)], target, policy)
+    sums = term_sums(target, words, symbols, floor, policy.terms, until)
+    fitted = _fitted([*sums, *(replace(formula, loss=np.inf) for formula in formulas)], target, policy, until)
     if not fitted:
         return []
     best = min(_judged(fitted, target, floor, policy), key=lambda candidate: candidate.criterion)
     doubt = policy.candidates.doubt * _doubt(best.formula, target, other)
     floor = max(floor, doubt)
     if doubt > policy.candidates.matters * np.sqrt(best.formula.loss):
-        fitted += _fitted(term_sums(target, words, symbols, floor, policy.terms), target, policy)
+        fitted += _fitted(term_sums(target, words, symbols, floor, policy.terms, until), target, policy, until)
+    if with_relatives:
+        fitted += _relatives(_distinct(_judged(fitted, target, floor, policy)), target, floor, policy, until)
+    return _diverse(_distinct(_judged(fitted, target, floor, policy)), policy)
+
+
+def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The best first, each structure once."""
     distinct: dict[Any, Candidate] = {}
-    for candidate in sorted(_judged(fitted, target, floor, policy), key=lambda candidate: candidate.criterion):
+    for candidate in sorted(candidates, key=lambda candidate: candidate.criterion):
         distinct.setdefault(candidate.structure, candidate)
-    return _diverse(list(distinct.values()), policy)
+    return list(distinct.values())
+
+
+def _relatives(
+    candidates: Sequence[Candidate], target: IntegralTarget, floor: float, policy: DynamicsPolicy, until: Deadline
+) -> list[Formula]:
+    """Fractions that are steps away from those among these, as far as they promise most.
+
+    The sizes take turns, small ones first: the best fraction with so many constants that has not been asked has its
+    relatives fitted roughly, and they wait with the others.
+    """
+    steps, known = policy.relatives, {candidate.structure for candidate in candidates}
+    roughly = replace(policy.integral, steps=steps.steps)
+    waiting: dict[int, list[tuple[float, Formula]]] = {}
+    asked: Counter[int] = Counter()
+    found: list[tuple[float, Formula]] = []
+
+    def enter(score: float, formula: Formula) -> None:
+        if (size := len(formula.form.symbols)) <= steps.most_constants and is_rational(formula):
+            waiting.setdefault(size, []).append((score, formula))
+
+    for candidate in candidates:
+        enter(candidate.criterion, candidate.formula)
+    for _ in range(steps.parents):
+        sizes = [size for size, formulas in waiting.items() if formulas]
+        if not sizes:
+            break
+        size = min(sizes, key=lambda size: (asked[size], size))
+        asked[size] += 1
+        parent = min(waiting[size], key=lambda entry: entry[0])
+        waiting[size].remove(parent)
+        for relative in relatives(parent[1], target.path.rows, steps):
+            structure = parametrise(relative.expression).expr
+            if structure not in known:
+                known.add(structure)
+                until.require_time()
+                fitted = target.fitted(relative, roughly)
+                if fitted is not None:
+                    found.append((target.criterion(fitted, floor), fitted))
+                    enter(*found[-1])
+    best = sorted(found, key=lambda entry: entry[0])[: steps.ahead]
+    fitted = _fitted([replace(formula, loss=np.inf) for _, formula in best], target, policy, until)
+    return [formula for formula in fitted if not has_idle_parts(formula, target.path.rows, steps)]
 
 
 def _diverse(candidates: Sequence[Candidate], policy: DynamicsPolicy) -> list[Candidate]:
     """The best, and the best of each size: where the path is wrong, long sums make up for it, and the law does not."""
     sizes = [len(candidate.formula.form.symbols) for candidate in candidates]
     doubting = [best_in_doubt(candidates, level) for level in range(len(policy.candidates.doubted))]
+    close = candidates[0].criterion + policy.candidates.close
     kept = [
         candidate
         for place, candidate in enumerate(candidates)
         if place < policy.candidates.kept
+        or (place < policy.candidates.most_close and candidate.criterion < close)
         or sizes[:place].count(sizes[place]) < policy.candidates.of_each_size
         or candidate in doubting
     ]
@@ -96,9 +153,14 @@ def best_of_size(candidates: Sequence[Candidate], size: int) -> Candidate:
     return next((one for one in candidates if len(one.formula.form.symbols) == size), candidates[0])
 
 
-def _fitted(formulas: Sequence[Formula], target: IntegralTarget, policy: DynamicsPolicy) -> list[Formula]:
+def _fitted(
+    formulas: Sequence[Formula], target: IntegralTarget, policy: DynamicsPolicy, until: Deadline
+) -> list[Formula]:
     """Those that have a loss are fitted already."""
-    found = (f if np.isfinite(f.loss) else target.fitted(f, policy.integral) for f in formulas)
+    found = []
+    for formula in formulas:
+        until.require_time()
+        found.append(formula if np.isfinite(formula.loss) else target.fitted(formula, policy.integral))
     return [formula for formula in found if formula is not None]
 
 

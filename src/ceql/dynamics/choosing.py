@@ -55,7 +55,7 @@ class Contender:
 
 @dataclass(eq=False)
 class Record:
-    """Every system that was tried, by its structure; None for those that cannot be simulated."""
+    """Every system that was tried, by its structure; None for those that cannot be simulated or are far behind."""
 
     contest: Contest
     tried: dict[tuple[Any, ...], Contender | None] = field(default_factory=dict)
@@ -63,8 +63,13 @@ class Record:
     def try_out(self, system: System, own: tuple[int, ...] = ()) -> Contender | None:
         key = (*structure_of(system), own)
         if key not in self.tried:
-            self.tried[key] = contender(system, self.contest, own)
+            bar = np.inf if self.best is None else self.best.criterion + self.contest.policy.choice.behind
+            self.tried[key] = contender(system, self.contest, own, bar)
         return self.tried[key]
+
+    def until(self, moment: Deadline) -> Record:
+        """The same systems, and others until this moment."""
+        return Record(replace(self.contest, until=moment), self.tried)
 
     @property
     def best(self) -> Contender | None:
@@ -79,11 +84,11 @@ def structure_of(system: System) -> tuple[Any, ...]:
     return tuple(parametrise(formula.expression).expr for formula in system.formulas)
 
 
-def contender(system: System, contest: Contest, own: tuple[int, ...] = ()) -> Contender | None:
-    """The system fitted to the trajectories and judged; None where it cannot be simulated. Each trajectory has `own`
-    constants of these numbers."""
-    policy = contest.policy.shooting
-    shot = shoot(system, contest.series, contest.begins, contest.noise, contest.movement, policy, own)
+def contender(system: System, contest: Contest, own: tuple[int, ...] = (), bar: float = np.inf) -> Contender | None:
+    """The system fitted to the trajectories and judged; None where it cannot be simulated, or is above the bar when its
+    fit has hardly begun. Each trajectory has `own` constants of these numbers. Without time, `OutOfTime` is raised."""
+    given = contest.series, contest.begins, contest.noise, contest.movement, contest.policy.shooting
+    shot = shoot(system, *given, own, contest.until, lambda shot: judged(shot, contest) < bar)
     return None if shot is None else Contender(shot, judged(shot, contest))
 
 
@@ -126,7 +131,7 @@ def compete(
             tell((sweep + done / len(places)) / policy.sweeps)
             least = min((c.criterion for c in candidates[done]), default=0.0)
             for candidate in candidates[done]:
-                if contest.until.over or candidate.criterion > least + policy.hopeless:
+                if candidate.criterion > least + policy.hopeless:
                     break
                 trial = exchanged(system if best is None else best.system, place, candidate.formula)
                 if best is not None and is_hopeless(trial, best, contest):
@@ -134,7 +139,7 @@ def compete(
                 found = record.try_out(trial)
                 if found is not None and (best is None or found.criterion < best.criterion):
                     best = found
-        if record.best is before or contest.until.over:
+        if record.best is before:
             return
 
 
@@ -144,14 +149,12 @@ def exchanged(system: System, place: int, formula: Formula) -> System:
     return replace(system, formulas=tuple(formulas))
 
 
-def simplified(record: Record, best: Contender, until: Deadline) -> Contender:
+def simplified(record: Record, best: Contender) -> Contender:
     """Terms that do not matter are left out, and constants that are simple numbers within their errors become these,
     one after the other, where that is better."""
     for _ in range(2 * len(best.shot.constants)):
         better = None
         for system in _simpler(best, record.contest):
-            if until.over:
-                return best
             if is_hopeless(system, best, record.contest):
                 continue
             found = record.try_out(system)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import sympy
@@ -29,8 +30,9 @@ from ceql.dynamics.series import Series
 from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
 from ceql.dynamics.smoothing import SmoothTrajectory, smoothed, with_error_sizes
 from ceql.dynamics.system import System
+from ceql.dynamics.term_sums import term_sums
 from ceql.dynamics.vocabulary import vocabulary
-from ceql.engine.deadline import Stopwatch
+from ceql.engine.deadline import NEVER, OutOfTime, Stopwatch
 from ceql.engine.one_thread import one_thread
 from ceql.formula import Formula, make_symbols
 
@@ -64,14 +66,14 @@ def discover_system(
     path = path_of(smooth, series.order, settings.depends_on_time, policy.integral)
     other = _other_path(series, settings)
     contest = _contest(series, smooth, policy, watch.until(policy.choice.searching * settings.time_limit))
-    equations = _equations(series, policy)
-    record = Record(contest)
+    search = _Search(Record(contest), path, other, _equations(series, policy), smooth, settings, watch, tell)
     interrupted = False
     try:
-        record = _rounds(record, path, other, equations, smooth, settings, watch, tell)
+        with suppress(OutOfTime):  # what was being fitted is given up
+            _rounds(search)
     except KeyboardInterrupt:
         interrupted = True
-    return _concluded(record, series, settings, watch, interrupted, tell)
+    return _concluded(search, interrupted)
 
 
 def _with_own_constants(series: Series, settings: DynamicsSettings, tell: Tell) -> DynamicsFinding:
@@ -85,13 +87,13 @@ def _with_own_constants(series: Series, settings: DynamicsSettings, tell: Tell) 
     series = with_error_sizes(series, policy.smoothing)
     smooth = [smoothed(one, policy.smoothing) for one in series.trajectories]
     record = Record(_contest(series, smooth, policy, watch.until(settings.time_limit)))
-    for number, fit in enumerate(found.systems):
-        tell("constants of the trajectories", 0.6 + 0.2 * number / len(found.systems))
-        if number == 0 or not record.contest.until.over:
+    with suppress(OutOfTime):
+        for number, fit in enumerate(found.systems):
+            tell("constants of the trajectories", 0.6 + 0.2 * number / len(found.systems))
             record.try_out(fit.system, tuple(range(len(fit.constants))))
-    tell("shared constants", 0.8)
-    if record.best is not None:
-        shared_where_possible(record, record.best)
+        tell("shared constants", 0.8)
+        if record.best is not None:
+            shared_where_possible(record, record.best)
     contenders = sorted(record.contenders, key=lambda one: one.criterion)[: policy.choice.reported]
     if not contenders:
         return found
@@ -100,47 +102,62 @@ def _with_own_constants(series: Series, settings: DynamicsSettings, tell: Tell) 
     return DynamicsFinding(series, systems, _how(systems[0], series, settings), watch.seconds, None, found.notes)
 
 
-def _rounds(
-    record: Record,
-    path: Path,
-    other: Path,
-    equations: Sequence[_Equation],
-    smooth: Sequence[SmoothTrajectory],
-    settings: DynamicsSettings,
-    watch: Stopwatch,
-    tell: Tell,
-) -> Record:
+@dataclass(eq=False)
+class _Search:
+    """What a search has come to: when it is ended, by the clock or by Ctrl-C, this is what there is."""
+
+    record: Record
+    path: Path
+    other: Path
+    equations: Sequence[_Equation]
+    smooth: Sequence[SmoothTrajectory]
+    settings: DynamicsSettings
+    watch: Stopwatch
+    tell: Tell
+    candidates: list[list[Candidate]] = field(default_factory=list)  # of this round, for equations that are done
+
+    @property
+    def series(self) -> Series:
+        return self.record.contest.series
+
+
+def _rounds(search: _Search) -> None:
     """Candidates and their systems, along the path of the best system so far, until that brings nothing any more. Then
-    the search in slopes has its turn, for what is no sum of terms."""
-    series, choice = record.contest.series, settings.policy.choice
+    the search in slopes has its turn, for what is no sum of terms. Relatives of fractions come in from the second round
+    on: the first is quick, and the path is better then."""
+    series, settings, tell = search.series, search.settings, search.tell
+    choice, equations = settings.policy.choice, search.equations
     formulas: list[list[Formula]] = [[] for _ in equations]
     last, searched_yet = np.inf, False
     for number in range(choice.rounds):
-        best = record.best
+        best = search.record.best
         stands = best is not None and last - best.criterion < choice.stands
-        if (record.contest.until.over and best is not None) or (stands and searched_yet):
+        if stands and searched_yet:
             break
         last = np.inf if best is None else best.criterion
         searches = number > 0 and not searched_yet and (stands or number == choice.rounds - 1)
         searched_yet = searched_yet or searches
-        candidates = []
+        search.candidates = []
         for k, equation in enumerate(equations):
             tell(f"equation of {series.states[equation.state]}", _done(number, 0.5 * k / len(equations)))
-            if best is not None and record.contest.until.over:
-                return record
             if searches:
-                formulas[k] += _searched(equation, smooth, series, settings, len(equations), watch)
-            candidates.append(_candidates(equation, formulas[k], path, other, series, settings))
-            formulas[k] += [candidate.formula for candidate in candidates[-1]]
-        for first in _first_systems(candidates, series, settings):
-            record.try_out(first)
-        system = _system([few[0].formula if few else None for few in candidates], series, settings)
-        compete(record, system, candidates, lambda f, done=number: tell("trajectories", _done(done, 0.5 + 0.5 * f)))
-        if record.best is None or _is_settled(record, candidates):
+                formulas[k] += _searched(equation, search)
+            search.candidates.append(_candidates(equation, formulas[k], search, with_relatives=number > 0))
+            formulas[k] += [candidate.formula for candidate in search.candidates[-1]]
+        for first in _first_systems(search.candidates, series, settings):
+            search.record.try_out(first)
+        system = _system([few[0].formula if few else None for few in search.candidates], series, settings)
+        compete(
+            search.record,
+            system,
+            search.candidates,
+            lambda f, done=number: tell("trajectories", _done(done, 0.5 + 0.5 * f)),
+        )
+        best = search.record.best
+        if best is None or _is_settled(search.record, search.candidates):
             break
-        path, other = _paths_of_model(path, record.best, series)
-        record = _with_less_noise(record, record.best)
-    return record
+        search.path, search.other = _paths_of_model(search.path, best, series)
+        search.record = _with_less_noise(search.record, best)
 
 
 def _done(number: int, share: float) -> float:
@@ -177,7 +194,7 @@ def _with_less_noise(record: Record, best: Contender) -> Record:
     finer = Record(replace(contest, noise=np.maximum(noise, choice.floor * contest.movement)))
     for one in sorted(record.contenders, key=lambda one: one.criterion)[: choice.taken_along]:
         finer.try_out(one.system)
-    return finer
+    return record if finer.best is None else finer
 
 
 def _contest(series: Series, smooth: Sequence[SmoothTrajectory], policy: DynamicsPolicy, until) -> Contest:
@@ -215,21 +232,16 @@ def _columns(series: Series, settings: DynamicsSettings) -> tuple[str, ...]:
     return (*series.system_states, *series.inputs, *((series.time,) if settings.depends_on_time else ()))
 
 
-def _searched(
-    equation: _Equation,
-    smooth: Sequence[SmoothTrajectory],
-    series: Series,
-    settings: DynamicsSettings,
-    count: int,
-    watch: Stopwatch,
-) -> list[Formula]:
+def _searched(equation: _Equation, search: _Search) -> list[Formula]:
     """What the search finds in slopes, within its share of the time."""
+    series, settings = search.series, search.settings
     policy = settings.policy.candidates
-    limit = min(policy.searched, policy.share * settings.time_limit / count, settings.time_limit - watch.seconds)
+    limit = min(policy.searched, policy.share * settings.time_limit / len(search.equations))
+    limit = min(limit, search.record.contest.until.left)
     if limit < policy.least:
         return []
     rows, values, errors = [], [], []
-    for one in smooth:
+    for one in search.smooth:
         cut = int(policy.left_out * len(one.measured.time))
         time = one.measured.time[cut : len(one.measured.time) - cut]
         columns = [states_at(one, time, series.order), one.measured.inputs_at(time)]
@@ -244,18 +256,30 @@ def _searched(
 
 
 def _candidates(
-    equation: _Equation,
-    formulas: Sequence[Formula],
-    path: Path,
-    other: Path,
-    series: Series,
-    settings: DynamicsSettings,
+    equation: _Equation, formulas: Sequence[Formula], search: _Search, with_relatives: bool
 ) -> list[Candidate]:
-    policy = settings.policy
-    symbols = make_symbols(_columns(series, settings))
+    policy, path = search.settings.policy, search.path
+    symbols = make_symbols(_columns(search.series, search.settings))
     target: IntegralTarget = target_of(path, equation.values, equation.sizes)
     words = vocabulary(path.rows, symbols, policy.terms)
-    return candidates_for(target, other, words, formulas, symbols, equation.floor, policy)
+    given = target, search.other, words, formulas, symbols, equation.floor, policy, search.record.contest.until
+    return candidates_for(*given, with_relatives)
+
+
+def _quick(search: _Search) -> System:
+    """The best candidates, and where the clock left no time for any, sums of few powers."""
+    policy, series = search.settings.policy, search.series
+    symbols = make_symbols(_columns(series, search.settings))
+    words = vocabulary(search.path.rows, symbols, replace(policy.terms, only_powers=True))
+    formulas = []
+    for k, equation in enumerate(search.equations):
+        if k < len(search.candidates) and search.candidates[k]:
+            formulas.append(search.candidates[k][0].formula)
+            continue
+        target = target_of(search.path, equation.values, equation.sizes)
+        sums = term_sums(target, words, symbols, equation.floor, replace(policy.terms, expansions=0))
+        formulas.append(min(sums, key=lambda one: target.criterion(one, equation.floor), default=None))
+    return _system(formulas, series, search.settings)
 
 
 def _first_systems(
@@ -306,25 +330,25 @@ def _paths_of_model(path: Path, best: Contender, series: Series) -> tuple[Path, 
     return replace(path, rows=rows), replace(path, rows=doubtful)
 
 
-def _concluded(
-    record: Record,
-    series: Series,
-    settings: DynamicsSettings,
-    watch: Stopwatch,
-    interrupted: bool,
-    tell: Tell,
-) -> DynamicsFinding:
+def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
     """The best system with simple numbers where these will do, and the others beside it."""
-    if record.best is None:
-        record.try_out(_resting(series, settings))
+    series, settings, watch = search.series, search.settings, search.watch
+    choice, record = settings.policy.choice, search.record.until(NEVER)
+    for system in (_quick, lambda search: _resting(search.series, search.settings)):
+        if record.best is None:
+            record.try_out(system(search))
     if record.best is not None and not interrupted:
-        tell("numbers", 0.92)
-        simplified(record, record.best, watch.until(settings.time_limit))
-    contenders = sorted(record.contenders, key=lambda one: one.criterion)[: settings.policy.choice.reported]
+        search.tell("numbers", 0.92)
+        with suppress(OutOfTime):
+            simplified(record.until(watch.until(choice.simplifying * settings.time_limit)), record.best)
+    contenders = sorted(record.contenders, key=lambda one: one.criterion)[: choice.reported]
     likely = weights([one.criterion for one in contenders])
     systems = tuple(fitted(one, weight, series) for one, weight in zip(contenders, likely, strict=True))
-    tell("held out", 0.97)
-    held = None if interrupted else held_out_r2(contenders[0].system, record.contest)
+    search.tell("held out", 0.97)
+    held = None
+    with suppress(OutOfTime):
+        contest = replace(record.contest, until=watch.until(settings.time_limit))
+        held = None if interrupted else held_out_r2(contenders[0].system, contest)
     notes = ("Interrupted: the best system so far.",) if interrupted else ()
     return DynamicsFinding(series, systems, _how(systems[0], series, settings), watch.seconds, held, notes)
 

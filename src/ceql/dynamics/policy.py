@@ -34,6 +34,7 @@ class IntegralPolicy:
 class TermPolicy:
     """Sums of terms of a vocabulary, found by extending the best of each size."""
 
+    only_powers: bool = False  # whether there are no terms but products of powers
     degree: int = 3  # of monomials of several columns
     degree_alone: int = 5  # of powers of a single state's system
     most_columns: int = 3  # with more, monomials have one degree less; with as many, no step with two numbers is tried
@@ -51,9 +52,26 @@ class TermPolicy:
     roots: int = 28  # at most so many; after them
     expansions: int = 50  # sums that are extended
     branches: int = 12  # ways of each kind to extend one
-    beam: int = 40  # sums of each size that wait to be extended
-    kept: int = 8  # sums of each size that become candidates
+    beam: int = 100  # sums of each size that wait to be extended
+    kept: int = 8  # sums of each size that become candidates,
+    fractions: int = 3  # of those that are made of fractions alone, which may have relatives that do better,
+    best: int = 48  # and of any size: with noise, many explain a state about as well, and fits tell them apart
     most_rows: int = 600  # samples that sums are chosen by
+
+
+@dataclass(frozen=True)
+class RelativesPolicy:
+    """Right-hand sides that are one step away from the best ones."""
+
+    parents: int = 18  # that have relatives, as many of each number of constants,
+    most_constants: int = 6  # which are at most so many
+    saturating: tuple[int, ...] = (1, 2)  # powers of a column that come into a denominator
+    highest: int = 4  # exponent of a column
+    most_sums: int = 2  # in the denominator of one term
+    share: float = 0.5  # of a denominator, that a further term in it begins with
+    idle: float = 1e-4  # of a denominator: one with a smaller part says no more than it does without
+    steps: int = 6  # of a first fit; those go on
+    ahead: int = 24  # that are best then
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,8 @@ class CandidatePolicy:
     most_rows: int = 400  # slopes that the search sees
     doubted: tuple[float, ...] = (5.0, 30.0, 200.0)  # times its doubt that the path may be wrong
     kept: int = 5  # candidates of each equation that are best,
+    close: float = 25.0  # and those that are no worse by more, in the criterion, which only trajectories tell apart,
+    most_close: int = 16  # at most so many of both,
     together: tuple[int, ...] = (1, 2, 3, 4)  # numbers of constants that all equations may have at once
     of_each_size: int = 3  # and of those with the same number of constants,
     most_constants: int = 10  # which are at most so many
@@ -101,6 +121,8 @@ class ChoicePolicy:
     hopeless: float = 600.0  # by so much worse than the best of its equation a candidate is not tried
     structure: float = 0.6  # of the time limit for one trajectory, where others have constants of their own
     searching: float = 0.85  # of the time limit for candidates and their systems; the rest is for simple numbers
+    simplifying: float = 0.94  # of the time limit by which these are tried; the rest is for what is reported
+    behind: float = 60.0  # by so much worse than the best a system whose segments are loose is not fitted any further
     sweeps: int = 2  # over the equations, each exchanged for its alternatives
     rounds: int = 8  # of candidates at most: from the second on, along the path that the best system takes
     stands: float = 10.0  # of the criterion: a round that gains less has brought nothing
@@ -123,9 +145,11 @@ class DynamicsPolicy:
     smoothing: SmoothingPolicy = field(default_factory=SmoothingPolicy)
     integral: IntegralPolicy = field(default_factory=IntegralPolicy)
     terms: TermPolicy = field(default_factory=TermPolicy)
+    relatives: RelativesPolicy = field(default_factory=RelativesPolicy)
     candidates: CandidatePolicy = field(default_factory=CandidatePolicy)
     shooting: ShootingPolicy = field(default_factory=ShootingPolicy)
     choice: ChoicePolicy = field(default_factory=ChoicePolicy)
 
 
-SMOOTHING, INTEGRAL, TERMS, SHOOTING = SmoothingPolicy(), IntegralPolicy(), TermPolicy(), ShootingPolicy()
+SMOOTHING, INTEGRAL, TERMS = SmoothingPolicy(), IntegralPolicy(), TermPolicy()
+RELATIVES, SHOOTING = RelativesPolicy(), ShootingPolicy()

@@ -8,6 +8,7 @@ lose is held by its segments.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from ceql.dynamics.policy import SHOOTING, ShootingPolicy
 from ceql.dynamics.series import Series
 from ceql.dynamics.simulation import FAST, FINE, RightHandSides, Scheme, Segments, segments_of, simulate_segments
 from ceql.dynamics.system import System
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.one_thread import one_thread
 from ceql.expression.constants.refit import covariance_of, minimise
 from ceql.expression.evaluate.residual_problem import Problem
@@ -86,6 +88,7 @@ class _Shooting:
     substeps: int
     farthest: np.ndarray
     difference: float
+    until: Deadline = NEVER
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -100,6 +103,7 @@ class _Shooting:
         return constants, values[:, count:].reshape(len(values), *self.shape)
 
     def _simulated(self, values: np.ndarray) -> np.ndarray:
+        self.until.require_time()
         constants, begins = self._parts(values)
         given = self.scheme, self.substeps, self.farthest
         return simulate_segments(self.sides, self.segments, begins, constants, *given)
@@ -122,6 +126,11 @@ class _Shooting:
         seen = np.isfinite(self.segments.measured)
         samples = self.segments.measured[seen] / self._sizes_of_samples(seen)
         return np.append(samples, np.zeros(int(np.sum(self.segments.follows >= 0)) * len(self.sizes)))
+
+    @property
+    def problem(self) -> Problem:
+        target = self.target
+        return Problem(self, np.zeros((len(target), 1)), target, np.ones(len(target)))
 
     def __call__(self, x: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values and derivatives: each constant, and one state of all segments at once, a little larger."""
@@ -171,9 +180,13 @@ def shoot(
     movement: np.ndarray,
     policy: ShootingPolicy = SHOOTING,
     own: tuple[int, ...] = (),
+    until: Deadline = NEVER,
+    promises: Callable[[Shot], bool] = lambda shot: True,
 ) -> Shot | None:
     """The system fitted to the series; None where it cannot be simulated. Each trajectory has its `own` constants of
-    these numbers.
+    these numbers. A fit that is not done in time is given up with `OutOfTime`, so that nothing is judged by half of it.
+    One that does not promise anything while gaps hardly count, and leaves more than a coarse simulation does, is None,
+    too: closed gaps leave no less.
 
     `begins` are states of the system at every sample of every trajectory, one after the other, to start from; `noise`
     and `movement` are sizes of errors and of motion of each state of the system.
@@ -185,37 +198,48 @@ def shoot(
     layout = Layout(len(sides.values), len(series.trajectories), own)
     values = np.append(layout.spread(sides.values), begins[first].ravel())
     farthest = policy.farthest * movement + np.nanmax(np.abs(begins), axis=0)
-    base = _Shooting(sides, segments, layout, measured, noise, 1.0, FAST, 1, farthest, policy.difference)
+    base = _Shooting(sides, segments, layout, measured, noise, 1.0, FAST, 1, farthest, policy.difference, until)
     coarse = np.maximum(policy.coarse * movement, policy.of_noise * noise)
     fine = np.maximum(policy.tolerance * movement, policy.of_noise * noise)
     shot = None
     for tolerance, scheme in ((coarse, FAST), (fine, FINE)):
-        fitted = _fitted(replace(base, scheme=scheme), values, tolerance, policy)
+        fitted = _fitted(replace(base, scheme=scheme), values, tolerance, policy, promises)
         if fitted is None:
             return None
-        problem, values, misfit = fitted
-        shot = _shot(base, problem, values, misfit)
-        if np.any(np.sqrt(shot.squares) > policy.visible * tolerance[list(measured)]) or np.all(fine >= coarse):
+        shooting, values, misfit = fitted
+        shot = _shot(replace(shooting, until=NEVER), values, misfit)  # its errors are asked for when the search is over
+        if _is_visible(shot, base, tolerance, policy) or np.all(fine >= coarse):
             break
     return shot
 
 
+def _is_visible(shot: Shot, base: _Shooting, tolerance: np.ndarray, policy: ShootingPolicy) -> bool:
+    """Whether more is left of the samples than errors of the simulation."""
+    return bool(np.any(np.sqrt(shot.squares) > policy.visible * tolerance[list(base.measured)]))
+
+
 def _fitted(
-    base: _Shooting, values: np.ndarray, tolerance: np.ndarray, policy: ShootingPolicy
-) -> tuple[Problem, np.ndarray, float] | None:
+    base: _Shooting,
+    values: np.ndarray,
+    tolerance: np.ndarray,
+    policy: ShootingPolicy,
+    promises: Callable[[Shot], bool],
+) -> tuple[_Shooting, np.ndarray, float] | None:
     """With gaps that count for more and more; None where the system cannot be simulated."""
     substeps = _substeps(base, values, tolerance, policy)
     if substeps is None:
         return None
-    problem, misfit = None, np.inf
+    shooting, misfit = base, np.inf
     for gap in policy.joined:
         shooting = replace(base, gap=gap, substeps=substeps)
-        target = shooting.target
-        problem = Problem(shooting, np.zeros((len(target), 1)), target, np.ones(len(target)))
-        values, misfit = minimise(problem, values, policy.steps, tiny=policy.tiny)
+        values, misfit = minimise(shooting.problem, values, policy.steps, tiny=policy.tiny)
         if not np.isfinite(misfit):
             return None
-    return None if problem is None else (problem, values, misfit)
+        if gap == policy.joined[0]:
+            loose = _shot(shooting, values, misfit)
+            if _is_visible(loose, base, tolerance, policy) and not promises(loose):
+                return None
+    return shooting, values, misfit
 
 
 def _first_samples(series: Series, segments: Segments) -> np.ndarray:
@@ -237,8 +261,8 @@ def _substeps(shooting: _Shooting, values: np.ndarray, tolerance: np.ndarray, po
     return policy.substeps[-1] if before is not None and np.isfinite(before).all() else None
 
 
-def _shot(base: _Shooting, problem: Problem, values: np.ndarray, misfit: float) -> Shot:
-    segments, measured, sides = base.segments, base.measured, base.sides
+def _shot(base: _Shooting, values: np.ndarray, misfit: float) -> Shot:
+    segments, measured, sides, problem = base.segments, base.measured, base.sides, base.problem
     residuals = problem.residuals(values)
     state = np.nonzero(np.isfinite(segments.measured))[2]
     left = residuals[: len(state)] * base.sizes[list(measured)][state]

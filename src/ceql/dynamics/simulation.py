@@ -1,8 +1,7 @@
 """Many short simulations at once: all segments of all trajectories, each with several sets of constants.
 
 Steps have fixed lengths, as many between two samples as the tolerance asks for, by the formulas of SciPy's Runge-Kutta
-solvers of order 5 and 8. A right-hand side is evaluated for all of them in one pass, with the constants as further
-columns of its rows.
+solvers of order 5 and 8. A right-hand side is evaluated for all of them in one pass, each with its own constants.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from scipy.integrate import DOP853, RK45
 
 from ceql.dynamics.series import Series
 from ceql.dynamics.system import System
-from ceql.expression import compile_numpy
 from ceql.expression.constants.parametrise import parametrise
+from ceql.operators.program import run, value_and_jacobian
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +36,15 @@ FAST, FINE = Scheme.of(RK45), Scheme.of(DOP853)
 
 
 class RightHandSides:
-    """The equations of a system over its columns and all of its constants; each constant is a column, too."""
+    """The equations of a system over its columns and all of its constants."""
 
     def __init__(self, system: System) -> None:
         self.system = system
         forms = [parametrise(formula.expression) for formula in system.formulas]
         self.counts = tuple(len(form.symbols) for form in forms)
         self.values = np.concatenate([form.values for form in forms]) if forms else np.zeros(0)
-        self._compiled = [
-            compile_numpy(form.expr, (*formula.symbols, *form.symbols))
+        self._programs = [
+            value_and_jacobian(form.expr, formula.symbols, form.symbols)
             for form, formula in zip(forms, system.formulas, strict=True)
         ]
         self.forms = forms
@@ -53,13 +52,11 @@ class RightHandSides:
         self.places = [slice(end - count, end) for end, count in zip(ends, self.counts, strict=True)]
 
     def __call__(self, columns: np.ndarray, constants: np.ndarray) -> np.ndarray:
-        """Slopes at rows of columns, each with its own row of constants."""
-        with np.errstate(all="ignore"):
-            found = [
-                np.broadcast_to(compiled(np.column_stack([columns, constants[:, place]])), (len(columns),))
-                for compiled, place in zip(self._compiled, self.places, strict=True)
-            ]
-        return np.column_stack(found)
+        """Slopes at rows of columns; of each constant there is a row, with a value for each of these."""
+        found = np.empty((len(columns), len(self._programs)))
+        for k, (program, place) in enumerate(zip(self._programs, self.places, strict=True)):
+            found[:, k] = run(program.instructions, columns, constants[place])
+        return found
 
     def with_constants(self, values: np.ndarray) -> System:
         """The system with these numbers."""
@@ -132,7 +129,7 @@ def simulate_segments(
     found = np.full((copies, count, length, states), np.nan)
     found[:, :, 0] = begins
     state = begins.reshape(-1, states)
-    numbers = constants.reshape(copies * count, -1)
+    numbers = np.ascontiguousarray(constants.reshape(copies * count, -1).T)
     with np.errstate(all="ignore"):
         for k in range(length - 1):
             for step in range(substeps):
@@ -176,8 +173,8 @@ def _stepped(
     sides: RightHandSides, scheme: Scheme, state: np.ndarray, numbers: np.ndarray, around: _Around
 ) -> np.ndarray:
     width = around.width
-    slopes = np.empty((len(scheme.moments), *state.shape))
+    slopes = np.empty((len(scheme.moments), state.size))
     for stage, moment in enumerate(scheme.moments):
-        at = state + width * np.tensordot(scheme.stages[stage, :stage], slopes[:stage], 1) if stage else state
-        slopes[stage] = sides(around.columns(at, moment), numbers)
-    return state + width * np.tensordot(scheme.step, slopes, 1)
+        at = state + width * (scheme.stages[stage, :stage] @ slopes[:stage]).reshape(state.shape) if stage else state
+        slopes[stage] = sides(around.columns(at, moment), numbers).ravel()
+    return state + width * (scheme.step @ slopes).reshape(state.shape)

@@ -2,7 +2,8 @@
 
 All terms are integrated at once. From the best sums so far, others are made by one more term, by any two of those
 without numbers, or by a term with numbers and one without: what is left of the state after all weights are solved
-tells which. A term with numbers brings its derivatives by them along, and the fit of the sum finds the numbers.
+tells which. A term with numbers brings its derivatives by them along, and the fit of the sum finds the numbers: so of
+terms that begin with different numbers, and of sums that differ in nothing else, only the best counts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sympy
 from ceql.dynamics.integral_form import IntegralTarget
 from ceql.dynamics.policy import TERMS, TermPolicy
 from ceql.dynamics.vocabulary import Vocabulary
+from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.one_thread import one_thread
 from ceql.expression.prices import PRICES
 from ceql.formula import Formula
@@ -31,7 +33,9 @@ class _Units:
     plain: np.ndarray  # (samples, plain terms)
     parts: np.ndarray  # (terms with numbers, samples, 3): the term and its derivatives by its numbers
     of_plain: np.ndarray  # numbers of the terms in the vocabulary
-    of_pairs: np.ndarray
+    of_pairs: np.ndarray  # those of a family one after the other,
+    begins: np.ndarray  # (families,): where each begins
+    families: np.ndarray  # (terms of the vocabulary,)
     plain_price: np.ndarray
     pair_price: np.ndarray
 
@@ -39,6 +43,7 @@ class _Units:
 @dataclass(frozen=True, eq=False)
 class _Sum:
     terms: tuple[int, ...]
+    families: tuple[int, ...]  # of the terms: what the sum is, whatever its numbers
     span: np.ndarray  # (samples, directions), orthonormal
     left: np.ndarray
     price: float
@@ -56,6 +61,7 @@ def term_sums(
     symbols: Sequence[sympy.Symbol],
     floor: float,
     policy: TermPolicy = TERMS,
+    until: Deadline = NEVER,
 ) -> list[Formula]:
     """The best sums of every size, with the weights that the integral form gives them, and their losses where no number
     in a term is left to be found.
@@ -66,7 +72,7 @@ def term_sums(
     units = _units(target, words, rows)
     y = target.values[rows]
     least = len(y) * floor**2
-    start = _Sum((), np.zeros((len(y), 0)), y, 0.0, float(len(y) * np.log(np.sum(y**2) + least)))
+    start = _Sum((), (), np.zeros((len(y), 0)), y, 0.0, float(len(y) * np.log(np.sum(y**2) + least)))
     kept: dict[int, dict[tuple[int, ...], _Sum]] = {}
     expanded: set[tuple[int, ...]] = set()
     roots = [start, *_roots(start, units, least, policy)]
@@ -74,14 +80,26 @@ def term_sums(
         chosen = roots[turn] if turn < len(roots) else _next(kept, expanded, policy)
         if chosen is None:
             break
-        expanded.add(chosen.terms)
+        until.require_time()
+        expanded.add(chosen.families)
         for grown in _extended(chosen, units, least, policy):
-            kept.setdefault(grown.directions, {}).setdefault(grown.terms, grown)
+            alike = kept.setdefault(grown.directions, {})
+            if grown.families not in alike or grown.score < alike[grown.families].score:
+                alike[grown.families] = grown
         for size, sums in kept.items():
             best = sorted(sums.values(), key=lambda one: one.score)[: policy.beam]
-            kept[size] = {one.terms: one for one in best}
-    best = [one for sums in kept.values() for one in sorted(sums.values(), key=lambda one: one.score)[: policy.kept]]
-    return [_formula(one.terms, target, words, tuple(symbols)) for one in best]
+            kept[size] = {one.families: one for one in best}
+    return [_formula(one.terms, target, words, tuple(symbols)) for one in _few(kept, words, policy)]
+
+
+def _few(kept: dict[int, dict[tuple[int, ...], _Sum]], words: Vocabulary, policy: TermPolicy) -> list[_Sum]:
+    """The best of all, the best of each size, and the best fractions of each size."""
+    by_size = [sorted(sums.values(), key=lambda one: one.score) for sums in kept.values()]
+    found = sorted((one for sums in by_size for one in sums), key=lambda one: one.score)[: policy.best]
+    for sums in by_size:
+        found += sums[: policy.kept]
+        found += [one for one in sums if words.are_fractions[list(one.terms)].all()][: policy.fractions]
+    return list({one.families: one for one in found}.values())
 
 
 def _roots(start: _Sum, units: _Units, least: float, policy: TermPolicy) -> list[_Sum]:
@@ -98,9 +116,9 @@ def _next(
     """The sizes take turns, small ones more often; of each the best that was not extended yet."""
     waiting = []
     for size, sums in kept.items():
-        fresh = [one for one in sums.values() if one.terms not in expanded and len(one.terms) < policy.most_terms]
+        fresh = [one for one in sums.values() if one.families not in expanded and len(one.terms) < policy.most_terms]
         if fresh:
-            done = sum(one.terms in expanded for one in sums.values())
+            done = sum(one.families in expanded for one in sums.values())
             waiting.append((done * size, size, min(fresh, key=lambda one: one.score)))
     return min(waiting, key=lambda entry: entry[:2])[2] if waiting else None
 
@@ -115,6 +133,7 @@ def _units(target: IntegralTarget, words: Vocabulary, rows: np.ndarray) -> _Unit
     usable = np.isfinite(size) & (size > 0.0)
     plain = np.flatnonzero(usable & (words.numbers == 0))
     others = np.flatnonzero(usable & (words.numbers > 0))
+    others = others[np.argsort(words.families[others], kind="stable")]
     columns = [values[:, others]]
     columns += [target.path.integrals(words.tangents[:, others, k])[rows] for k in range(2) if len(others)]
     parts = np.stack(columns, axis=2).transpose(1, 0, 2)
@@ -125,6 +144,8 @@ def _units(target: IntegralTarget, words: Vocabulary, rows: np.ndarray) -> _Unit
         parts / np.where(lengths > 0.0, lengths, 1.0),
         plain,
         others,
+        np.flatnonzero(np.diff(words.families[others], prepend=-1)),
+        words.families,
         words.prices[plain] + constant + PRICES.add + PRICES.mul,
         words.prices[others] + (1.0 + words.numbers[others]) * constant + PRICES.add + PRICES.mul,
     )
@@ -143,16 +164,21 @@ def _extended(one: _Sum, units: _Units, least: float, policy: TermPolicy) -> lis
     toward = one.left @ plain
     square = np.sum(plain**2, axis=0)
     alone = np.where(square > _INDEPENDENT, toward**2 / np.maximum(square, _INDEPENDENT), 0.0)
-    moves: list[tuple[float, tuple[tuple[str, int], ...], float]] = []
+    moves: list[tuple[float, tuple[tuple[str, int], ...]]] = []
     rows = len(one.left)
 
     def offer(gains: np.ndarray, prices: np.ndarray, kind: str) -> None:
         scores = rows * np.log(np.maximum(power - gains, 0.0) + least) + 2.0 * (one.price + prices)
-        flat = scores.ravel()
+        scores = np.where(gains > 0.0, scores, np.inf)
+        best = np.minimum.reduceat(scores, units.begins, axis=0) if kind[0] == "b" else scores
+        flat = best.ravel()
         few = np.argpartition(flat, min(policy.branches, len(flat) - 1))[: policy.branches] if len(flat) else []
         for place in few:
-            if gains.ravel()[place] > 0.0:
-                moves.append((float(flat[place]), _members(kind, int(place), scores.shape), 0.0))
+            if np.isfinite(flat[place]):
+                members = [int(k) for k in np.unravel_index(place, best.shape)]
+                if kind[0] == "b":
+                    members[0] = _first_number(scores[:, *members[1:]], units.begins, members[0])
+                moves.append((float(flat[place]), tuple(zip(kind, members, strict=True))))
 
     offer(alone, units.plain_price, "p")
     offer(_both(plain, toward, square), units.plain_price[:, None] + units.plain_price, "pp")
@@ -164,11 +190,14 @@ def _extended(one: _Sum, units: _Units, least: float, policy: TermPolicy) -> lis
         both = _beside(basis, cut, inside, gain, plain, toward, square)
         offer(both, units.pair_price[:, None] + units.plain_price, "bp")
     moves.sort(key=lambda move: move[0])
-    return [grown for _, members, _ in moves if (grown := _grown(one, members, units, least)) is not None]
+    return [grown for _, members in moves if (grown := _grown(one, members, units, least)) is not None]
 
 
-def _members(kind: str, place: int, shape: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
-    return tuple((letter, int(k)) for letter, k in zip(kind, np.unravel_index(place, shape), strict=True))
+def _first_number(scores: np.ndarray, begins: np.ndarray, family: int) -> int:
+    """The best term of a family."""
+    begin = int(begins[family])
+    end = int(begins[family + 1]) if family + 1 < len(begins) else len(scores)
+    return begin + int(np.argmin(scores[begin:end]))
 
 
 def _both(plain: np.ndarray, toward: np.ndarray, square: np.ndarray) -> np.ndarray:
@@ -235,7 +264,8 @@ def _grown(one: _Sum, members: Sequence[tuple[str, int]], units: _Units, least: 
             span = np.column_stack([span, direction / size])
             left = left - span[:, -1] * (span[:, -1] @ left)
     score = float(len(left) * np.log(left @ left + least) + 2.0 * price)
-    return _Sum(tuple(sorted(terms)), span, left, price, score)
+    families = tuple(sorted(int(units.families[term]) for term in terms))
+    return _Sum(tuple(sorted(terms)), families, span, left, price, score)
 
 
 def _formula(

@@ -12,6 +12,7 @@ import numpy as np
 import sympy
 
 from ceql.dynamics.policy import TERMS, TermPolicy
+from ceql.dynamics.relatives import is_fraction
 from ceql.expression.prices import structure_price
 from ceql.formula import values_of
 
@@ -29,12 +30,15 @@ class Vocabulary:
     tangents: np.ndarray  # (points, terms, 2): zero for a number that is not there
     prices: np.ndarray  # of the structure, in nats
     numbers: np.ndarray  # (terms,): how many numbers there are in it
+    families: np.ndarray  # (terms,): the same for terms that differ in what their numbers begin with alone
+    are_fractions: np.ndarray  # (terms,): whether they are made of whole powers of columns, and of sums below, alone
 
 
 def vocabulary(rows: np.ndarray, symbols: Sequence[sympy.Symbol], policy: TermPolicy = TERMS) -> Vocabulary:
     """Terms that have a value everywhere on the path."""
     symbols = tuple(symbols)
-    terms, values, tangents, counts = [], [], [], []
+    terms, values, tangents, counts, families, fractions = [], [], [], [], [], []
+    known: dict[Any, int] = {}
     for term, numbers in _proposed(rows, symbols, policy):
         found = _evaluated(term, numbers, symbols, rows)
         if found is not None and np.max(np.abs(found[0])) > 0.0:
@@ -42,9 +46,12 @@ def vocabulary(rows: np.ndarray, symbols: Sequence[sympy.Symbol], policy: TermPo
             values.append(found[0])
             tangents.append(found[1])
             counts.append(len(numbers))
+            fractions.append(fractions[families.index(known[term])] if term in known else is_fraction(terms[-1]))
+            families.append(known.setdefault(term, len(known)))
     prices = np.array([structure_price(term) for term in terms])
     whole = np.stack(tangents, axis=1)
-    return Vocabulary(tuple(terms), np.column_stack(values), whole, prices, np.array(counts))
+    kinds = np.array(counts), np.array(families), np.array(fractions)
+    return Vocabulary(tuple(terms), np.column_stack(values), whole, prices, *kinds)
 
 
 def _evaluated(
@@ -70,10 +77,13 @@ def _proposed(
 ) -> Iterator[tuple[Any, dict[sympy.Symbol, float]]]:
     """Each term, with the values that its numbers begin with."""
     seen: set[Any] = set()
-    for term in (*_monomials(symbols, policy), *_of_functions(rows, symbols), *_of_two(symbols)):
+    plain = () if policy.only_powers else (*_of_functions(rows, symbols), *_of_two(symbols))
+    for term in (*_monomials(symbols, policy), *plain):
         if term not in seen:
             seen.add(term)
             yield term, {}
+    if policy.only_powers:
+        return
     for x, column in zip(symbols, rows.T, strict=True):
         size = float(np.max(np.abs(column))) or 1.0
         for term in _with_factors(_with_number(x, column), x, symbols):
@@ -120,7 +130,7 @@ def _plain(x: sympy.Symbol, column: np.ndarray) -> Iterator[Any]:
     if low > 0.0:
         yield from (sympy.log(x), sympy.sqrt(x))
     if low > 0.0 or high < 0.0:
-        yield from (1 / x, x ** sympy.Integer(-2))
+        yield from (1 / x, x ** sympy.Integer(-2), x ** sympy.Integer(-3))
     yield from (1 / (1 + x**2), x**2 / (1 + x**2))
 
 
@@ -168,7 +178,8 @@ def _with_two_numbers(
 
 def _with_number(x: sympy.Symbol, column: np.ndarray) -> Iterator[Any]:
     low = float(column.min())
-    square, quartic = _NUMBER**2, _NUMBER**4
+    square, cube, quartic = _NUMBER**2, _NUMBER**3, _NUMBER**4
     yield from (1 / (square + x**2), x**2 / (square + x**2), sympy.exp(-x / _NUMBER))
     if low >= 0.0:
-        yield from (1 / (_NUMBER + x), x / (_NUMBER + x), x**4 / (quartic + x**4))
+        yield from (1 / (_NUMBER + x), x / (_NUMBER + x))
+        yield from (1 / (cube + x**3), x**3 / (cube + x**3), 1 / (quartic + x**4), x**4 / (quartic + x**4))

@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 _SHORTEST_FIT = 1e-3  # seconds
 
 
+class OutOfTime(Exception):
+    """The deadline came in the course of something that is of no use unfinished."""
+
+
 @dataclass(frozen=True)
 class Deadline:
     """A moment by this machine's monotonic clock; by default it never comes."""
@@ -39,6 +43,11 @@ class Deadline:
     @property
     def over(self) -> bool:
         return self.left < 0.0
+
+    def require_time(self) -> None:
+        """Raise `OutOfTime` when it is over."""
+        if self.over:
+            raise OutOfTime
 
     @property
     def of_a_fit(self) -> float:
