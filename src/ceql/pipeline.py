@@ -13,6 +13,7 @@ from ceql.catalogue.offers import offers, seconds_for_offers
 from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
+from ceql.choice.proportional import as_it_is, judge_of_errors
 from ceql.choice.selection import check_rule, choose, or_simpler
 from ceql.choice.sifting import Sifted, sifted
 from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is_beaten, r2_of
@@ -225,7 +226,11 @@ def _concluded(
         constant = min((f for f in fitted if not f.expression.free_symbols), key=lambda f: f.loss, default=constant)
         formulas = [formula for formula in fitted if formula is not constant]
     others = [formula for formula in formulas if not formula.is_shrunk]
-    left = _sifted(others, constant, found.outcome, data, settings, until)
+    judge = as_it_is
+    if loss is None and _is_contest(found.outcome, settings):
+        judge = judge_of_errors(others, data, policy.prices, policy.sifting.proportional, until)
+    others, constant = [judge(formula) for formula in others], judge(constant)
+    left = _sifted(others, constant, found.outcome, data, settings, until, judge)
     front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
@@ -274,6 +279,7 @@ def _sifted(
     data: Dataset,
     settings: Settings,
     until: Deadline,
+    judge: Callable[[Formula], Formula],
 ) -> Sifted:
     policy = settings.search
     if not _is_contest(outcome, settings):
@@ -281,7 +287,7 @@ def _sifted(
         shown = formulas if settings.template is not None and formulas else [*formulas, constant]
         return Sifted(tuple(pareto_front(shown, len(data.y), policy.prices)), (), ())
     allows = settings.constraints.allows
-    return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows, until)
+    return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows, until, judge)
 
 
 def _is_contest(outcome: Outcome, settings: Settings) -> bool:
