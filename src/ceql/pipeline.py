@@ -13,7 +13,7 @@ from ceql.catalogue.offers import offers, seconds_for_offers
 from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
-from ceql.choice.proportional import as_it_is, judge_of_errors
+from ceql.choice.proportional import as_it_is, judge_of_errors, unjudged
 from ceql.choice.selection import check_rule, choose, or_simpler
 from ceql.choice.sifting import Sifted, sifted
 from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is_beaten, r2_of
@@ -313,13 +313,16 @@ def _with_evidence(
     if overruled:  # rows held out have spoken against what the criterion would rather have
         own = [score if score >= own[found.chosen] else np.inf for score in own]
     shares = weights(own)
-    beside = len(found.front)
-    judged = [k for k, w in enumerate(shares) if w >= EVIDENCE.competes or k >= beside or k == found.chosen]
+    first = len(found.front)
+    judged = [k for k, w in enumerate(shares) if w >= EVIDENCE.competes or k >= first or k == found.chosen]
     r2_cv = np.full(len(formulas), np.nan) if held is None else np.array(held.r2)
     for k in judged if held is None else ():
         if k == found.chosen or not until.over:
             (r2_cv[k],) = cross_validated([formulas[k]], data, folds, fit_weight)
-    return replace(found, weights=shares, r2=r2_of(formulas, data), r2_cv=tuple(r2_cv.tolist()))
+    # What has been compared is compared: whoever asks for a criterion from here on means the loss.
+    front, beside = tuple(map(unjudged, found.front)), tuple(map(unjudged, found.shortlist))
+    r2 = r2_of(formulas, data)
+    return replace(found, front=front, shortlist=beside, weights=shares, r2=r2, r2_cv=tuple(r2_cv.tolist()))
 
 
 def _fit_weight(front: Sequence[Formula], data: Dataset, loss: Loss | None) -> np.ndarray | None:

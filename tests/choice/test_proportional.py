@@ -10,9 +10,12 @@ import pytest
 from ceql.choice.criterion import criterion
 from ceql.choice.proportional import as_it_is, judge_of_errors, loss_in_proportion
 from ceql.data.dataset import Dataset
+from ceql.discovery import Settings
 from ceql.engine.deadline import Deadline
 from ceql.expression import parse_formula
 from ceql.formula import Formula, LawConstant, NamedLaw, constant_formula, make_symbols, refitted
+from ceql.pipeline import discover
+from ceql.search.policy import SearchPolicy
 
 X = np.linspace(0.2, 6.0, 30)
 LAW = 3.0 * np.exp(-X)  # which spans more than two decades
@@ -107,3 +110,12 @@ def test_where_it_cannot_be_told_nothing_is_asked(data):
 def test_when_the_time_is_up_nothing_is_asked():
     data = table(LAW * (1.0 + 0.05 * noise(0)))
     assert judge_of_errors(formulas(data), data, until=Deadline.after(0.0)) is as_it_is
+
+
+def test_a_search_is_judged_by_the_errors_that_there_are():
+    """And nothing of that is left in what it gives."""
+    data = table(LAW * (1.0 + 0.05 * noise(3)))
+    brief = Settings(max_starts=64, time_limit=60.0, search=SearchPolicy(round_size=64, chunk_size=64))
+    found = discover(data, brief)
+    assert np.allclose(found.best(data.x), LAW, rtol=0.2, atol=0.0)  # the smallest rows too
+    assert all(formula.judged_loss is None for formula in found.formulas)

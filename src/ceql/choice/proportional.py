@@ -46,6 +46,11 @@ def as_it_is(formula: Formula) -> Formula:
     return formula
 
 
+def unjudged(formula: Formula) -> Formula:
+    """The same with its own loss in the criterion again."""
+    return formula if formula.judged_loss is None else replace(formula, judged_loss=None)
+
+
 @one_thread
 def judge_of_errors(
     formulas: Sequence[Formula],
