@@ -71,7 +71,6 @@ class Formula:
     costs: Mapping[str, int] = field(default_factory=dict)  # operators that count for more than one node
     law: NamedLaw | None = None  # where it was fitted as one: a constant that occurs twice is one constant
     surprise: float | None = None  # under a loss that is not of squares: how unlikely the data are, by its criterion
-    judged_loss: float | None = None  # what stands for the loss in the criterion where errors grow with the values
     is_shrunk: bool = False  # a straight line whose slopes are smaller than least squares would have them
 
     @cached_property
@@ -139,7 +138,7 @@ class Formula:
 
     def with_expression(self, expression: sympy.Expr) -> Formula:
         """The same formula written differently, or with other numbers: no longer what was fitted as a law."""
-        return replace(self, expression=expression, law=None, judged_loss=None, is_shrunk=False)
+        return replace(self, expression=expression, law=None, is_shrunk=False)
 
     def over(self, symbols: tuple[sympy.Symbol, ...]) -> Formula:
         """The same formula for a table with other columns, among which are those that it has."""

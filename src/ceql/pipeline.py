@@ -13,7 +13,6 @@ from ceql.catalogue.offers import offers, seconds_for_offers
 from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
-from ceql.choice.proportional import as_it_is, judge_of_errors, unjudged
 from ceql.choice.selection import check_rule, choose, or_simpler
 from ceql.choice.sifting import Sifted, sifted
 from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is_beaten, r2_of
@@ -226,11 +225,7 @@ def _concluded(
         constant = min((f for f in fitted if not f.expression.free_symbols), key=lambda f: f.loss, default=constant)
         formulas = [formula for formula in fitted if formula is not constant]
     others = [formula for formula in formulas if not formula.is_shrunk]
-    judge = as_it_is
-    if loss is None and _is_contest(found.outcome, settings):
-        judge = judge_of_errors(others, data, policy.prices, policy.sifting.proportional, until)
-    others, constant = [judge(formula) for formula in others], judge(constant)
-    left = _sifted(others, constant, found.outcome, data, settings, until, judge)
+    left = _sifted(others, constant, found.outcome, data, settings, until)
     front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
@@ -279,7 +274,6 @@ def _sifted(
     data: Dataset,
     settings: Settings,
     until: Deadline,
-    judge: Callable[[Formula], Formula],
 ) -> Sifted:
     policy = settings.search
     if not _is_contest(outcome, settings):
@@ -287,7 +281,7 @@ def _sifted(
         shown = formulas if settings.template is not None and formulas else [*formulas, constant]
         return Sifted(tuple(pareto_front(shown, len(data.y), policy.prices)), (), ())
     allows = settings.constraints.allows
-    return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows, until, judge)
+    return sifted(formulas, constant, data, settings.more, policy.prices, policy.sifting, allows, until)
 
 
 def _is_contest(outcome: Outcome, settings: Settings) -> bool:
@@ -313,16 +307,13 @@ def _with_evidence(
     if overruled:  # rows held out have spoken against what the criterion would rather have
         own = [score if score >= own[found.chosen] else np.inf for score in own]
     shares = weights(own)
-    first = len(found.front)
-    judged = [k for k, w in enumerate(shares) if w >= EVIDENCE.competes or k >= first or k == found.chosen]
+    beside = len(found.front)
+    judged = [k for k, w in enumerate(shares) if w >= EVIDENCE.competes or k >= beside or k == found.chosen]
     r2_cv = np.full(len(formulas), np.nan) if held is None else np.array(held.r2)
     for k in judged if held is None else ():
         if k == found.chosen or not until.over:
             (r2_cv[k],) = cross_validated([formulas[k]], data, folds, fit_weight)
-    # What has been compared is compared: whoever asks for a criterion from here on means the loss.
-    front, beside = tuple(map(unjudged, found.front)), tuple(map(unjudged, found.shortlist))
-    r2 = r2_of(formulas, data)
-    return replace(found, front=front, shortlist=beside, weights=shares, r2=r2, r2_cv=tuple(r2_cv.tolist()))
+    return replace(found, weights=shares, r2=r2_of(formulas, data), r2_cv=tuple(r2_cv.tolist()))
 
 
 def _fit_weight(front: Sequence[Formula], data: Dataset, loss: Loss | None) -> np.ndarray | None:

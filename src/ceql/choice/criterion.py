@@ -77,5 +77,4 @@ def criterion(formula: Formula, rows: int, prices: Prices = PRICES) -> float:
     price = 2.0 * (description(formula, prices) + price_of_constants(constants_of(formula), rows, prices))
     if formula.surprise is not None:  # a loss that is not of squares has its own likelihood
         return float(formula.surprise + price)
-    loss = formula.loss if formula.judged_loss is None else formula.judged_loss
-    return float(rows * np.log(floor(loss)) + price)
+    return float(rows * np.log(floor(formula.loss)) + price)

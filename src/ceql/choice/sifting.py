@@ -10,7 +10,6 @@ import numpy as np
 
 from ceql.choice.criterion import constants_of, criterion
 from ceql.choice.front import pareto_front
-from ceql.choice.proportional import PROPORTIONAL, ProportionalPolicy, as_it_is
 from ceql.choice.vetoes import Vetoes, fewer
 from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.data.dataset import Dataset
@@ -39,7 +38,6 @@ class SiftingPolicy:
     # be chosen in its place: with five folds, chance does that to a formula that is as good in one of ten tables.
     beaten: float = 1.5
     vetoes: VetoPolicy = VetoPolicy()
-    proportional: ProportionalPolicy = PROPORTIONAL
     # About how long all of it takes, with the evidence for what is shown; a search ends earlier by that.
     seconds: float = 0.8
     seconds_a_row: float = 8e-4  # of those that vetoes are asked about
@@ -113,15 +111,14 @@ def sifted(
     policy: SiftingPolicy = SIFTING,
     allows: Callable[[Any], bool] = lambda expression: True,
     until: Deadline = NEVER,
-    judged: Callable[[Formula], Formula] = as_it_is,
 ) -> Sifted:
     """The front of what no veto strikes, and up to `more` of the best beside it. `allows` knows the constraints that
-    formulas with fewer constants have to keep to like all others, `judged` makes them comparable with those that are
-    given. When the time is up, what was not asked about is not shown."""
+    formulas with fewer constants have to keep to like all others. When the time is up, what was not asked about is not
+    shown."""
     sieve = _Sieve(data, constant, prices, policy, until)
     ranked = distinct(sorted(formulas, key=sieve.score), data, policy.same)
     front, beside = _shown(ranked, constant, more, sieve)
-    lighter = [judged(f) for f in _lightened(sieve) if can_be_read(f.expression) and allows(f.expression)]
+    lighter = [f for f in _lightened(sieve) if can_be_read(f.expression) and allows(f.expression)]
     if lighter:
         ranked = distinct(sorted([*ranked, *lighter], key=sieve.score), data, policy.same)
         front, beside = _shown(ranked, constant, more, sieve)
