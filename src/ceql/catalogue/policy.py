@@ -15,9 +15,9 @@ class CataloguePolicy:
     started_rows: int = 400  # of a longer table, off which starting values are read
     most_starts: int = 160  # combinations of starting values that a law is evaluated at; more are thinned out
     kept_starts: int = 4  # of these go on by Levenberg-Marquardt
-    rounds: tuple[tuple[int, int], ...] = ((360, 3), (120, 6))  # laws that go on, and steps of Levenberg-Marquardt each
-    most_finished: int = 20  # laws that are then fitted to the bottom, besides the plain models, which always are
-    finished_per_size: int = 5  # of each number of constants, likewise
+    rounds: tuple[tuple[int, int], ...] = ((120, 2), (48, 5))  # laws that go on, and steps of Levenberg-Marquardt each
+    most_finished: int = 16  # laws that are then fitted to the bottom, besides the plain models, which always are
+    finished_per_size: int = 3  # of each number of constants, likewise
     shaped: int = 3  # times as many of both where the shape of the formula is known: many laws have another
     mended: int = 24  # laws and forms of another shape that are fitted again so that they keep to it
     mended_anyway: int = 6  # of these, even if the time is up
