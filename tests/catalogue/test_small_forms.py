@@ -33,6 +33,7 @@ LAWS = {
     "power law": (X, lambda x: 3.0 * x**1.62, "a1*(x1**c1)", 2),
     "exp of a pole": (X, lambda x: np.exp(1.0 - 2.0 / x), "exp(a0 + a1*(1/x1))", 2),
     "decay to a level": (X, lambda x: 2.0 + 3.0 * np.exp(-0.5 * x), "a0 + a1*(exp(c1*x1))", 3),
+    "decay over a line": (X, lambda x: np.exp(-0.6 * x) / (0.2 + 1.5 * x), "1/((a1 + a2*x1)*exp(c1*x1))", 3),
     "root of a parabola": (X, lambda x: np.sqrt(2.0 + 3.0 * x**2), "sqrt(a0 + a1*(x1**2))", 2),
     "two columns": (GRID, lambda t, c: t * np.exp(-0.6 * c), "a1*(x{0}*(exp({{c}}*x{1})))", 2),
 }

@@ -16,7 +16,7 @@ from ceql.pipeline import discover
 from ceql.search.policy import SearchPolicy
 from ceql.search.settings import Settings
 
-BRIEFLY = Settings(operators=("mul",), max_starts=64, time_limit=2.0, search=SearchPolicy(round_size=64, chunk_size=64))
+BRIEFLY = Settings(operators=("mul",), max_starts=64, time_limit=60, search=SearchPolicy(round_size=64, chunk_size=64))
 
 
 def weak_columns(rows: int, columns: int, seed: int, noise: float = 1.0) -> tuple[Dataset, Dataset]:

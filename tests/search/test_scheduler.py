@@ -155,8 +155,21 @@ def test_rounded_numbers_are_measured(digits):
         assert is_measured(y, END)
 
 
+@pytest.mark.parametrize("logarithm", [np.log, np.log10])
+def test_logarithms_of_rounded_numbers_are_measured(logarithm):
+    rounded = np.array([float(f"{value:.2e}") for value in SMOOTH])
+    assert is_measured(logarithm(rounded), END)
+    assert not is_measured(logarithm(rounded) + 1e-3, END)
+
+
+def test_next_to_nothing_is_no_logarithm():
+    """Whose exponential is one, to the digits that measured numbers have."""
+    assert not is_measured(1e-15 * SMOOTH, END)
+
+
 def test_computed_numbers_are_not():
     assert not is_measured(SMOOTH, END)
+    assert not is_measured(100.0 * SMOOTH, END)  # of which the exponential is no number
     longer = np.array([float(f"{value:.{END.digits_measured + 1}e}") for value in SMOOTH])
     assert not is_measured(longer, END)
 

@@ -2,6 +2,7 @@
 
 Most laws of one or two columns have the form y = g(a + b t1 + c t2): g is nothing, exp, a reciprocal, a root, a square
 or a logarithm, and a term is a power, an exponential, a logarithm or a pole of a column, perhaps times another column.
+Or it is (b + c x) exp(k x), the one sum of two terms that share the constant inside.
 For g's inverse of y that is linear in a, b, c. A constant inside a term takes a grid of values, so all of these
 formulas are solved at once by sums over the rows, and Levenberg-Marquardt on y itself refines the best of each size.
 """
@@ -85,12 +86,18 @@ FINE = Grid(
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A term with its values on some rows; `inner` is the value of the constant inside it, written {c}."""
+    """A term with its values on some rows; `inner` is the value of the constant inside it, written {c}. One that
+    `shares` it stands beside the term that has it, of that kind, and nowhere else."""
 
     kind: str
     values: Array
     nodes: int
     inner: float | None = None
+    shares: str | None = None
+
+    @property
+    def constants(self) -> int:
+        return 1 + (self.inner is not None and self.shares is None)
 
 
 def _plain(name: str, x: Array) -> Iterator[Term]:
@@ -106,7 +113,9 @@ def _with_constant(name: str, x: Array, grid: Grid) -> Iterator[Term]:
     low, high = float(x.min()), float(x.max())
     span = (high - low) or 1.0
     for rate in grid.rates:
-        yield Term(f"exp({{c}}*{name})", np.exp(rate / span * (x - 0.5 * (low + high))), 4, rate / span)
+        kind, decay = f"exp({{c}}*{name})", np.exp(rate / span * (x - 0.5 * (low + high)))
+        yield Term(kind, decay, 4, rate / span)
+        yield Term(f"{name}*{kind}", x * decay, 2, rate / span, shares=kind)  # the exponential is there already
     poles = [low - span * share for share in grid.beyond] + [high + span * share for share in grid.beyond]
     for pole in poles:
         yield Term(f"1/({name} + {{c}})", 1.0 / (x - pole), 5, -pole)
@@ -132,7 +141,8 @@ def _terms(x: Array) -> list[Term]:
     terms = [term for group in (*plain, *inner) for term in group]
     for i, j in permutations(range(len(names)), 2):
         factors = [term for term in plain[i] if term.kind in (names[i], f"1/{names[i]}")]
-        others = [*(plain[j] if i < j else ()), *(inner[j] if len(names) <= _FEW_COLUMNS else ())]
+        alone = [term for term in inner[j] if term.shares is None]
+        others = [*(plain[j] if i < j else ()), *(alone if len(names) <= _FEW_COLUMNS else ())]
         for factor in factors:
             for other in others:
                 values = factor.values * other.values
@@ -157,7 +167,7 @@ class _Sum:
 
     @property
     def constants(self) -> int:
-        return self.has_offset + sum(1 + (term.inner is not None) for term in self.terms)
+        return self.has_offset + sum(term.constants for term in self.terms)
 
     @property
     def kind(self) -> tuple:
@@ -166,8 +176,8 @@ class _Sum:
 
 @np.errstate(all="ignore")
 def _scored(link: Link, terms: Sequence[Term], y: Array, weight: Array) -> Iterator[_Sum]:
-    """The best of every kind of sum: of one term, with and without an offset, and of two terms of which one is plain,
-    with an offset or, if both are plain, without."""
+    """The best of every kind of sum: of one term, with and without an offset, of two terms of which one is plain, with
+    an offset or, if both are plain, without, and of two terms that share the constant inside, without."""
     target = link.into(y)
     root = np.sqrt(weight) * link.slope(y)
     values = np.vstack([np.ones(len(y)), *(term.values for term in terms)]) * root
@@ -176,7 +186,7 @@ def _scored(link: Link, terms: Sequence[Term], y: Array, weight: Array) -> Itera
     gram, along, size = values @ values.T, values @ target, float(target @ target)
     places = {kind: k for k, kind in enumerate(dict.fromkeys(term.kind for term in terms), start=1)}
     kinds = np.array([0, *(places[term.kind] for term in terms)])
-    constants = np.array([1, *(1 + (term.inner is not None) for term in terms)])
+    constants = np.array([1, *(term.constants for term in terms)])
     nodes = np.array([2, *(2 + term.nodes for term in terms)])
     for members, has_offset in _sums_of(terms, link.text not in _WITHOUT_SCALE):
         misfit = _misfits(gram, along, size, members) / len(y)
@@ -194,7 +204,7 @@ def _sums_of(terms: Sequence[Term], may_lack_offset: bool) -> Iterator[tuple[Arr
 
     Without an offset exp and log would leave y no scale of its own, as if its unit were known.
     """
-    singles = np.arange(1, len(terms) + 1)
+    singles = np.array([k + 1 for k, term in enumerate(terms) if term.shares is None], int)
     plain = np.array([k + 1 for k, term in enumerate(terms) if term.inner is None], int)
     first, second = (grid.ravel() for grid in np.meshgrid(plain, singles, indexing="ij"))
     both_plain = np.isin(second, plain)
@@ -203,8 +213,16 @@ def _sums_of(terms: Sequence[Term], may_lack_offset: bool) -> Iterator[tuple[Arr
     if may_lack_offset:
         yield singles[:, None], False
         yield np.stack([first, second], axis=1)[both_plain], False
+        yield _that_share(terms), False
     yield np.stack([np.zeros_like(singles), singles], axis=1), True
     yield np.stack([np.zeros_like(first), first, second], axis=1), True
+
+
+def _that_share(terms: Sequence[Term]) -> Array:
+    """The places of two terms with the same constant inside."""
+    places = {(term.kind, term.inner): k for k, term in enumerate(terms, start=1)}
+    shared = ((places.get((str(term.shares), term.inner)), k) for k, term in enumerate(terms, start=1) if term.shares)
+    return np.array([pair for pair in shared if pair[0] is not None], int).reshape(-1, 2)
 
 
 def _misfits(gram: Array, along: Array, size: float, members: Array) -> Array:
@@ -232,6 +250,10 @@ def _best(sums: Sequence[_Sum], most: int) -> list[_Sum]:
 def _text(one: _Sum) -> tuple[str, list[str]]:
     """The sum over x1, x2, ... and the names of its constants, those in front of the terms first."""
     names, inner, parts = [], [], []
+    shared = one.terms[-1].shares
+    if shared is not None:
+        factor = one.terms[-1].kind.removesuffix(f"*{shared}")
+        return f"(a1 + a2*{factor})*{shared.replace('{c}', 'c1')}", ["a1", "a2", "c1"]
     if one.has_offset:
         names.append("a0")
         parts.append("a0")
@@ -259,7 +281,7 @@ def _refined(one: _Sum, data: Dataset, few: Dataset, places: Sequence[int], poli
     """Fitted to y by Levenberg-Marquardt from the weights that are best for the link's inverse of y."""
     inside, names = _text(one)
     columns = tuple(Column(f"x{k + 1}", "column", 0.0, 1.0) for k in range(len(places)))
-    inner = [term.inner for term in one.terms if term.inner is not None]
+    inner = [term.inner for term in one.terms if term.inner is not None and term.shares is None]
     start = _weights(inside, names, few.x[:, list(places)], inner, one.link, few)
     if start is None:
         return None

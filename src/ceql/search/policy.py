@@ -137,6 +137,7 @@ class EndPolicy:
     rows_a_round: int = 16  # for this many rows,
     few_measured: int = 300  # as long as they are no more than these.
     digits_measured: int = 8  # significant digits that a measured target has at most
+    least_logarithms: float = 1.0  # span of a target that may be the logarithm of measured numbers
     rounds_with_spare: int = 40  # after an exact formula for which there may be a shorter one
     fewest_edges: int = 6  # a limit on the edges of sub-networks is never less
     edges_a_node: float = 0.75  # edges that a node of the largest formula allowed needs

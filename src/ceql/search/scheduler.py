@@ -206,10 +206,19 @@ def asked(
 
 
 def is_measured(y: np.ndarray, policy: EndPolicy) -> bool:
-    """Whether the target was rounded, as measured numbers are, in few rows. An exact formula would be simple enough to
-    be found at once, and these rows cannot tell more formulas apart than are tried in a few rounds."""
+    """Whether the target was rounded, as measured numbers are, or is the logarithm of such numbers, in few rows. An
+    exact formula would be simple enough to be found at once, and these rows cannot tell more formulas apart than are
+    tried in a few rounds."""
     if len(y) > policy.few_measured:
         return False
+    if _are_rounded(y, policy):
+        return True
+    with np.errstate(all="ignore"):
+        numbers = (np.exp(y), 10.0**y) if np.ptp(y) >= policy.least_logarithms else ()
+        return any(bool(np.isfinite(one).all() and one.all()) and _are_rounded(one, policy) for one in numbers)
+
+
+def _are_rounded(y: np.ndarray, policy: EndPolicy) -> bool:
     size = np.abs(y[y != 0.0])
     unit = 10.0 ** (np.floor(np.log10(size)) + 1 - policy.digits_measured)
     return bool(np.all(np.abs(size / unit - np.round(size / unit)) <= _ROUNDED))
