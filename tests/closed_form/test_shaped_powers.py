@@ -34,7 +34,7 @@ def table(law, noise: float, seed: int = 0, rows: int = 600):
 def nearest(law, found, x) -> float:
     truth = sympy.lambdify(SYMBOLS, law)(*x.T)
     left = [np.std(sympy.lambdify(SYMBOLS, expression)(*x.T) - truth) for expression in found]
-    return min(left, default=np.inf) / np.std(truth)
+    return float(min(left, default=np.inf) / np.std(truth))
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -55,9 +55,9 @@ class _Logarithms:
     def left(self, shape: Shape, group: np.ndarray, scales: np.ndarray) -> np.ndarray:
         """What the shape leaves with each of the scales, row by row; infinite where it has no logarithm."""
         values = shape.values(scales[:, None] * group)
-        one_sign = (values > 0).all(axis=1) | (values < 0).all(axis=1)
         left = self.goal - self.beside(np.log(np.abs(values)))
-        return np.where((one_sign & np.isfinite(left).all(axis=1))[:, None], left, np.inf)
+        one_sign = (values > 0).all(axis=1, keepdims=True) | (values < 0).all(axis=1, keepdims=True)
+        return np.where(one_sign & np.isfinite(left).all(axis=1, keepdims=True), left, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
