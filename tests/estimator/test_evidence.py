@@ -202,7 +202,7 @@ def test_formulas_beside_the_front_are_rows_like_others(model):
     last = len(table) - 1
     assert other.predict(X, row=last) == pytest.approx(1.4 + 0.36 * X[:, 0] ** 1.4)
     assert str(other.sympy(row=last)) == str(other.discovery_.shortlist[0].expression)
-    with pytest.raises(InputError, match=f"rows 0 to {last}"):
+    with pytest.raises(InputError, match=f"rows are 0 to {last}"):
         other.predict(X, row=last + 1)
     assert other.predict([[40.0]], return_std=True)[1] > 2 * model.predict([[40.0]], return_std=True)[1]
 

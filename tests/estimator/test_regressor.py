@@ -69,7 +69,7 @@ def test_every_row_predicts_and_prints(fitted, pole):
     for row, loss in enumerate(fitted.equations_["loss"]):
         assert np.mean((fitted.predict(x, row=row) - y) ** 2) == pytest.approx(loss, rel=1e-6, abs=1e-25)
         assert fitted.latex(row) == sympy.latex(fitted.sympy(row))
-    with pytest.raises(InputError, match="rows 0 to"):
+    with pytest.raises(InputError, match="rows are 0 to"):
         fitted.predict(x, row=99)
 
 

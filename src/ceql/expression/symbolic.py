@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-# SymPy imports these two with its first sum and its first sine. An import in the middle of a fit would leave its lock
+# SymPy imports these with its first comparison, sum and sine. An import in the middle of a fit would leave its lock
 # behind in a process that another thread forks meanwhile.
+import sympy.assumptions.wrapper
 import sympy.sets.setexpr
 import sympy.tensor.tensor  # noqa: F401
 from sympy import Add, E, Mul, Pow

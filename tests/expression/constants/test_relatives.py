@@ -91,3 +91,21 @@ def test_a_term_that_may_be_one_stays():
 def test_a_long_formula_is_not_looked_at():
     law = sum(sympy.Float(1 + k / 1000) * X**k for k in range(ROUNDING.most_numbers + 1))
     assert relatives(law, with_errors(law, 0.01), has_too_many=True) == []
+
+
+@pytest.mark.parametrize(
+    ("turns", "plain"), [(0, sympy.sin), (1, sympy.cos), (2, lambda u: -sympy.sin(u)), (-1, lambda u: -sympy.cos(u))]
+)
+def test_a_phase_that_may_be_a_multiple_of_a_quarter_turn_goes(turns, plain):
+    law = 2.5 * sympy.sin(1.9 * X + sympy.Float(turns * 1.5707963 + 0.03))
+    assert 2.5 * plain(1.9 * X) in relatives(
+        law, with_errors(law, 0.02) if turns else [(2.5, 0.1), (1.9, 0.1), (0.03, 0.02)]
+    )
+
+
+def test_a_phase_that_is_none_stays():
+    law = 2.5 * sympy.cos(1.9 * X + 0.7)
+    assert not any(
+        relative.has(sympy.sin) or relative == 2.5 * sympy.cos(1.9 * X)
+        for relative in relatives(law, with_errors(law, 0.02))
+    )

@@ -1,4 +1,4 @@
-"""Plainer relatives of a formula in noisy data: simple exponents, one number for two, no idle factor.
+"""Plainer relatives of a formula in noisy data: simple exponents, one number for two, no idle factor or phase.
 
 Noise moves every fitted number a little. 1.505 in the place of 3/2, or two numbers that differ by less than their
 errors, then fit a bit better than the law itself. So the law is put beside them, and a criterion decides.
@@ -6,11 +6,12 @@ errors, then fit a bit better than the law itself. So the law is put beside them
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import permutations
 
-from sympy import Float, Integer, Mul, Symbol, expand_power_base, factor_terms
+from sympy import Add, Float, Integer, Mul, Symbol, cos, expand_power_base, factor_terms, pi, sin
 
 from ceql.expression.constants.parametrise import Parametrised, parametrise
 from ceql.expression.constants.rewrites import with_exponents
@@ -33,6 +34,7 @@ def relatives(
         return found
     form = parametrise(expr)
     found += dict.fromkeys(_tied(form, constants, policy))
+    found += dict.fromkeys(_in_quarter_turns(form, constants, policy))
     if has_too_many:
         found += _without_factors(form, constants, policy)
     return found
@@ -66,6 +68,18 @@ def _with_one_number(form: Parametrised, one: Symbol, other: Symbol, ratio: int)
     factored = factor_terms(form.expr.xreplace({other: ratio * one}))
     # 1/(c*(1 - x)) becomes (1/c)/(1 - x): SymPy would multiply c*(1 - x) out.
     return expand_power_base(factored, force=True).xreplace(_values(form))
+
+
+def _in_quarter_turns(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> Iterator[Expr]:
+    """With a sine or cosine in the place of one whose phase may be a multiple of a quarter turn."""
+    known = dict(zip(form.symbols, constants, strict=True))
+    for wave in sorted(form.expr.atoms(sin, cos), key=str):
+        for phase in (part for part in Add.make_args(wave.args[0]) if part in known):
+            value, error = known[phase]
+            turns = round(2.0 * value / math.pi)
+            if abs(value - turns * math.pi / 2.0) <= policy.errors_apart * error < math.pi / 4.0:
+                plain = wave.func(wave.args[0] - phase + turns * pi / 2)
+                yield form.expr.xreplace({wave: plain}).xreplace(_values(form))
 
 
 def _without_factors(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> Iterator[Expr]:
