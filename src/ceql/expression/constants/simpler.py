@@ -72,10 +72,11 @@ def _with_one_number(form: Parametrised, one: Symbol, other: Symbol, ratio: int)
 
 def _in_quarter_turns(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> Iterator[Expr]:
     """With a sine or cosine in the place of one whose phase may be a multiple of a quarter turn."""
-    known = dict(zip(form.symbols, constants, strict=True))
     for wave in sorted(form.expr.atoms(sin, cos), key=str):
-        for phase in (part for part in Add.make_args(wave.args[0]) if part in known):
-            value, error = known[phase]
+        parts = Add.make_args(wave.args[0])
+        for phase, (value, error) in zip(form.symbols, constants, strict=True):
+            if phase not in parts:
+                continue
             turns = round(2.0 * value / math.pi)
             if abs(value - turns * math.pi / 2.0) <= policy.errors_apart * error < math.pi / 4.0:
                 plain = wave.func(wave.args[0] - phase + turns * pi / 2)
