@@ -109,7 +109,7 @@ _OPTIONS = (
     click.option(
         "--more",
         type=click.IntRange(0),
-        default=16,
+        default=20,
         show_default=True,
         help="Formulas beside the front. Without it those with a chance are printed, at most 5.",
     ),

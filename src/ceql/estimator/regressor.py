@@ -195,7 +195,7 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         per_group: Any = None,
         catalogue: bool = True,
         prices: Prices | None = None,
-        more: int = 16,
+        more: int = 20,
         random_state: Any = 0,
         n_jobs: int | None = None,
         threads: int | None = None,

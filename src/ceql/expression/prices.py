@@ -40,8 +40,8 @@ class Prices:
     few_rows: float = 1.0  # how far constants follow the noise of few rows: times rows log(rows/(rows - constants))
     # A decimal exponent, times the size of its logarithm: one of 0.07 is as rare as 1/14, and a logarithm is meant.
     exponent: float = 1.0
-    # A law that has a name is said by its name: lines, powers and exponentials, which all sciences use; one that every
-    # textbook has, one known beyond its field, and others.
+    # A law that has a name is said by its name: lines, powers, exponentials and saturation, which all sciences use; one
+    # that every textbook has, one known beyond its field, and others.
     everyday_law: float = 2.0
     common_law: float = 4.0
     known_law: float = 8.0

@@ -25,7 +25,7 @@ class Settings:
     max_complexity: int | None = None
     model_selection: str = "best"
     catalogue: bool = True  # whether the laws that the field knows compete
-    more: int = 16  # formulas beside the front that may compete with it
+    more: int = 20  # formulas beside the front that may compete with it
     seed: int = 0
     n_jobs: int | None = None  # joblib workers; None and 1: this process, unless a joblib.parallel_config says more
     threads: int | None = None  # of the core in each of them; None: all cores
