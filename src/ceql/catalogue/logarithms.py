@@ -16,6 +16,7 @@ from ceql.data.dataset import Dataset
 from ceql.expression.constants.refit import minimise
 
 _ANYWHERE = Start("numbers", numbers=(1.0,))  # the fit begins at the constants of the law itself
+_WELL_KNOWN = (1, 2, 3)
 _COMMON, _OTHER, _UNPRICED = 2, 4, 0
 
 
@@ -25,7 +26,7 @@ def of_logarithms(data: Dataset, laws: Sequence[Law], policy: CataloguePolicy = 
 
     The law is fitted to exp(y) or exp(-y), each row weighed as its logarithm asks for, and then its logarithm to y.
     """
-    well_known = [law for law in laws if law.known in (2, 3) and not law.is_plain]
+    well_known = [law for law in laws if law.known in _WELL_KNOWN and not law.is_plain]
     near = _moderate(data, policy)
     if near is None:
         return ()
@@ -68,5 +69,5 @@ def _logarithm(law: Law, sign: int) -> Law:
         formula=sympy.sstr(expand_log(sign * log(law.expression), force=True)),
         constants=tuple(replace(constant, start=_ANYWHERE) for constant in law.constants),
         others=(),
-        known=_OTHER if law.known == _COMMON else _UNPRICED,
+        known=_OTHER if law.known <= _COMMON else _UNPRICED,
     )
