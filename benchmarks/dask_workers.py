@@ -25,7 +25,7 @@ from ceql.bench.selections import split_names
 
 def measured(workers: int, seconds: float) -> dict[str, float]:
     """One search over this many workers."""
-    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None)
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, Client(cluster), joblib.parallel_config(backend="dask"):
         discover(table(seed=1), Settings(time_limit=2.0, threads=1))  # imports on every worker
         begin = time.perf_counter()
