@@ -69,9 +69,9 @@ def test_what_leads_gets_simpler_numbers_and_no_other():
     data = table(lambda x, z: 5.0 / (1 - 4 / (x + 2) ** 2))
     loose = fitted(1 / (sympy.Float(0.2) - sympy.Float(0.8) / (X + 2) ** 2), data)
     straight = fitted(sympy.Float(1.0) * X + sympy.Float(1.05) * Z, data)
-    found = simpler_than_the_best([straight, loose], data, NONE, Leaders((1,)))
+    found = simpler_than_the_best([straight, loose], data, NONE, Leaders(1, ()))
     assert [law_of(formula) for formula in found] == ["c/(1 - 4/(x + 2)**2)"]
-    assert simpler_than_the_best([straight, loose], data, NONE, Leaders(())) == []
+    assert simpler_than_the_best([straight, loose], data, NONE, Leaders(0, ())) == []
 
 
 def test_relatives_that_lead_have_relatives():

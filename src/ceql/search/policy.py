@@ -253,7 +253,13 @@ class Finishing:
 class Leaders:
     """Which formulas get relatives with simpler numbers in the end."""
 
-    generations: tuple[int, ...] = (8, 3, 3, 2, 2)  # At most so many, then so many of these and their relatives.
+    first: int = 8  # At most so many of all formulas that are there,
+    later: tuple[int, ...] = (
+        3,
+        3,
+        2,
+        2,
+    )  # and then so many of these and their relatives, as long as there are new ones.
     behind: float = 60.0  # None is further behind the best than this, by the criterion.
 
 

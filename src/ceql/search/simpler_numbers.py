@@ -67,7 +67,7 @@ def simpler_than_the_best(
     given = data, constraints, policy, until
     tried: set[Any] = {formula.expression for formula in formulas}
     contest, found = _distinct(formulas, rank), list[Formula]()
-    for most in leaders.generations:
+    for most in (leaders.first, *leaders.later):
         leading = _leading(contest[:most], rank, leaders)
         close = _fitted_to_all(leading, *given) if len(data.y) > policy.checked_rows else []
         tried |= {formula.expression for formula in close}
