@@ -221,6 +221,25 @@ def refitted(
 
 
 @one_thread
+def settled(
+    raw: sympy.Expr,
+    data: Dataset,
+    symbols: tuple[sympy.Symbol, ...],
+    constraints: Constraints = NONE,
+    policy: PolishPolicy = POLISH,
+) -> Formula | None:
+    """As `polish`, but in the form that it has."""
+    if not _is_usable(raw, symbols, data):
+        return None
+    whole, data = data, data.thinned(policy.most_rows)
+    refined = _refined(raw, symbols, data, policy)
+    snapped = snap(refined, symbols, data.x, data.y, data.weight, known=tuple(map(float, constraints.known.values())))
+    rounded = round_to_errors(snapped, symbols, data.x, data.y, data.weight)
+    allowed = _first_allowed(rounded, refined, raw, data, symbols, constraints, policy)
+    return _judged(allowed, whole, symbols, constraints, fitted_to=data)
+
+
+@one_thread
 def as_it_stands(
     raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
 ) -> Formula | None:

@@ -28,7 +28,7 @@ from ceql.expression.text.write import short_text
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.network.libraries import search_network
 from ceql.search.driver import run
-from ceql.search.finishing import sketches_within
+from ceql.search.finishing import seconds_for_simpler, sketches_within
 from ceql.search.fixed_template import fitted_template
 from ceql.search.guesses import starting_formulas
 from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
@@ -127,7 +127,11 @@ def _discovered(
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
                     kept = _seconds_for_offers(data, settings)
                     kept += policy.sifting.seconds_for(len(data.y), settings.time_limit)
-                    kept += 0.0 if loss is None else seconds_for_judging(data, settings.time_limit, policy.judgement)
+                    kept += (
+                        _seconds_for_simpler(data, settings)
+                        if loss is None
+                        else seconds_for_judging(data, settings.time_limit, policy.judgement)
+                    )
                     own = replace(settings, time_limit=settings.time_limit - kept)
                     founders = tuple(formula.expression for formula in guessed)
                     shown = few if settings.template or loss else pictured(few, constraints.asked, policy.shaped)
@@ -188,11 +192,19 @@ def _offers(
     policy = settings.search.catalogue if has_time else least
     in_memory = settings.search.memory.rows(data.x.shape[1])
     policy = replace(policy, most_rows=min(policy.most_rows, in_memory)).within(settings.time_limit)
-    found = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy, until)
+    before = until.earlier(_seconds_for_simpler(data, settings))
+    found = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy, before)
     found = [formula for formula in found if loss is None or not formula.is_shrunk]  # which is a matter of squares
-    most = settings.search.finishing.leaders if has_time else 0
-    policies = settings.search.polish, settings.search.prices
-    return found + simpler_than_the_best([*formulas, *found], data, settings.constraints, most, *policies, until)
+    if loss is not None:
+        return found
+    policies = settings.search.finishing.leaders, settings.search.polish, settings.search.prices
+    return found + simpler_than_the_best([*formulas, *found], data, settings.constraints, *policies, until)
+
+
+def _seconds_for_simpler(data: Dataset, settings: Settings) -> float:
+    if settings.template is not None:
+        return 0.0
+    return seconds_for_simpler(settings.time_limit, len(data.y), settings.search.finishing, data.x.shape[1])
 
 
 def _seconds_for_offers(data: Dataset, settings: Settings) -> float:

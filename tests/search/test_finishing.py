@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql.engine.deadline import NEVER, Deadline, Stopwatch
-from ceql.search.finishing import finishing, planned, reserve, sketches_within
+from ceql.search.finishing import finishing, planned, reserve, seconds_for_simpler, sketches_within
 from ceql.search.policy import FinishingPolicy, MemoryPolicy
 
 POLICY = FinishingPolicy()
@@ -51,6 +51,11 @@ def test_when_the_time_is_up_the_plan_is_that_of_the_reserve(time_limit):
     plan = finishing(time_limit, Deadline.after(-5.0), 200)
     assert plan == finishing(time_limit, Deadline.after(reserve(time_limit, 200) - 1e-3), 200)
     assert plan == planned(sketches_within(reserve(time_limit, 200), 200))
+
+
+def test_the_time_for_simpler_numbers_is_a_share_of_the_limit_up_to_a_few_sketches():
+    assert seconds_for_simpler(1.0, 100) == pytest.approx(POLICY.reserved_simpler)
+    assert seconds_for_simpler(1e6, 100) < seconds_for_simpler(1e6, 100_000) < seconds_for_simpler(1e9, 10**9)
 
 
 def test_a_deadline_is_over_once():

@@ -7,8 +7,11 @@ import pytest
 import sympy
 
 from ceql import Dataset, Settings, discover
+from ceql.choice.criterion import criterion
 from ceql.constraints import NONE, Constraints
+from ceql.engine.deadline import Deadline
 from ceql.formula import make_symbols, refitted
+from ceql.search.policy import Leaders
 from ceql.search.simpler_numbers import simpler_than_the_best, with_simpler_numbers
 
 X, Z = make_symbols(("x", "z"))
@@ -66,9 +69,29 @@ def test_what_leads_gets_simpler_numbers_and_no_other():
     data = table(lambda x, z: 5.0 / (1 - 4 / (x + 2) ** 2))
     loose = fitted(1 / (sympy.Float(0.2) - sympy.Float(0.8) / (X + 2) ** 2), data)
     straight = fitted(sympy.Float(1.0) * X + sympy.Float(1.05) * Z, data)
-    found = simpler_than_the_best([straight, loose], data, NONE, 1)
+    found = simpler_than_the_best([straight, loose], data, NONE, Leaders(1, ()))
     assert [law_of(formula) for formula in found] == ["c/(1 - 4/(x + 2)**2)"]
-    assert simpler_than_the_best([straight, loose], data, NONE, 0) == []
+    assert simpler_than_the_best([straight, loose], data, NONE, Leaders(0, ())) == []
+
+
+def test_relatives_that_lead_have_relatives():
+    """Half of a sum of squares: three numbers are simple, and none is known well before others are held."""
+    data = table(lambda x, z: 0.5 * x * x + 0.5 * x * z + 0.5 * z * z, rows=2000, noise=0.1)
+    loose = fitted(
+        sympy.Float(0.4) * X**2 + sympy.Float(0.4) * X * Z + sympy.Float(0.4) * Z**2 + sympy.Float(0.1), data
+    )
+    found = simpler_than_the_best([loose], data, NONE)
+    best = min(found, key=lambda formula: criterion(formula, len(data.y)))
+    assert sympy.expand(best.expression - (X**2 + X * Z + Z**2) / 2) == 0
+
+
+def test_what_leads_is_fitted_to_all_rows_of_a_long_table():
+    data = table(lambda x, z: 1.2345 * x * z, rows=8000, noise=0.4)
+    some = fitted(sympy.Float(1.0) * X * Z, data)
+    [whole] = simpler_than_the_best([some], data, NONE)
+    assert whole.loss < some.loss
+    assert whole.constants[0][1] < 0.6 * some.constants[0][1]
+    assert simpler_than_the_best([some], data, NONE, until=Deadline.after(-1.0)) == []
 
 
 def searched(columns, y, starts):

@@ -1,20 +1,22 @@
 """Formulas for noisy data that need no search: the power law, the sums and the fractions of few terms that fit best.
 
-With noise nothing vanishes, so none is certain: each is fitted to y and judged like any other formula. A power law
-comes from a linear fit of logarithms, its exponents taken as whole or half where the noise allows, and may have a known
-shape beside it. The terms of a sum are taken one by one, each time the one that leaves the least, as long as an
-information criterion gains. A fraction is such a sum too: y = P/(1 + Q) means y = P - y·Q. Every row counts as far as
-noise leaves it alone.
+With noise nothing vanishes, so none is certain: each is fitted to y and judged like any other formula. The exponents of
+a power law are whole or half where the noise allows, and a known shape may stand beside it. The terms of a sum are
+taken one by one, each time the one that leaves the least, as long as an information criterion gains. A fraction is such
+a sum too: y = P/(1 + Q) means y = P - y·Q. Every row counts as far as noise leaves it alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ceql.closed_form.noisy_logarithms import noisy_logarithms
 from ceql.closed_form.policy import NoisyFormPolicy
+from ceql.closed_form.power_fits import PowerFit
 from ceql.closed_form.shaped_powers import shaped_powers, simple_exponent
 from ceql.closed_form.sums import Written, candidates
 from ceql.data.correlations import explained
@@ -40,43 +42,58 @@ def noisy_forms(
     """
     spread = np.broadcast_to(spread, len(y))
     usable = np.flatnonzero(np.isfinite(spread) & (spread > 0))
-    rows = np.sort(np.random.default_rng(0).permutation(usable)[: policy.rows])
-    if len(rows) < policy.fewest_rows:
+    if len(usable) < policy.fewest_rows:
         return []
-    x, y, spread = x[rows], y[rows], spread[rows]
+    order = np.random.default_rng(0).permutation(usable)
     with np.errstate(all="ignore"):
-        weight = np.minimum(1.0 / spread, policy.most_weight * np.median(1.0 / spread))
+        rows = np.sort(order[: policy.shaped.most_rows])
+        shaped = _with_shapes(x[rows], y[rows], symbols, spread[rows], in_shapes, policy)
+        rows = np.sort(order[: policy.rows])
+        x, y, weight = x[rows], y[rows], _weights(spread[rows], policy)
         terms = candidates(x, symbols, functions, policy.most_candidates, y, weight, policy)
         powers = candidates(x, symbols, (), policy.most_in_fraction, y, weight, policy)
         sums, fractions = _sums(terms, y, weight, policy), _fractions(powers, y, weight, policy)
-        shaped = shaped_powers(x, y, symbols, weight, in_shapes, policy.shaped)
         found = [_power_law(x, y, weight, symbols, policy), *sums, *fractions, *shaped]
     return [expression for expression in found if getattr(expression, "free_symbols", None)]  # a constant is no news
+
+
+def _weights(spread: np.ndarray, policy: NoisyFormPolicy) -> np.ndarray:
+    return np.minimum(1.0 / spread, policy.most_weight * np.median(1.0 / spread))
+
+
+def _with_shapes(
+    x: np.ndarray,
+    y: np.ndarray,
+    symbols: Sequence[Any],
+    spread: np.ndarray,
+    names: Collection[str] | None,
+    policy: NoisyFormPolicy,
+) -> list[Any]:
+    none = names is not None and not names
+    return [] if none else shaped_powers(x, y, symbols, _weights(spread, policy), names, policy.shaped)
 
 
 def _power_law(
     x: np.ndarray, y: np.ndarray, weight: np.ndarray, symbols: Sequence[Any], policy: NoisyFormPolicy
 ) -> Any:
     used = np.flatnonzero((x > 0).all(axis=0) | (x < 0).all(axis=0))
-    if not len(used) or max((y > 0).mean(), (y < 0).mean()) <= policy.one_sign:
+    if not len(used):
         return None
-    size = np.maximum(np.abs(y), 1e-300)
     if len(used) > policy.most_factors:  # a law of dozens of factors is no formula
+        size = np.maximum(np.abs(y), 1e-300)
         telling = explained(np.log(np.abs(x[:, used])), np.log(size)[:, None])
         used = used[np.sort(np.argsort(-telling, kind="stable")[: policy.most_factors])]
-    # The same noise moves the logarithm of a small value more.
-    weight = weight * size
-    weight = weight / np.sqrt(np.mean(weight**2))
-    design = np.column_stack([np.ones(len(y)), np.log(np.abs(x[:, used]))]) * weight[:, None]
-    goal = np.log(size) * weight
-    exponents, *_ = np.linalg.lstsq(design, goal, rcond=None)
-    left = goal - design @ exponents
-    variance = float(left @ left) / max(len(y) - design.shape[1], 1)
-    covariance = np.linalg.pinv(design.T @ design) * variance
-    law: Any = float(np.sign(np.median(y)) * np.exp(exponents[0]))
-    for k, exponent, spread in zip(used.tolist(), exponents[1:], np.sqrt(np.diag(covariance))[1:], strict=True):
+    around = noisy_logarithms(np.abs(x[:, used]), y, weight, policy.shaped.logarithms)
+    if around is None:
+        return None
+    columns = np.column_stack([np.ones(len(y)), np.log(np.abs(x[:, used]))])
+    share = around.weight(weight)
+    numbers, *_ = np.linalg.lstsq(columns * share[:, None], around.values * share, rcond=None)
+    fit = PowerFit(around.sign * y, weight, columns, numbers, policy=policy.shaped.fits).fitted()
+    law: Any = float(around.sign * np.exp(fit.numbers[0]))
+    for k, exponent, error in zip(used.tolist(), fit.numbers[1:], fit.errors[1:], strict=True):
         base = symbols[k] if x[0, k] > 0 else -symbols[k]
-        law = law * base ** simple_exponent(float(exponent), policy.doubt * float(spread))
+        law = law * base ** simple_exponent(float(exponent), policy.doubt * float(error))
     return law
 
 
@@ -89,24 +106,76 @@ def _sums(terms: Sequence[Written], y: np.ndarray, weight: np.ndarray, policy: N
 def _fractions(above: Sequence[Written], y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy) -> list[Any]:
     """With one term beside the 1 in the denominator: of more, some combination nearly cancels the 1, and y with it.
 
-    They are chosen twice: once the denominator is known, it is known how far noise moves a row.
+    The noise of y in y·Q speaks for denominators that nearly cancel it. So a sum of terms that comes close to y stands
+    there at first, and then the values of the fractions themselves. Where no sum comes close, noise is the lesser evil.
     """
-    below = [(values, written) for values, written in above if np.ptp(values) > 0]
-    columns = np.stack([*(values for values, _ in above), *(-y * values for values, _ in below)], axis=1)
-    is_below = np.arange(columns.shape[1]) >= len(above)
-    denominators = {k: factor for k, factor in _few_terms(columns, y, weight, is_below, policy)[0] if is_below[k]}
-    if not denominators:
-        return []  # a sum, which has its own turn
-    [(k, factor)] = denominators.items()
-    size = np.abs(1.0 + factor * below[k - len(above)][0])
-    again = weight / np.maximum(size, policy.least_below * np.median(size))
-    fractions = []
-    for terms in _few_terms(columns, y, again, is_below, policy):
-        numerator = sum(factor * above[k][1]() for k, factor in terms if not is_below[k])
-        denominator = 1 + sum(factor * below[k - len(above)][1]() for k, factor in terms if is_below[k])
-        if numerator != 0 and getattr(denominator, "free_symbols", None):
-            fractions.append(numerator / denominator)
-    return fractions
+    parts = _Parts.of(above)
+    chosen = parts.chosen(y, y, weight, policy)
+    size = parts.denominator(chosen[0])
+    if size is None:
+        found = []  # a sum, which has its own turn
+    else:  # once the denominator is known, it is known how far noise moves a row
+        again = weight / np.maximum(np.abs(size), policy.least_below * np.median(np.abs(size)))
+        found = parts.chosen(y, y, again, policy)
+    inside = _close_sum(parts.above, y, weight, policy)
+    unbent: list[list[tuple[int, float]]] = []
+    for _ in range(policy.times_inside):
+        chosen = parts.chosen(y, inside, weight, policy)
+        values = next((v for terms in chosen if np.isfinite(v := parts.values(terms)).all()), None)
+        if values is None:
+            break
+        inside, unbent = values, chosen
+    written = (parts.written(terms) for terms in (*found, *unbent))
+    return list(dict.fromkeys(fraction for fraction in written if fraction is not None))
+
+
+def _close_sum(columns: np.ndarray, y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy) -> np.ndarray:
+    """Values of a sum that has more terms than a formula, but far fewer than rows."""
+    longer = replace(policy, most_terms=policy.terms_inside, restarts=0, sweeps=1, kept=1, price=0.0)
+    [terms] = _few_terms(columns, y, weight, np.zeros(columns.shape[1], bool), longer)
+    return columns[:, [k for k, _ in terms]] @ np.array([factor for _, factor in terms])
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What numerators and denominators are made of, and fractions as numbers of these parts with their factors."""
+
+    terms: Sequence[Written]
+    above: np.ndarray
+    below: np.ndarray
+    is_below: np.ndarray
+    from_term: np.ndarray  # whose number each part has among the terms
+
+    @staticmethod
+    def of(terms: Sequence[Written]) -> _Parts:
+        changing = np.array([k for k, (values, _) in enumerate(terms) if np.ptp(values) > 0], int)
+        above = np.stack([values for values, _ in terms], axis=1)
+        is_below = np.arange(len(terms) + len(changing)) >= len(terms)
+        return _Parts(terms, above, above[:, changing], is_below, np.concatenate([np.arange(len(terms)), changing]))
+
+    def chosen(
+        self, y: np.ndarray, inside: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy
+    ) -> list[list[tuple[int, float]]]:
+        """Of y = P - inside * Q."""
+        columns = np.hstack([self.above, -inside[:, None] * self.below])
+        return _few_terms(columns, y, weight, self.is_below, policy)
+
+    def denominator(self, chosen: Sequence[tuple[int, float]]) -> np.ndarray | None:
+        parts = [factor * self.above[:, self.from_term[k]] for k, factor in chosen if self.is_below[k]]
+        return 1.0 + np.sum(parts, axis=0) if parts else None
+
+    def values(self, chosen: Sequence[tuple[int, float]]) -> np.ndarray:
+        below = self.denominator(chosen)
+        parts = [factor * self.above[:, k] for k, factor in chosen if not self.is_below[k]]
+        return np.full(len(self.above), np.nan) if below is None else np.sum([0.0 * below, *parts], axis=0) / below
+
+    def written(self, chosen: Sequence[tuple[int, float]]) -> Any:
+        """None where it is no fraction."""
+        numbered = [(self.is_below[k], factor, int(self.from_term[k])) for k, factor in chosen]
+        numerator: Any = sum(factor * self.terms[k][1]() for is_below, factor, k in numbered if not is_below)
+        denominator: Any = 1 + sum(factor * self.terms[k][1]() for is_below, factor, k in numbered if is_below)
+        is_fraction = numerator != 0 and getattr(denominator, "free_symbols", None)
+        return numerator / denominator if is_fraction else None
 
 
 def _few_terms(

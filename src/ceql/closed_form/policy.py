@@ -140,10 +140,37 @@ class PurePolicy:
 
 
 @dataclass(frozen=True)
+class NoisyLogarithmPolicy:
+    """How logarithms of noisy values are taken, around a smooth function of one sign."""
+
+    rows_a_term: int = 4  # It has squares and products of logarithms with this many rows for each term.
+    steps: int = 40  # It is fitted in at most this many steps,
+    damping: float = 1e-2  # the first of them damped by this,
+    bolder: float = 4.0  # those after a good one by this much less,
+    shyer: float = 6.0  # and those after a bad one by this much more,
+    settled: float = 1e-4  # until one takes less than this share of what is left.
+    left: float = 0.15  # It leaves at most this share of the square of y, or y has no one sign.
+    far: float = 6.0  # A row that is this many times as far from it as the typical one stands for itself.
+    wrong_sign: float = 0.02  # At most this share of the rows may be so far on the other side of zero.
+
+
+@dataclass(frozen=True)
+class PowerFitPolicy:
+    """How power laws are fitted to noisy values."""
+
+    steps: int = 8  # At most this many steps,
+    shares: tuple[float, ...] = (1.0, 0.3, 0.05)  # whole or, where that is worse, a part,
+    settled: float = 1e-5  # until one takes less than this share of what is left.
+    rank: float = 1e-8  # Directions this much less steep than the steepest are left alone.
+    nearby: float = 1e-5  # Slopes by the scale are differences over this share of it.
+
+
+@dataclass(frozen=True)
 class ShapedPowerPolicy:
     """How power laws times a known shape of a product of powers are proposed for noisy data."""
 
-    rows: int = 200  # All shapes are looked at on about this many rows.
+    rows: int = 200  # All shapes are looked at on about this many rows,
+    most_rows: int = 2000  # and the best on at most this many.
     rows_a_column: int = 6  # With fewer rows for each number there are none.
     fewest_columns: int = 2  # Nor with fewer columns than these, which have no ratio: small forms serve there,
     most_columns: int = 8  # or with more than these.
@@ -156,12 +183,15 @@ class ShapedPowerPolicy:
         2.0,
         8.0,
     )  # with this as the largest argument of a shape, to begin with.
-    fitted: int = 120  # The best are fitted to more rows,
-    steps: int = 8  # in at most this many steps.
+    fitted: int = 120  # The best are fitted to the logarithms of more rows,
+    steps: int = 8  # in at most this many steps,
+    refined: int = 60  # and the best of these to the values themselves.
     nearby: float = 1e-5  # Slopes are differences over this share of the scale.
     doubt: float = 3.0  # A number may be a simple one within this many standard errors.
-    gain: float = 0.97  # A shape must leave less than this share of what the power law alone leaves.
-    one_sign: float = 0.9  # This share of the rows must have the same sign.
+    # Of what the power law alone leaves, a shape must take more than this, times the logarithm of the rows by the rows.
+    worth: float = 2.0
+    logarithms: NoisyLogarithmPolicy = NoisyLogarithmPolicy()
+    fits: PowerFitPolicy = PowerFitPolicy()
     kept: int = 16  # This many become formulas.
 
 
@@ -179,8 +209,9 @@ class NoisyFormPolicy:
     few_columns: int = 3  # Up to this many columns, products of two functions are candidates as well.
     many_columns: int = 20  # Of more columns, the products and ratios that say most stand for all of them.
     most_factors: int = 20  # A power law has at most this many factors.
-    one_sign: float = 0.9  # This share of the rows must have the same sign for a power law.
     doubt: float = 4.0  # An exponent may be a simple number within this many standard errors.
+    terms_inside: int = 16  # A sum with so many terms stands for y beside a denominator,
+    times_inside: int = 4  # which is chosen so many times.
     least_below: float = 0.05  # A row with less than this share of the typical denominator counts no more.
     nothing_new: float = 1e-8  # A column of which others leave no more than this brings nothing.
     most_weight: float = 1e3  # No row has more than this many times the weight of a typical one.

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from ceql.closed_form.noisy_logarithms import NoisyLogarithms, noisy_logarithms
 from ceql.closed_form.policy import ShapedPowerPolicy
+from ceql.closed_form.power_fits import PowerFit
 from ceql.closed_form.shapes import SHAPES, Shape
 
 _SIMPLE = np.array(sorted({p / q for p in (1, 2, 3, 4) for q in (1, 2, 3, 4)}))
@@ -31,6 +33,7 @@ class _Candidate:
     exponents: tuple[int, ...]  # of the group
     scale: float
     left: float = np.inf  # of the logarithm of y, the mean square
+    left_smooth: float = np.inf  # of the same with less noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +57,13 @@ class _Logarithms:
 
     def left(self, shape: Shape, group: np.ndarray, scales: np.ndarray) -> np.ndarray:
         """What the shape leaves with each of the scales, row by row; infinite where it has no logarithm."""
+        return self.goal - self.of_shape(shape, group, scales)
+
+    def of_shape(self, shape: Shape, group: np.ndarray, scales: np.ndarray) -> np.ndarray:
         values = shape.values(scales[:, None] * group)
-        left = self.goal - self.beside(np.log(np.abs(values)))
+        bare = self.beside(np.log(np.abs(values)))
         one_sign = (values > 0).all(axis=1, keepdims=True) | (values < 0).all(axis=1, keepdims=True)
-        return np.where(one_sign & np.isfinite(left).all(axis=1, keepdims=True), left, np.inf)
+        return np.where(one_sign & np.isfinite(bare).all(axis=1, keepdims=True), bare, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +73,7 @@ class _Rows:
     x: np.ndarray
     y: np.ndarray
     weight: np.ndarray
-
-    @property
-    def size(self) -> np.ndarray:
-        return np.maximum(np.abs(self.y), _TINY)
-
-    @property
-    def of_logarithms(self) -> np.ndarray:
-        """Weights of the logarithm of y: the same noise moves that of a small value more."""
-        weight = self.weight * self.size
-        return weight / np.sqrt(np.mean(weight**2))
+    around: NoisyLogarithms
 
     @property
     def columns(self) -> np.ndarray:
@@ -84,14 +81,23 @@ class _Rows:
 
     @property
     def logarithms(self) -> _Logarithms:
-        return _Logarithms.of(np.log(self.size), self.columns, self.of_logarithms)
+        return _Logarithms.of(self.around.values, self.columns, self.around.weight(self.weight))
 
     def product(self, exponents: Sequence[Any]) -> np.ndarray:
         return np.prod(self.x ** np.array(exponents, float), axis=1)
 
     def some(self, count: int) -> _Rows:
         step = slice(None, None, max(1, len(self.y) // count))
-        return _Rows(self.x[step], self.y[step], self.weight[step])
+        return _Rows(self.x[step], self.y[step], self.weight[step], self.around.some(step))
+
+    def fit(self, one: _Candidate, policy: ShapedPowerPolicy) -> PowerFit:
+        """To y itself, beginning with what the logarithms say."""
+        group = self.product(one.exponents)
+        with_shape = self.around.values - np.log(np.abs(one.shape.values(one.scale * group)))
+        weight = self.around.weight(self.weight)
+        numbers, *_ = np.linalg.lstsq(self.columns * weight[:, None], with_shape * weight, rcond=None)
+        given = self.around.sign * self.y, self.weight, self.columns, numbers, 0.0, one.shape.values, group, one.scale
+        return PowerFit(*given, policy.fits).fitted()
 
 
 def shaped_powers(
@@ -108,39 +114,48 @@ def shaped_powers(
     """
     used = np.flatnonzero((x > 0).all(axis=0) | (x < 0).all(axis=0))
     few_rows = len(y) < policy.rows_a_column * (len(used) + 2)
-    if (
-        not policy.fewest_columns <= len(used) <= policy.most_columns
-        or few_rows
-        or max((y > 0).mean(), (y < 0).mean()) < policy.one_sign
-    ):
+    if not policy.fewest_columns <= len(used) <= policy.most_columns or few_rows:
         return []
     symbols = [symbols[k] if x[0, k] > 0 else -symbols[k] for k in used.tolist()]
-    rows = _Rows(np.abs(x[:, used]), y, weight)
+    positive = np.abs(x[:, used])
+    around = noisy_logarithms(positive, y, weight, policy.logarithms)
+    if around is None:
+        return []
+    rows = _Rows(positive, y, weight, around)
     shapes = [shape for shape in SHAPES if names is None or set(shape.needs) <= set(names)]
     with np.errstate(all="ignore"):  # what overflows is no fit
         logs = rows.logarithms
-        seen = sorted(_seen(rows.some(policy.rows), shapes, policy), key=lambda one: one.left)
-        fitted = [_fitted(one, rows.product(one.exponents), logs, policy) for one in seen[: policy.fitted]]
-        plain = policy.gain * float(np.mean(logs.goal**2))
-        written = [_written(one, rows, symbols, policy) for one in fitted if one.left < plain]
+        seen = _best(list(_seen(rows.some(policy.rows), shapes, policy)), policy)
+        fitted = [_fitted(one, rows.product(one.exponents), logs, policy) for one in seen]
+        plain = (1.0 - policy.worth * np.log(len(y)) / len(y)) * float(np.mean(logs.goal**2))
+        likely = sorted((one for one in fitted if one.left < plain), key=lambda one: one.left)[: policy.refined]
+        written = [_written(one, rows, symbols, policy) for one in likely]
     # exp(z) and 1/exp(-z) are the same
     distinct = {round(score, _DIGITS): expression for score, expression in reversed(written)}
     return [distinct[score] for score in sorted(distinct)[: policy.kept]]
 
 
+def _best(seen: Sequence[_Candidate], policy: ShapedPowerPolicy) -> list[_Candidate]:
+    """Those that leave least: of the rows, or of what is known of them with less noise."""
+    by_rows = sorted(seen, key=lambda one: one.left)[: policy.fitted]
+    smoothly = sorted(seen, key=lambda one: one.left_smooth)[: policy.fitted]
+    return list(dict.fromkeys([*by_rows, *smoothly]))
+
+
 def _seen(rows: _Rows, shapes: Sequence[Shape], policy: ShapedPowerPolicy) -> Iterator[_Candidate]:
     """Every shape of every group, at the best of a few scales."""
     logs = rows.logarithms
+    goals = np.stack([logs.goal, logs.beside(rows.around.smooth[None])[0]])
     for exponents in _groups(rows.x.shape[1], policy):
         group = rows.product(exponents)
         if not np.isfinite(group).all() or np.ptp(group) == 0.0:
             continue
         scales = np.array([s * sign for s in policy.scales for sign in (1.0, -1.0)]) / np.max(np.abs(group))
         for shape in shapes:
-            left = np.mean(logs.left(shape, group, scales) ** 2, axis=1)
-            best = int(np.argmin(left))
-            if np.isfinite(left[best]):
-                yield _Candidate(shape, exponents, float(scales[best]), float(left[best]))
+            left = np.mean((goals[:, None] - logs.of_shape(shape, group, scales)) ** 2, axis=2)
+            best = int(np.argmin(left[1]))
+            if np.isfinite(left[:, best]).all():
+                yield _Candidate(shape, exponents, float(scales[best]), *map(float, left[:, best]))
 
 
 def _groups(columns: int, policy: ShapedPowerPolicy) -> list[tuple[int, ...]]:
@@ -185,51 +200,48 @@ def _slope(
 
 
 def _written(one: _Candidate, rows: _Rows, symbols: Sequence[Any], policy: ShapedPowerPolicy) -> tuple[float, Any]:
-    """A score, and the expression: exponents are whole or half and the scale is simple where the noise allows."""
-    group = rows.product(one.exponents)
-    powers = _powers(one, group, rows, policy)
-    one, is_simple = _simply_scaled(one, group, powers, rows, policy)
-    law = rows.product(powers) * one.shape.values(one.scale * group)
-    counted = rows.weight * law
-    factor = float(counted @ (rows.weight * rows.y)) / max(float(counted @ counted), _TINY)
-    left = float(np.mean((rows.weight * (rows.y - factor * law)) ** 2))
-    free = 1 + (not is_simple) + sum(not float(2 * power).is_integer() for power in powers)
-    score = len(law) * np.log(max(left, _TINY)) + 2.0 * free * np.log(len(law))
-    outside: Any = factor
-    inside: Any = one.scale
+    """A score, and the expression: numbers are simple where that is worth more than what noise would gain by others."""
+    fit = rows.fit(one, policy)
+    exponents = fit.numbers[1:]
+    doubts = policy.doubt * fit.errors[1 : len(exponents) + 1]  # which they share with the scale
+    by_doubt = [simple_exponent(float(p), float(d)) for p, d in zip(exponents, doubts, strict=True)]
+    all_simple = [simple_exponent(float(p), 0.5) for p in exponents]
+    tried = dict.fromkeys((tuple(all_simple), tuple(by_doubt)))
+    scored = [
+        (_score(held, powers, is_simple), held, powers)
+        for powers in tried
+        for held, is_simple in _held(fit, powers, rows, policy)
+    ]
+    score, held, powers = min(scored, key=lambda entry: entry[0])
+    sign = rows.around.sign * np.sign(one.shape.values(held.scale * rows.product(one.exponents)[:1])[0])
+    outside: Any = float(sign * np.exp(held.numbers[0]))
+    inside: Any = held.scale
     for symbol, power, exponent in zip(symbols, powers, one.exponents, strict=True):
         outside = outside * symbol**power
         inside = inside * symbol**exponent
-    return float(np.nan_to_num(score, nan=np.inf)), outside * one.shape.written(inside)
+    return score, outside * one.shape.written(inside)
 
 
-def _powers(one: _Candidate, group: np.ndarray, rows: _Rows, policy: ShapedPowerPolicy) -> list[Any]:
-    """The exponents beside the shape, simple ones where they are in doubt, which they share with the scale."""
-    weight = rows.of_logarithms
-    values = np.log(np.abs(one.shape.values(one.scale * group)))
-    bare = _Logarithms(weight, np.zeros((len(weight), 0)), np.zeros(len(weight)))
-    _, slope = _slope(one.shape, one.scale, group, bare, policy)
-    design = rows.columns * weight[:, None]
-    numbers, *_ = np.linalg.lstsq(design, (np.log(rows.size) - values) * weight, rcond=None)
-    together = np.column_stack([design, slope])
-    variance = one.left * len(weight) / max(len(weight) - together.shape[1], 1)
-    doubts = policy.doubt * np.sqrt(np.diag(np.linalg.pinv(together.T @ together))[1:-1] * variance)
-    return [simple_exponent(float(p), float(d)) for p, d in zip(numbers[1:], doubts, strict=True)]
+def _held(
+    fit: PowerFit, powers: Sequence[Any], rows: _Rows, policy: ShapedPowerPolicy
+) -> Iterator[tuple[PowerFit, bool]]:
+    """Fitted with these exponents, with a free scale and with a simple one; which of them it is."""
+    known = np.log(rows.product(powers))
+    first = float(np.mean(fit.columns @ fit.numbers - known))
+    held = replace(fit, known=known, columns=rows.columns[:, :1], numbers=np.array([first])).fitted()
+    yield held, False
+    simple = float(np.sign(held.scale) * _SIMPLE[np.argmin(np.abs(np.log(_SIMPLE / abs(held.scale))))])
+    if abs(simple / held.scale - 1.0) <= policy.doubt * held.errors[-1]:
+        held = replace(held, scale=simple)
+        counted = held.weight * held.values
+        factor = float(counted @ (held.weight * held.y)) / max(float(counted @ counted), _TINY)
+        yield replace(held, numbers=held.numbers + np.log(max(factor, _TINY))), True
 
 
-def _simply_scaled(
-    one: _Candidate, group: np.ndarray, powers: Sequence[Any], rows: _Rows, policy: ShapedPowerPolicy
-) -> tuple[_Candidate, bool]:
-    """Fitted beside these exponents, with a simple scale if it is within doubt; whether it is."""
-    logarithm = np.log(rows.size) - np.log(rows.product(powers))
-    logs = _Logarithms.of(logarithm, np.ones((len(group), 1)), rows.of_logarithms)
-    one = _fitted(one, group, logs, policy)
-    left, slope = _slope(one.shape, one.scale, group, logs, policy)
-    doubt = float(np.sqrt(np.mean(left**2) * len(left) / max(len(left) - 2, 1) / max(float(slope @ slope), _TINY)))
-    simple = float(np.sign(one.scale) * _SIMPLE[np.argmin(np.abs(np.log(_SIMPLE / abs(one.scale))))])
-    if abs(simple / one.scale - 1.0) > policy.doubt * doubt:
-        return one, False
-    return replace(one, scale=simple), bool(np.isfinite(logs.left(one.shape, group, np.array([simple]))).all())
+def _score(held: PowerFit, powers: Sequence[Any], is_simple: bool) -> float:
+    free = 1 + (not is_simple) + sum(not float(2 * power).is_integer() for power in powers)
+    score = len(held.y) * np.log(max(held.left, _TINY)) + 2.0 * free * np.log(len(held.y))
+    return float(np.nan_to_num(score, nan=np.inf))
 
 
 def simple_exponent(exponent: float, doubt: float, rounding: float = 1e-9) -> Any:

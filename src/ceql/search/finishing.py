@@ -44,6 +44,13 @@ def reserve(time_limit: float, rows: int, policy: FinishingPolicy = FinishingPol
     return usual + min(policy.reserved_long * time_limit, long)
 
 
+def seconds_for_simpler(
+    time_limit: float, rows: int, policy: FinishingPolicy = FinishingPolicy(), columns: int = 1
+) -> float:
+    """Kept for simpler numbers of what leads when everything else is there."""
+    return min(policy.reserved_simpler * time_limit, policy.priced_simpler * _price(rows, columns, policy))
+
+
 def finishing(
     time_limit: float, deadline: Deadline, rows: int, policy: FinishingPolicy = FinishingPolicy(), columns: int = 1
 ) -> Finishing:

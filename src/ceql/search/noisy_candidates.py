@@ -30,6 +30,8 @@ class NoisyCandidates:
     def __init__(self, data: Dataset, constraints: Constraints, policy: SearchPolicy) -> None:
         self._data, self._few, self._policy = data, data.thinned(policy.noisy.rows), policy
         self._symbols, self._constraints = make_symbols(data.names), constraints
+        self._more = data.thinned(policy.noisy.rows_of_best)
+        self._closer: dict[Any, Formula] = {}  # by expression, with their loss on these
         self._answers: dict[TransformedTarget, Ranked] = {}  # by all rows of a target, whatever they weigh by now
 
     def of(self, problems: Collection[TargetProblem], others: Sequence[Any] = ()) -> list[Formula]:
@@ -37,7 +39,9 @@ class NoisyCandidates:
         ranked = self._ranked(others)
         for problem in problems:
             ranked |= self._answer(problem)
-        return [formula for _, formula in sorted(ranked.values(), key=lambda pair: pair[0])]
+        formulas = [formula for _, formula in sorted(ranked.values(), key=lambda pair: pair[0])]
+        most = self._policy.noisy.compared
+        return sorted(map(self._on_more_rows, formulas[:most]), key=self._criterion) + formulas[most:]
 
     def explain(self, problems: Collection[TargetProblem], main: TargetProblem, noise_at_most: float) -> bool:
         """Whether nothing but noise is left of y beside the best of them.
@@ -102,6 +106,16 @@ class NoisyCandidates:
                 formula = Formula(expression, self._symbols, loss)
                 ranked[expression] = self._criterion(formula), formula
         return ranked
+
+    def _on_more_rows(self, formula: Formula) -> Formula:
+        """With its loss on more rows, where chance is less: the best of many are the most favoured by it."""
+        if len(self._more.y) == len(self._few.y):
+            return formula
+        if formula.expression not in self._closer:
+            values = values_of(formula.expression, self._symbols, self._more.x)
+            loss = np.inf if values is None else mean_square(values - self._more.y, self._more.weight)
+            self._closer[formula.expression] = Formula(formula.expression, self._symbols, loss)
+        return self._closer[formula.expression]
 
     def _criterion(self, formula: Formula) -> float:
         return criterion(formula, len(self._data.y), self._policy.prices)

@@ -82,7 +82,9 @@ class ShortcutPolicy:
 class NoisyPolicy:
     """Formulas for noisy data that need no search: when one of them explains the data."""
 
-    rows: int = 2000  # that are looked at
+    rows: int = 2000  # that are looked at,
+    rows_of_best: int = 20_000  # and those for the best,
+    compared: int = 40  # which are this many
     fewest_rows: int = 100  # in which noise can be told from what a formula fails to say
     smallest: float = 1e-6  # size of what is left of y, as a share of its own, from which it may be noise
     largest: float = 0.5  # and up to which
@@ -248,6 +250,23 @@ class Finishing:
 
 
 @dataclass(frozen=True)
+class Leaders:
+    """Which formulas get relatives with simpler numbers in the end."""
+
+    first: int = 8  # At most so many of all formulas that are there,
+    later: tuple[int, ...] = (
+        3,
+        3,
+        2,
+        2,
+    )  # and then so many of these and their relatives, as long as there are new ones.
+    behind: float = 60.0  # None is further behind the best than this, by the criterion.
+
+
+LEADERS = Leaders()
+
+
+@dataclass(frozen=True)
 class FinishingPolicy:
     """A price list, the time that is kept by it, and what that time is spent on.
 
@@ -266,9 +285,11 @@ class FinishingPolicy:
     least_reserved: float = 1.0  # and at most this many seconds.
     reserved_long: float = 0.35  # This share is kept beside it for a long table,
     reserved_a_row: float = 5e-6  # and at most this many seconds for every row
+    reserved_simpler: float = 0.05  # This share is kept for simpler numbers of what leads in the end,
+    priced_simpler: int = 6  # and at most the time for this many sketches.
     rows_for_free: int = 2000  # beyond these, which a formula is fitted to at most.
     drawn_anyway: int = 6  # Of each kind, this many formulas are drawn even if the time is up, of a long table one.
-    leaders: int = 8  # Of all formulas that are there in the end, this many get relatives with simpler numbers.
+    leaders: Leaders = LEADERS
     everything: Finishing = Finishing(
         asked=48, sketched=12, polished=4, drawn=40, finished=3, relatives=80, outlined=6, reduced=16
     )
@@ -280,7 +301,7 @@ class FinishingPolicy:
     )
     # Between the least and everything, there is one for every this many sketches.
     shares: Finishing = Finishing(
-        asked=5, sketched=6, polished=30, drawn=3, finished=25, relatives=10, outlined=20, reduced=3
+        asked=5, sketched=3, polished=30, drawn=3, finished=25, relatives=10, outlined=20, reduced=3
     )
 
 

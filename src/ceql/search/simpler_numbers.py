@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
+from typing import Any, TypeVar
 
 from ceql.choice.criterion import criterion, interpolates
 from ceql.choice.front import pareto_front
 from ceql.constraints import Constraints
 from ceql.data.dataset import Dataset
 from ceql.engine.deadline import NEVER, Deadline
-from ceql.expression.constants.simpler import relatives
+from ceql.expression.constants.simpler import relatives, with_simple_numbers
 from ceql.expression.prices import PRICES, Prices
-from ceql.formula import POLISH, Formula, PolishPolicy, polish, refitted
+from ceql.formula import POLISH, Formula, PolishPolicy, polish, refitted, settled
+from ceql.search.policy import LEADERS, Leaders
+
+Item = TypeVar("Item")
+Rank = Callable[[Formula], float]
 
 
 def with_simpler_numbers(
@@ -48,17 +53,55 @@ def simpler_than_the_best(
     formulas: Sequence[Formula],
     data: Dataset,
     constraints: Constraints,
-    most: int,
+    leaders: Leaders = LEADERS,
     policy: PolishPolicy = POLISH,
     prices: Prices = PRICES,
     until: Deadline = NEVER,
 ) -> list[Formula]:
-    """Relatives, fitted to y, of as many formulas as `most`: of those that lead, wherever they came from. None is begun
-    when the time is up."""
-    ranked = sorted(formulas, key=partial(criterion, rows=len(data.y), prices=prices))
-    leaders = list({formula.expression: formula for formula in reversed(ranked)}.values())[::-1][:most]
-    simpler = {r: f for f in leaders for r in relatives(f.expression, f.constants)}
-    known = {formula.expression for formula in formulas}
-    new = takewhile(lambda _: not until.over, ((r, f) for r, f in simpler.items() if r not in known))
-    fitted = (refitted(r, data, f.symbols, constraints, policy) for r, f in new)
+    """Relatives, fitted to y, of those that lead, wherever they came from, and of relatives that have come to lead.
+    None is begun when the time is up.
+
+    Of a long table, what leads is fitted to all rows: some were enough until here, and leave larger errors.
+    """
+    rank = partial(criterion, rows=len(data.y), prices=prices)
+    given = data, constraints, policy, until
+    tried: set[Any] = {formula.expression for formula in formulas}
+    contest, found = _distinct(formulas, rank), list[Formula]()
+    for most in (leaders.first, *leaders.later):
+        leading = _leading(contest[:most], rank, leaders)
+        close = _fitted_to_all(leading, *given) if len(data.y) > policy.checked_rows else []
+        tried |= {formula.expression for formula in close}
+        contest = _distinct([*contest, *close], rank)
+        new = {r: f for f in _leading(contest[:most], rank, leaders) for r in _simpler(f) if r not in tried}
+        tried |= set(new)
+        fitted = (refitted(r, data, f.symbols, constraints, policy) for r, f in _while_time(new.items(), until))
+        relatives = [formula for formula in fitted if formula is not None]
+        contest, found = _distinct([*contest, *relatives], rank), [*found, *close, *relatives]
+        if not new:
+            break
+    return found
+
+
+def _leading(ranked: Sequence[Formula], rank: Rank, leaders: Leaders) -> list[Formula]:
+    return [formula for formula in ranked if rank(formula) <= rank(ranked[0]) + leaders.behind]
+
+
+def _simpler(formula: Formula) -> list[Any]:
+    given = formula.expression, formula.constants
+    return [*relatives(*given), *with_simple_numbers(*given)]
+
+
+def _distinct(formulas: Sequence[Formula], rank: Rank) -> list[Formula]:
+    """Ranked, every expression once."""
+    return list({formula.expression: formula for formula in sorted(formulas, key=rank)}.values())
+
+
+def _fitted_to_all(
+    formulas: Sequence[Formula], data: Dataset, constraints: Constraints, policy: PolishPolicy, until: Deadline
+) -> list[Formula]:
+    fitted = (settled(f.expression, data, f.symbols, constraints, policy) for f in _while_time(formulas, until))
     return [formula for formula in fitted if formula is not None]
+
+
+def _while_time(items: Iterable[Item], until: Deadline) -> Iterator[Item]:
+    return takewhile(lambda _: not until.over, items)

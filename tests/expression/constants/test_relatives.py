@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import sympy
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from ceql.expression import parametrise
 from ceql.expression.constants.rounding_policy import ROUNDING
-from ceql.expression.constants.simpler import relatives, with_halves
+from ceql.expression.constants.simpler import relatives, with_halves, with_simple_numbers
 from ceql.formula import make_symbols
 
 X, Z = make_symbols(("x", "z"))
@@ -108,3 +109,36 @@ def test_a_phase_that_is_none_stays():
         relative.has(sympy.sin) or relative == 2.5 * sympy.cos(1.9 * X)
         for relative in relatives(law, with_errors(law, 0.02))
     )
+
+
+def simple(law, *errors):
+    values = parametrise(law).values
+    return with_simple_numbers(law, list(zip(values, errors, strict=True)))
+
+
+def test_a_number_is_tried_as_zero_a_whole_number_or_a_fraction_within_its_error():
+    law = sympy.Float(1.004) * X + sympy.Float(0.497) * X**2 - sympy.Float(0.02)
+    order = dict(zip(parametrise(law).values.round(3).tolist(), range(3), strict=True))
+    errors = [0.0] * 3
+    errors[order[1.004]], errors[order[0.497]], errors[order[-0.02]] = 0.002, 0.002, 0.01
+    found = simple(law, *errors)
+    assert len(found) == 4
+    assert X + X**2 / 2 in found  # all at once
+    assert any(one.coeff(X) == 1 and one.coeff(X**2) != sympy.Rational(1, 2) for one in found)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.0001, 0.05, np.inf, np.nan])
+def test_numbers_known_too_well_or_too_badly_stay(error):
+    """0.497 is no half, or might be any number."""
+    assert simple(sympy.Float(0.497) * X**2, error) == []
+
+
+def test_what_would_leave_no_formula_is_left_out():
+    assert simple(sympy.Float(0.001) * X, 0.002) == []
+    assert simple(Z + 1 / (X * sympy.Float(0.001)), 0.002) == []
+    assert simple(sympy.Float(2.5) * X, 0.002) == [sympy.Rational(5, 2) * X]
+
+
+def test_formulas_with_many_numbers_are_left_alone():
+    law = sum((sympy.Float(0.997) * X**k for k in range(2, 12)), sympy.Integer(0))
+    assert simple(law, *[0.002] * len(parametrise(law).values)) == []

@@ -35,6 +35,9 @@ class RoundingPolicy:
     notable: float = 0.1  # part of the smaller number that those errors must stay below
     largest_ratio: int = 9  # of two numbers of which one is given by the other
     most_numbers: int = 8  # of a formula whose numbers are compared with each other
+    simple_reach: float = 3.5  # standard errors within which zero, a whole number or a simple fraction is tried,
+    largest_below: int = 4  # with at most this below the line
+    simple_chance: float = 0.15  # if such a number, or one as simple, would be met there by luck more seldom than this
 
 
 ROUNDING = RoundingPolicy()

@@ -11,7 +11,22 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import permutations
 
-from sympy import Add, Float, Integer, Mul, Symbol, cos, expand_power_base, factor_terms, pi, sin
+from sympy import (
+    Add,
+    Float,
+    Integer,
+    Mul,
+    Rational,
+    Symbol,
+    cos,
+    expand_power_base,
+    factor_terms,
+    nan,
+    oo,
+    pi,
+    sin,
+    zoo,
+)
 
 from ceql.expression.constants.parametrise import Parametrised, parametrise
 from ceql.expression.constants.rewrites import with_exponents
@@ -38,6 +53,39 @@ def relatives(
     if has_too_many:
         found += _without_factors(form, constants, policy)
     return found
+
+
+def with_simple_numbers(expr: Expr, constants: Constants, policy: RoundingPolicy = ROUNDING) -> list[Expr]:
+    """Expressions with zero, a whole number or a simple fraction in the place of one number that may be it, and in the
+    place of all: to be fitted, and judged. What the others leave of it is known better once one of them is held."""
+    if not 1 <= len(constants) <= policy.most_numbers:
+        return []
+    form = parametrise(expr)
+    near = {s: _simple(*known, policy) for s, known in zip(form.symbols, constants, strict=True)}
+    simple = {symbol: number for symbol, number in near.items() if number is not None}
+    single = [{symbol: number} for symbol, number in simple.items()]
+    found = (form.expr.xreplace(_values(form) | some) for some in ([*single, simple] if len(single) > 1 else single))
+    return [one for one in dict.fromkeys(found) if one.free_symbols and not one.has(zoo, nan, oo)]
+
+
+def _simple(value: float, error: float, policy: RoundingPolicy) -> Expr | None:
+    """The simplest number that it may be, if so simple ones are sparse there."""
+    reach = policy.simple_reach * error
+    if not math.isfinite(reach) or reach <= 0.0:
+        return None
+    if abs(value) <= reach:
+        return Integer(0)
+    near = (Fraction(round(value * below), below) for below in range(1, policy.largest_below + 1))
+    within = [number for number in near if number and abs(float(number) - value) <= reach]
+    number = min(within, key=_length, default=None)
+    if number is None or 2.0 * reach * _length(number) > policy.simple_chance * abs(value):
+        return None
+    return Rational(number.numerator, number.denominator)
+
+
+def _length(number: Fraction) -> int:
+    """About as many numbers are as simple between it and twice as much."""
+    return abs(number.numerator) * number.denominator
 
 
 def with_halves(expr: Expr, policy: RoundingPolicy = ROUNDING) -> Expr:
