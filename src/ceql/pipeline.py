@@ -127,10 +127,7 @@ def _discovered(
             if found is None:
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
                     kept = _seconds_for_offers(data, settings)
-                    sums = policy.closed_forms.long_sums
-                    kept += (
-                        seconds_for_long_sum(data, settings.time_limit, sums) if _has_long_sums(data, settings) else 0.0
-                    )
+                    kept += _seconds_for_long_sums(data, settings)
                     kept += policy.sifting.seconds_for(len(data.y), settings.time_limit)
                     kept += 0.0 if loss is None else seconds_for_judging(data, settings.time_limit, policy.judgement)
                     own = replace(settings, time_limit=settings.time_limit - kept)
@@ -149,7 +146,7 @@ def _discovered(
     until = watch.until(settings.time_limit) if settings.recipe in SEARCHES else NEVER
     before = until.earlier(policy.sifting.seconds_for(len(data.y), settings.time_limit))
     try:
-        sums = _long_sums(data, settings, found.outcome, loss, folds, before)
+        sums = _long_sums(data, settings, found.outcome, loss, folds, until)
         offered = _offers(formulas, data, settings, found.outcome, loss, before)
         formulas += [formula for formula in offered if _is_allowed(formula, settings)]
         concluded = _concluded(formulas, constant, found, data, settings, loss, folds, until, sums)
@@ -217,7 +214,8 @@ def _long_sums(
 ) -> list[JudgedSum]:
     """At most one, where rows held out have a say."""
     constraints, policy = settings.constraints, settings.search
-    if until.over or loss is not None or not _has_long_sums(data, settings) or not _is_contest(outcome, settings):
+    has_time = _seconds_for_long_sums(data, settings) > 0.0 and not until.over
+    if loss is not None or not has_time or not _is_contest(outcome, settings):
         return []
     most = np.inf if settings.max_complexity is None else settings.max_complexity
     given = data, constraints, _operators_of(settings), most, folds, policy.closed_forms.long_sums, policy.polish
@@ -226,13 +224,10 @@ def _long_sums(
 
 
 def _seconds_for_long_sums(data: Dataset, settings: Settings) -> float:
-    if not _has_long_sums(data, settings):
+    """Seconds kept for them: none where they are not to be."""
+    if not _is_wide(data, settings) or settings.template is not None or settings.constraints.known:
         return 0.0
     return seconds_for_long_sum(data, settings.time_limit, settings.search.closed_forms.long_sums)
-
-
-def _has_long_sums(data: Dataset, settings: Settings) -> bool:
-    return _is_wide(data, settings) and settings.template is None and not settings.constraints.known
 
 
 def _seconds_for_offers(data: Dataset, settings: Settings) -> float:

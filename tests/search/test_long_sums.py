@@ -13,7 +13,7 @@ from ceql.choice.validation import held_out, is_beaten
 from ceql.expression import parse_formula
 from ceql.expression.operations import contained
 from ceql.formula import Formula, make_symbols, refitted
-from ceql.search.long_sums import long_sum
+from ceql.search.long_sums import long_sum, seconds_for_long_sum
 from ceql.search.policy import SearchPolicy
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -84,6 +84,14 @@ def test_it_keeps_to_constraints():
     assert found is None or all(abs(value) <= 20.0 for value, _ in found.formula.constants)
 
 
+def test_it_is_not_made_where_there_is_no_time_for_it():
+    data = table(friedman, 60)
+    each = [(np.delete(np.arange(60), k), np.array([k])) for k in range(60)]
+    assert long_sum(data, folds=each) is None
+    assert seconds_for_long_sum(data, 1.0) == 0.0
+    assert seconds_for_long_sum(data, 30.0) > 0.0
+
+
 def test_rows_without_weight_have_no_say():
     data = table(friedman)
     y = np.append(data.y, 1e3 * np.random.default_rng(5).standard_normal(50))
@@ -105,6 +113,6 @@ def test_it_does_not_take_the_place_of_a_law():
 
 def test_it_is_chosen_where_it_predicts_better():
     policy = SearchPolicy(round_size=64, chunk_size=32)
-    found = discover(table(friedman), Settings(search=policy, time_limit=120.0, max_starts=2 * policy.round_size))
+    found = discover(table(friedman), Settings(search=policy, time_limit=120.0, max_starts=policy.round_size))
     assert r2(found.best, friedman) > 0.93
     assert max(found.weights) == found.weights[found.chosen]

@@ -46,9 +46,12 @@ def long_sum(
 ) -> JudgedSum | None:
     """The shortest sum that rows held out cannot tell from the best, no larger than `most_nodes`.
 
-    None where no sum of these operators (None: of any) keeps to the constraints and has a value in every row held out.
+    None where no sum of these operators (None: of any) keeps to the constraints and has a value in every row held out,
+    or where there are more folds than there is time for.
     """
     rows, parts = rows_in_turn(data, folds)
+    if len(parts) > policy.most_folds:
+        return None
     few = Dataset(data.x[rows], data.y[rows], data.weight[rows], data.names)
     symbols = make_symbols(data.names)
     known = None if operators is None else with_powers(operators)
@@ -63,17 +66,20 @@ def long_sum(
         return None
     by_fold = [_errors(growing, len(sums), few, *fold) for fold in parts]
     held = held_out_by(np.stack(by_fold, axis=1), few, parts)
-    best = int(np.flatnonzero(within_one_error(held, policy.errors))[0])
+    as_good = np.flatnonzero(within_one_error(held, policy.errors) & np.isfinite(held.errors).all(axis=1))
+    if not len(as_good):
+        return None
+    best = int(as_good[0])
     formula = refitted(sums[best].expression, data, symbols, constraints, polish)
-    if formula is None or not np.isfinite(held.errors[best]).all():
+    if formula is None:
         return None
     return JudgedSum(replace(formula, costs=constraints.costs), replace(held, errors=held.errors[best : best + 1]))
 
 
-def seconds_for_long_sum(data: Dataset, time_limit: float, policy: LongSumPolicy) -> float:
-    """About how long that takes, by the price list; no more of a short limit than may be kept for it."""
+def seconds_for_long_sum(data: Dataset, time_limit: float, policy: LongSumPolicy = POLICY) -> float:
+    """About how long that takes, by the price list; none where the limit is too short for it."""
     seconds = policy.seconds + policy.seconds_a_column * data.x.shape[1]
-    return min(seconds, policy.most_of_limit * time_limit)
+    return seconds if seconds <= policy.most_of_limit * time_limit else 0.0
 
 
 def _errors(
