@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +14,7 @@ from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
 from ceql.choice.selection import check_rule, choose, or_simpler
-from ceql.choice.sifting import Sifted, sifted
+from ceql.choice.sifting import Sifted, SiftingPolicy, sifted
 from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is_beaten, r2_of
 from ceql.data.dataset import Dataset, typical_size
 from ceql.dimensions import Rule
@@ -33,6 +33,7 @@ from ceql.search.fixed_template import fitted_template
 from ceql.search.guesses import starting_formulas
 from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
 from ceql.search.logged import log_beginning, log_end, logged
+from ceql.search.long_sums import JudgedSum, long_sum, seconds_for_long_sum
 from ceql.search.losses import SQUARED, Loss, read_loss, robust_scale
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
@@ -126,6 +127,7 @@ def _discovered(
             if found is None:
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
                     kept = _seconds_for_offers(data, settings)
+                    kept += _seconds_for_long_sums(data, settings)
                     kept += policy.sifting.seconds_for(len(data.y), settings.time_limit)
                     kept += (
                         _seconds_for_simpler(data, settings)
@@ -148,9 +150,10 @@ def _discovered(
     until = watch.until(settings.time_limit) if settings.recipe in SEARCHES else NEVER
     before = until.earlier(policy.sifting.seconds_for(len(data.y), settings.time_limit))
     try:
+        sums = _long_sums(data, settings, found.outcome, loss, folds, until)
         offered = _offers(formulas, data, settings, found.outcome, loss, before)
         formulas += [formula for formula in offered if _is_allowed(formula, settings)]
-        concluded = _concluded(formulas, constant, found, data, settings, loss, folds, until)
+        concluded = _concluded(formulas, constant, found, data, settings, loss, folds, until, sums)
     except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed
         few = pareto_front(formulas, len(data.y), policy.prices)
         hasty = replace(settings, search=replace(policy, sifting=policy.sifting.hasty))
@@ -184,9 +187,7 @@ def _offers(
         return []
     if formulas and until.over and not settings.constraints.is_about_shape:  # of known shape a plain model may be best
         return []
-    operators = None
-    if settings.operators is not None:
-        operators = search_network(1, settings.operators, settings.constraints.without).operator_names
+    operators = _operators_of(settings)
     least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
     has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None and not until.over
     policy = settings.search.catalogue if has_time else least
@@ -205,6 +206,40 @@ def _seconds_for_simpler(data: Dataset, settings: Settings) -> float:
     if settings.template is not None:
         return 0.0
     return seconds_for_simpler(settings.time_limit, len(data.y), settings.search.finishing, data.x.shape[1])
+
+
+def _operators_of(settings: Settings) -> Collection[str] | None:
+    """That a formula may be made of; None: any."""
+    if settings.operators is None:
+        return None
+    return search_network(1, settings.operators, settings.constraints.without).operator_names
+
+
+def _is_wide(data: Dataset, settings: Settings) -> bool:
+    """Which columns a term is made of costs nothing, and of many columns many terms can be made that suit some rows: so
+    rows held out have a say there."""
+    return data.x.shape[1] > settings.search.catalogue.most_table_columns
+
+
+def _long_sums(
+    data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None, folds: Folds | None, until: Deadline
+) -> list[JudgedSum]:
+    """At most one, where rows held out have a say."""
+    constraints, policy = settings.constraints, settings.search
+    has_time = _seconds_for_long_sums(data, settings) > 0.0 and not until.over
+    if loss is not None or not has_time or not _is_contest(outcome, settings):
+        return []
+    most = np.inf if settings.max_complexity is None else settings.max_complexity
+    given = data, constraints, _operators_of(settings), most, folds, policy.closed_forms.long_sums, policy.polish
+    found = long_sum(*given)
+    return [] if found is None or not _is_allowed(found.formula, settings) else [found]
+
+
+def _seconds_for_long_sums(data: Dataset, settings: Settings) -> float:
+    """Seconds kept for them: none where they are not to be."""
+    if not _is_wide(data, settings) or settings.template is not None or settings.constraints.known:
+        return 0.0
+    return seconds_for_long_sum(data, settings.time_limit, settings.search.closed_forms.long_sums)
 
 
 def _seconds_for_offers(data: Dataset, settings: Settings) -> float:
@@ -227,6 +262,7 @@ def _concluded(
     loss: Loss | None,
     folds: Folds | None,
     until: Deadline,
+    sums: Sequence[JudgedSum] = (),
 ) -> Discovery:
     """The front of these formulas and what competes beside it, the one that is reported, its poles, and what the rows
     say of each."""
@@ -237,19 +273,17 @@ def _concluded(
         constant = min((f for f in fitted if not f.expression.free_symbols), key=lambda f: f.loss, default=constant)
         formulas = [formula for formula in fitted if formula is not constant]
     others = [formula for formula in formulas if not formula.is_shrunk]
-    left = _sifted(others, constant, found.outcome, data, settings, until)
+    left = _sifted([*others, *(each.formula for each in sums)], constant, found.outcome, data, settings, until)
     front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
     chosen = favourite = _chosen(shown, settings, data, held)
-    # Which columns a term is made of costs nothing, and of many columns many terms can be made that suit some rows.
-    is_wide = data.x.shape[1] > policy.catalogue.most_table_columns
-    if is_wide and settings.model_selection == "best" and loss is None and _is_contest(found.outcome, settings):
+    is_best = settings.model_selection == "best" and _is_contest(found.outcome, settings)
+    if is_best and loss is None and _is_wide(data, settings):
         first = _first_allowed(shown, settings)
         chosen = first + or_simpler(chosen - first, shown[first:], data, folds, policy.prices, policy.sifting.simpler)
-        lines = (formula for formula in formulas if formula.is_shrunk)
-        better = [line for line in lines if is_beaten(shown[chosen], line, data, folds, policy.sifting.beaten)]
-        chosen, shown = (len(shown), (*shown, *better)) if better else (chosen, shown)
+        lines = [formula for formula in formulas if formula.is_shrunk]
+        chosen, shown = _by_rows_held_out(chosen, shown, lines, sums, data, folds, policy.sifting)
     best = shown[chosen]
     if loss is not None:
         warn_of_rows_without_loss(best, data, loss)
@@ -277,6 +311,29 @@ def _concluded(
             warnings.warn(doubt, CeqlWarning, stacklevel=2)
     overruled = chosen != favourite
     return _with_evidence(concluded, data, folds, fit_weight, policy.prices, held, overruled, until)
+
+
+def _by_rows_held_out(
+    chosen: int,
+    shown: tuple[Formula, ...],
+    lines: Sequence[Formula],
+    sums: Sequence[JudgedSum],
+    data: Dataset,
+    folds: Folds | None,
+    policy: SiftingPolicy,
+) -> tuple[int, tuple[Formula, ...]]:
+    """The formula to report and all that are shown, once those have had their turn that rows held out judge in full: a
+    line in all columns, and a sum that no veto struck. The structure of all others was found with all rows, which
+    flatters them."""
+    judged = {each.formula: each.held for each in sums if each.formula in shown}
+    rivals = [(line, held_out([line], data, folds), policy.beaten) for line in lines]
+    rivals += [(formula, held, policy.beaten_by_sum) for formula, held in judged.items()]
+    own = judged.get(shown[chosen]) or held_out(shown[chosen : chosen + 1], data, folds)
+    for formula, held, errors in rivals:
+        if is_beaten(own, held, errors):
+            shown = shown if formula in shown else (*shown, formula)
+            chosen, own = shown.index(formula), held
+    return chosen, shown
 
 
 def _sifted(

@@ -86,7 +86,7 @@ def test_it_does_not_beat_a_law():
         data, law = law_among_idle_columns(seed)
         line = shrunk(data)
         assert line is not None
-        assert not is_beaten(law, line, data, None, 1.5)
+        assert not is_beaten(held_out([law], data), held_out([line], data), 1.5)
 
 
 def test_many_weak_columns_are_reported_as_such_a_line():

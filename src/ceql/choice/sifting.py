@@ -37,6 +37,8 @@ class SiftingPolicy:
     # Standard errors by which a straight line in all columns must predict rows held out better than what is chosen, to
     # be chosen in its place: with five folds, chance does that to a formula that is as good in one of ten tables.
     beaten: float = 1.5
+    # The same for a long sum: rows to come may lie farther out than those held out, where products go astray.
+    beaten_by_sum: float = 3.0
     vetoes: VetoPolicy = VetoPolicy()
     # About how long all of it takes, with the evidence for what is shown; a search ends earlier by that.
     seconds: float = 0.8

@@ -6,7 +6,7 @@ not one of the search, which saw all rows; for that, cross-validate the whole re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,16 +72,28 @@ def held_out(
     `fit_weight` are the weights of the rows in the fits, where a loss other than squares gives them others.
     """
     weight = data.weight if fit_weight is None else fit_weight
-    rows = _some_rows(len(data.y), policy.rows)
+    rows, parts = rows_in_turn(data, folds, policy)
     few = Dataset(data.x[rows], data.y[rows], data.weight[rows], data.names)
+    return held_out_by([_errors(formula, few, weight[rows], parts, policy.steps) for formula in formulas], few, parts)
+
+
+def rows_in_turn(
+    data: Dataset, folds: Folds | None = None, policy: ValidationPolicy = VALIDATION
+) -> tuple[np.ndarray, Folds]:
+    """The rows that serve, and of these, pairs of rows to fit to and rows held out."""
+    rows = _some_rows(len(data.y), policy.rows)
     # Of folds that were made for all rows none may be left; then ours have to do.
-    parts = _among(rows, folds or (), len(data.y)) or own_folds(len(rows), None, policy)
+    return rows, _among(rows, folds or (), len(data.y)) or own_folds(len(rows), None, policy)
+
+
+def held_out_by(errors: Iterable[Iterable[float]], few: Dataset, parts: Folds) -> HeldOut:
+    """With these errors: for each formula, the weighted mean square of the rows held out in every fold."""
     tested = np.concatenate([test for _, test in parts])
     mean = np.average(few.y[tested], weights=few.weight[tested])
     spread = float(np.average((few.y[tested] - mean) ** 2, weights=few.weight[tested]))
-    errors = [list(_errors(formula, few, weight[rows], parts, policy.steps)) for formula in formulas]
     sizes = np.array([few.weight[test].sum() for _, test in parts])
-    return HeldOut(np.array(errors, float).reshape(len(formulas), len(parts)), sizes, spread)
+    table = np.array([list(of_one) for of_one in errors], float)
+    return HeldOut(table.reshape(-1, len(parts)), sizes, spread)
 
 
 def cross_validated(
@@ -124,12 +136,9 @@ def within_one_error(held: HeldOut, errors: float = 1.0) -> np.ndarray:
     return finite & (excess <= errors * np.sqrt(variance))
 
 
-def is_beaten(formula: Formula, line: Formula, data: Dataset, folds: Folds | None, errors: float) -> bool:
-    """Whether the line predicts rows held out better, by more than this many standard errors.
-
-    The structure of the formula was found with all rows, which flatters it; a line in all columns was not found at all.
-    """
-    return not within_one_error(held_out([formula, line], data, folds), errors)[0]
+def is_beaten(own: HeldOut, rival: HeldOut, errors: float) -> bool:
+    """Whether the rival, judged on the same rows, predicts them better by more than this many standard errors."""
+    return not within_one_error(replace(own, errors=np.concatenate([own.errors, rival.errors])), errors)[0]
 
 
 def _some_rows(rows: int, most: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Formulas without a search: what is linear in its constants is one step of linear algebra, if there is no noise."""
 
 from ceql.closed_form.fractions import Fraction, fraction, images
+from ceql.closed_form.long_sums import LongSum, growing_sums
 from ceql.closed_form.noisy import noisy_forms
 from ceql.closed_form.policy import ClosedFormPolicy
 from ceql.closed_form.products import product
@@ -11,7 +12,9 @@ from ceql.closed_form.sums import sparse_sum
 __all__ = [
     "ClosedFormPolicy",
     "Fraction",
+    "LongSum",
     "fraction",
+    "growing_sums",
     "images",
     "noisy_forms",
     "product",

@@ -110,7 +110,7 @@ def candidates(
 ) -> list[Written]:
     """Terms that a sum may have: products of powers, and the first of these with a function of a column; of few
     columns also products of two functions. Of many columns those products are taken that say most about the goal."""
-    powers, images = _powers(x.T, symbols, policy.powers), _images(functions, x, symbols)
+    powers, images = _powers(x.T, symbols, policy.powers), _images(functions, x, symbols, policy.moderate)
     atoms, few = [*powers, *images], _terms(powers, 1 + 2 * len(powers), policy.powers)
     plain = _terms(powers, most, policy.powers)
     last = [((len(powers) + k, 1),) for k in range(len(images))]
@@ -179,14 +179,15 @@ def _powers(columns: Iterable[np.ndarray], symbols: Sequence[Any], policy: Power
     return atoms
 
 
-def _images(functions: Sequence[str], x: np.ndarray, symbols: Sequence[Any]) -> list[_Atom]:
-    """The functions but for the root, applied to each column where they are defined."""
+def _images(functions: Sequence[str], x: np.ndarray, symbols: Sequence[Any], moderate: float = np.inf) -> list[_Atom]:
+    """The functions but for the root, applied to each column where they are defined and of moderate size."""
     found = []
     operators = [get(name) for name in functions if name not in ("sqrt", "abs")]
     for operator, (column, symbol) in product(operators, zip(x.T, symbols, strict=True)):
         if operator.domain.has_inside(column).all():
             values = operator.real(column)
-            if np.isfinite(values).all() and np.ptp(values) > 0:
+            largest = np.abs(values).max()
+            if np.isfinite(largest) and np.ptp(values) > 0 and 1.0 / moderate <= largest <= moderate:
                 found.append(_Atom(values, operator.symbolic(symbol), 0, 2))
     return found
 

@@ -1,0 +1,99 @@
+"""A long sum of simple terms for a noisy table of many columns, as long as rows held out say that it should be.
+
+The terms are chosen anew in every fold, without the rows held out. So these judge the whole way from a table to a sum,
+not only its constants, and a sum that was found by chance among thousands does badly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice, takewhile
+from typing import Any
+
+import numpy as np
+
+from ceql.catalogue.offers import with_powers
+from ceql.choice.validation import Folds, HeldOut, held_out_by, rows_in_turn, within_one_error
+from ceql.closed_form import LongSum, growing_sums
+from ceql.closed_form.policy import LongSumPolicy
+from ceql.constraints import NONE, Constraints
+from ceql.data.dataset import Dataset
+from ceql.expression import node_count
+from ceql.expression.operations import contained
+from ceql.formula import POLISH, Formula, PolishPolicy, make_symbols, refitted
+
+POLICY = LongSumPolicy()
+
+
+@dataclass(frozen=True)
+class JudgedSum:
+    """A formula with what the way to it leaves in rows held out."""
+
+    formula: Formula
+    held: HeldOut
+
+
+def long_sum(
+    data: Dataset,
+    constraints: Constraints = NONE,
+    operators: Collection[str] | None = None,
+    most_nodes: float = np.inf,
+    folds: Folds | None = None,
+    policy: LongSumPolicy = POLICY,
+    polish: PolishPolicy = POLISH,
+) -> JudgedSum | None:
+    """The shortest sum that rows held out cannot tell from the best, no larger than `most_nodes`.
+
+    None where no sum of these operators (None: of any) keeps to the constraints and has a value in every row held out,
+    or where there are more folds than there is time for.
+    """
+    rows, parts = rows_in_turn(data, folds)
+    if len(parts) > policy.most_folds:
+        return None
+    few = Dataset(data.x[rows], data.y[rows], data.weight[rows], data.names)
+    symbols = make_symbols(data.names)
+    known = None if operators is None else with_powers(operators)
+    functions = tuple(name for name in policy.functions if known is None or name in known)
+    may_be_term = None if known is None else partial(_is_made_of, known)
+    given = few.x, few.y, symbols, functions, policy, may_be_term
+    growing = partial(growing_sums, *given)
+    sums = list(growing(few.weight))
+    if most_nodes < np.inf:
+        sums = list(takewhile(lambda each: node_count(each.expression, constraints.costs) <= most_nodes, sums))
+    if not sums:
+        return None
+    by_fold = [_errors(growing, len(sums), few, *fold) for fold in parts]
+    held = held_out_by(np.stack(by_fold, axis=1), few, parts)
+    as_good = np.flatnonzero(within_one_error(held, policy.errors) & np.isfinite(held.errors).all(axis=1))
+    if not len(as_good):
+        return None
+    best = int(as_good[0])
+    formula = refitted(sums[best].expression, data, symbols, constraints, polish)
+    if formula is None:
+        return None
+    return JudgedSum(replace(formula, costs=constraints.costs), replace(held, errors=held.errors[best : best + 1]))
+
+
+def seconds_for_long_sum(data: Dataset, time_limit: float, policy: LongSumPolicy = POLICY) -> float:
+    """About how long that takes, by the price list; none where the limit is too short for it."""
+    seconds = policy.seconds + policy.seconds_a_column * data.x.shape[1]
+    return seconds if seconds <= policy.most_of_limit * time_limit else 0.0
+
+
+def _errors(
+    growing: Callable[[np.ndarray], Iterator[LongSum]], sizes: int, few: Dataset, train: np.ndarray, test: np.ndarray
+) -> np.ndarray:
+    """What the sums of each size leave in rows held out that have no say in them; infinite where there is none."""
+    weight = np.zeros(len(few.y))
+    weight[train] = few.weight[train]
+    errors = np.full(sizes, np.inf)
+    for k, grown in enumerate(islice(growing(weight), sizes)):
+        error = float(np.average((grown.values[test] - few.y[test]) ** 2, weights=few.weight[test]))
+        errors[k] = error if np.isfinite(error) else np.inf
+    return errors
+
+
+def _is_made_of(known: Collection[str], term: Any) -> bool:
+    return bool(getattr(term, "free_symbols", None)) and contained(term) <= set(known)  # a constant stands in every sum
