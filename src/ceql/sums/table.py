@@ -13,6 +13,7 @@ import numpy as np
 
 from ceql.engine import fit
 from ceql.sums.policy import SumSearchPolicy
+from ceql.sums.tapes import Writer
 from ceql.sums.terms import Factor, Sum, Term, columns_of
 from ceql.sums.vocabulary import KINDS, ON_AXIS, Span
 
@@ -73,6 +74,10 @@ class Table:
         """For the core: the columns and combinations, then the monomials."""
         x = np.column_stack([self.inners.values, self.monomials.values])
         return fit.Samples.of(x, self.y / self.root_weight, self.root_weight**2)
+
+    @cached_property
+    def writer(self) -> Writer:
+        return Writer(self.inners.values.shape[1], self.monomials.values.shape[1])
 
     @cached_property
     def size(self) -> float:
