@@ -96,21 +96,20 @@ class Table:
         parts += [self.inners.written[factor.inner] for factor in term.factors]
         return set().union(*(getattr(part, "free_symbols", set()) for part in parts))
 
-    @cached_property
-    def _prices(self) -> dict[tuple, float]:
-        return {}
-
     def price(self, term: Term) -> float:
-        known = self._prices.get(term.key)
+        known = term.prices.get(self)
         if known is None:
             own = sum(_price(factor, self.inners) for factor in term.factors)
             numbers = self.policy.a_constant * (term.numbers + term.columns)
             known = own + numbers + self.policy.term + float(self.monomials.prices[list(term.monomials)].sum())
-            self._prices[term.key] = known
+            term.prices[self] = known
         return known
 
     def price_of(self, found: Sum) -> float:
-        return sum([self.price(term) for term in found.terms])
+        known = found.prices.get(self)
+        if known is None:
+            known = found.prices[self] = sum([self.price(term) for term in found.terms])
+        return known
 
 
 def _price(factor: Factor, inners: Named) -> float:

@@ -42,6 +42,11 @@ class Term:
         return self.monomials, tuple(sorted(factor.key for factor in self.factors))
 
     @cached_property
+    def prices(self) -> dict[object, float]:
+        """By the tables that work them out; all with the same structure share them."""
+        return {}
+
+    @cached_property
     def numbers(self) -> int:
         return sum(len(factor.numbers) for factor in self.factors)
 
@@ -54,7 +59,7 @@ class Term:
         if not self.numbers:
             return self
         own = [Factor(f.kind, f.inner, tuple([Real(next(numbers)) for _ in f.numbers])) for f in self.factors]
-        return _alike(Term(self.monomials, tuple(own)), self, "key", "numbers", "columns")
+        return _alike(Term(self.monomials, tuple(own)), self, "key", "prices", "numbers", "columns")
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,16 @@ class Sum:
         return tuple(sorted(term.key for term in self.terms))
 
     @cached_property
+    def structure(self) -> str:
+        """Its key as a text, which is told apart from others sooner."""
+        return str(self.key)
+
+    @cached_property
+    def prices(self) -> dict[object, float]:
+        """By the tables that work them out; all with the same structure share them."""
+        return {}
+
+    @cached_property
     def size(self) -> int:
         """The number of its constants."""
         return sum(term.numbers + term.columns for term in self.terms)
@@ -82,7 +97,7 @@ class Sum:
         """The same sum with other numbers inside, weights and misfit."""
         given = iter(numbers)
         made = Sum(tuple([term.with_numbers(given) for term in self.terms]), tuple(map(Real, weights)), misfit)
-        return _alike(made, self, "key", "size")
+        return _alike(made, self, "key", "structure", "prices", "size")
 
     def replaced(self, place: int, *terms: Term) -> Sum:
         """With these in place of one of its terms."""
