@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "arrays.hpp"
@@ -28,6 +29,11 @@ struct Place {
 class Few {
 public:
     explicit Few(size_t most) : most_(most) {}
+    // Keys above this are not wanted.
+    float limit() const {
+        constexpr float all = std::numeric_limits<float>::infinity();
+        return most_ == 0 ? -all : places_.size() < most_ ? all : places_.back().key;
+    }
     bool wants(float key) const { return most_ > 0 && (places_.size() < most_ || key <= places_.back().key); }
     void add(const Place &place) {
         places_.insert(std::upper_bound(places_.begin(), places_.end(), place), place);
@@ -57,7 +63,8 @@ Best best_of_panel(const PairScan<float> &scan, int64_t first, size_t most, Aren
     const int64_t last = std::min(first + lanes, scan.others), rows = scan.ordered ? last - 1 : scan.count;
     for (int64_t row = 0; row < rows; row += pair_rows) {
         float of_block[2];
-        own.pair_gains(scan, first, panel, row / pair_rows, gain, score, of_block);
+        own.pair_gains(scan, first, panel, row / pair_rows, best.by_score.limit(), gain, score,
+                       of_block);
         if (!best.by_gain.wants(-of_block[0]) && !best.by_score.wants(of_block[1]))
             continue;
         for (int64_t i = row; i < std::min(row + pair_rows, rows); ++i)

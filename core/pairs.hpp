@@ -75,9 +75,12 @@ inline Lane<T> explained(const PairScan<T> &scan, const Lane<T> *u, const Lane<T
     return gain;
 }
 
+// How far the logarithm of a lane may be from rising everywhere, with its weight.
+template <class T> constexpr T score_slack = T(1e-3);
+
 template <class T, int WIDTH>
-void panel_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t block, T *gain, T *score,
-                 T *best) {
+void panel_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t block, T wanted, T *gain,
+                 T *score, T *best) {
     constexpr int w = lane_count<T>;
     const int64_t there = scan.others - first;
     Products<T> begin = {};
@@ -88,21 +91,35 @@ void panel_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t
         }
     const Lane<T> prices = load_some<T>(scan.other_prices + first, there);
     take_out<T, WIDTH>(scan, block, panel, begin);
-    Lane<T> most = {}, least = splat<T>(T(1e30));
+    const auto scored = [&](Lane<T> both, T price) {
+        const Lane<T> rest = at_least<T>(T(1) - both, splat<T>(scan.rounding));
+        return scan.weight * lane_log<T>(rest) + price + prices;
+    };
+    Lane<T> most = {}, both[pair_rows];
+    T cheapest = scan.prices[block * pair_rows];
     for (int k = 0; k < pair_rows; ++k) {
         T own = 0;
         for (int32_t a = 0; a < scan.width; ++a) {
             const T along = scan.along[(block * scan.width + a) * pair_rows + k];
             own += along * along;
         }
-        Lane<T> both = explained<T, WIDTH>(scan, begin.u[k], begin.left[k]) + own;
-        both = both < scan.too_much ? both : Lane<T>{};
-        const Lane<T> rest = at_least<T>(T(1) - both, splat<T>(scan.rounding));
+        both[k] = explained<T, WIDTH>(scan, begin.u[k], begin.left[k]) + own;
+        both[k] = both[k] < scan.too_much ? both[k] : Lane<T>{};
+        store<T>(gain + k * w, both[k]);
+        most = both[k] > most ? both[k] : most;
         const T price = scan.prices[block * pair_rows + k];
-        const Lane<T> priced = scan.weight * lane_log<T>(rest) + price + prices;
-        store<T>(gain + k * w, both);
+        cheapest = price < cheapest ? price : cheapest;
+    }
+    // No score is below that of the largest share at the lowest price: mostly one logarithm shows that none is wanted.
+    Lane<T> least = scored(most, cheapest) - score_slack<T>;
+    bool is_wanted = false;
+    for (int k = 0; k < w; ++k)
+        is_wanted = is_wanted || !(least[k] > wanted);
+    if (is_wanted)
+        least = splat<T>(T(1e30));
+    for (int k = 0; k < pair_rows; ++k) {
+        const Lane<T> priced = is_wanted ? scored(both[k], scan.prices[block * pair_rows + k]) : least;
         store<T>(score + k * w, priced);
-        most = both > most ? both : most;
         least = priced < least ? priced : least;
     }
     best[0] = most[0];
@@ -115,12 +132,13 @@ void panel_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t
 
 // The shares of the rest that the first terms of a block explain with the second ones of a panel, and scores
 // that weigh them with the prices: (pair_rows, lanes) each, and `best`, the largest share and the least
-// score. Those of terms beyond the last are there as well.
+// score. Where no score is as low as `wanted`, they are only known to be higher. Those of terms beyond the
+// last are there as well.
 template <class T>
-void pair_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t block, T *gain, T *score,
-                T *best) {
+void pair_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t block, T wanted, T *gain,
+                T *score, T *best) {
     const auto gains = scan.other_width > 1 ? panel_gains<T, 2> : panel_gains<T, 1>;
-    gains(scan, first, panel, block, gain, score, best);
+    gains(scan, first, panel, block, wanted, gain, score, best);
 }
 
 } // namespace ceql::CEQL_ISA

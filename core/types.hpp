@@ -165,8 +165,8 @@ template <class T> struct Kernel {
     void (*levenberg)(const TapeView &, const SampleView<T> &, const Penalties &, const LevenbergOptions &,
                       Start &, StopSignal, Arena &);
     void (*lay_out_panel)(const PairScan<T> &, int64_t first, T *panel);
-    void (*pair_gains)(const PairScan<T> &, int64_t first, const T *panel, int64_t block, T *gain, T *score,
-                       T *best);
+    void (*pair_gains)(const PairScan<T> &, int64_t first, const T *panel, int64_t block, T wanted, T *gain,
+                       T *score, T *best);
 };
 
 #endif

@@ -31,7 +31,7 @@ def unit(rng: np.random.Generator, rows: int) -> np.ndarray:
 
 @pytest.mark.parametrize("isa", _core.instruction_sets())
 @pytest.mark.parametrize(("width", "other_width"), [(1, 1), (2, 1), (2, 2), (3, 2), (4, 1)])
-@pytest.mark.parametrize(("count", "others"), [(1, 1), (7, 33), (37, 19)])
+@pytest.mark.parametrize(("count", "others"), [(1, 1), (7, 33), (37, 19), (90, 40)])
 def test_the_best_pairs_are_those_of_least_squares(isa, width, other_width, count, others):
     rng = np.random.default_rng([width, other_width, count])
     one, other = directions(rng, width, 24, count), directions(rng, other_width, 24, others, missing=True)

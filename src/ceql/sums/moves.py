@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -112,10 +113,10 @@ class Beside:
 
     def directions(self, places: slice | np.ndarray, width: int | None = None) -> np.ndarray:
         """Orthonormal beside the sum: (width, rows, places); all of each term or its first ones."""
-        columns, against, mixing = self.shelf.directions[:width], self.against[:width], self.mixing[:width, :, places]
-        plain = np.stack(
-            [one[:, places] - self.near.basis @ c[:, places] for one, c in zip(columns, against, strict=True)]
-        )
+        columns, mixing = self.shelf.directions[:width], self.mixing[:width, :, places]
+        plain = np.empty((len(columns), columns.shape[1], mixing.shape[2]), columns.dtype)
+        for one, against, left in zip(columns, self.against, plain, strict=False):
+            np.subtract(one[:, places], np.matmul(self.near.basis, against[:, places], out=left), out=left)
         for k in range(len(plain) - 1, -1, -1):  # from the last, since each takes up those before it
             plain[k] *= mixing[k, k]
             for before in range(k):
@@ -153,37 +154,17 @@ class Scan:
     def _groups(self, beside: Beside) -> Iterator[Proposal]:
         shelf, linear = beside.shelf, beside.shelf.block.linear
         prices = self.view.table.monomials.prices
-        low = [m for m in np.unique(shelf.places[:, 0]).tolist() if prices[m] <= self.policy.monomial]
-        where = {m: np.flatnonzero(shelf.places[:, 0] == m) for m in low}
-        for i, a in enumerate(low):
-            for b in low[i + 1 :]:
-                factors, at_a, at_b = np.intersect1d(
-                    shelf.places[where[a], 1], shelf.places[where[b], 1], return_indices=True
-                )
-                if not len(factors):
-                    continue
-                one, other = where[a][at_a], where[b][at_b]
-                gains = self._together(beside, one, other, linear)
-                for gain, k in _best(gains, shelf.prices[one], 1, self.policy.weights_of_misfit[0]):
-                    factor = shelf.block.factors[factors[k]]
-                    yield gain, with_terms(self.found, Term((a, b), (factor,)))
-
-    def _together(self, beside: Beside, one: np.ndarray, other: np.ndarray, linear: int) -> np.ndarray:
-        """What terms explain two by two, without their slopes."""
-        first, second = beside.directions(one, linear), beside.directions(other, linear)
-        gain = np.sum(beside.along[:linear, one] ** 2, axis=0)
-        taken: list[np.ndarray] = []
-        rest = beside.near.rest
-        for k in range(linear):
-            column = second[k]
-            for before in [*first, *taken]:
-                column = column - before * np.einsum("nf,nf->f", before, column)
-            size = np.einsum("nf,nf->f", column, column)
-            fresh = size > _IN_PAIRS
-            column = np.where(fresh, column / np.sqrt(np.where(fresh, size, 1.0)), 0.0)
-            taken.append(column)
-            gain = gain + (rest @ column) ** 2
-        return gain
+        low = [m for m in shelf.monomials if prices[m] <= self.policy.monomial]
+        own = {m: beside.directions(shelf.with_monomial(m), linear) for m in low}
+        for a, b in combinations(low, 2):
+            factors, at_a, at_b = shelf.shared(a, b)
+            if not len(factors):
+                continue
+            one = shelf.with_monomial(a)[at_a]
+            gains = np.sum(beside.along[:linear, one] ** 2, axis=0)
+            gains += _added(own[a][:, :, at_a], own[b][:, :, at_b], beside.near.rest)
+            for gain, k in _best(gains, shelf.prices[one], 1, self.policy.weights_of_misfit[0]):
+                yield gain, with_terms(self.found, Term((a, b), (shelf.block.factors[factors[k]],)))
 
     @cached_property
     def _in_pairs(self) -> list[tuple[Shelf, Directions]]:
@@ -213,6 +194,22 @@ class Scan:
         ordered, threads = one is other, self.threads
         for gain, i, j in best_pairs(first, second, self.rest, rules, ordered=ordered, threads=threads):
             yield gain, with_terms(self.found, shelf.term(i), other_shelf.term(j))
+
+
+def _added(first: np.ndarray, second: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """What second terms explain beside first ones, two by two, without their slopes."""
+    gain = np.zeros(first.shape[2], first.dtype)
+    known = list(first)
+    for column in second:
+        left = column
+        for before in known:
+            left = left - before * np.einsum("nf,nf->f", before, left)
+        size = np.einsum("nf,nf->f", left, left)
+        fresh = size > _IN_PAIRS
+        left = left * np.where(fresh, 1.0 / np.sqrt(np.where(fresh, size, 1.0)), 0.0).astype(left.dtype)
+        known.append(left)
+        gain += (rest @ left) ** 2
+    return gain
 
 
 class Foremost:

@@ -125,14 +125,14 @@ def explored(
         if stop() or proved(view, known) is not None:
             break
         weight = policy.peeling_weights[turn % len(policy.peeling_weights)]
-        fresh = [s for s in known.sums if str(s.key) not in known.expanded and s.size <= policy.largest]
+        fresh = [s for s in known.sums if s.structure not in known.expanded and s.size <= policy.largest]
         fresh.sort(key=lambda s: score(table, s, weight))
         if turn == 0 and (is_sure or NOTHING in roots):
             fresh = [roots[0] if is_sure else NOTHING]
         if not fresh:
             break
         known = expanded(view, known, fresh[0], threads, is_sure and turn == 0)
-        first = [s for s in leaders(table, known.sums) if str(s.key) not in known.expanded]
+        first = [s for s in leaders(table, known.sums) if s.structure not in known.expanded]
         known = merged(table, known, fitted([part for s in first for part in parts_left_out(s)], view, threads))
     return known
 

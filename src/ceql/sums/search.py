@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import log, log10
+from math import isfinite, log, log10
 
 import numpy as np
 
@@ -43,16 +43,17 @@ def rankings(table: Table, sums: Sequence[Sum]) -> list[list[Sum]]:
 
 def merged(table: Table, known: Known, new: Sequence[Sum]) -> Known:
     """The best of every size and ranking, each structure once."""
-    best: dict[tuple, Sum] = {}
+    best: dict[str, Sum] = {}
     for found in (*known.sums, *new):
-        if np.isfinite(found.misfit) and (found.key not in best or found.misfit < best[found.key].misfit):
-            best[found.key] = found
+        before = best.get(found.structure)
+        if isfinite(found.misfit) and (before is None or found.misfit < before.misfit):
+            best[found.structure] = found
     sizes: dict[int, list[Sum]] = {}
     for found in best.values():
         sizes.setdefault(found.size, []).append(found)
-    kept: dict[tuple, Sum] = {}
+    kept: dict[str, Sum] = {}
     for size in sorted(sizes):
-        kept |= {s.key: s for first in rankings(table, sizes[size]) for s in first[: table.policy.kept]}
+        kept |= {s.structure: s for first in rankings(table, sizes[size]) for s in first[: table.policy.kept]}
     return replace(known, sums=tuple(kept.values()))
 
 
@@ -169,7 +170,7 @@ def _to_expand(table: Table, known: Known) -> Iterator[Sum]:
     for size in range(0, min(table.policy.largest, len(table.y) // table.policy.rows_a_constant) + 1):
         for first in rankings(table, known.of_size(size) if size else [NOTHING]):
             first = first[: table.policy.looked_at]
-            fresh = [s for s in first if str(s.key) not in known.expanded and s.key not in chosen]
+            fresh = [s for s in first if s.structure not in known.expanded and s.key not in chosen]
             if fresh:
                 chosen.add(fresh[0].key)
                 yield fresh[0]
@@ -179,7 +180,7 @@ def expanded(view: View, known: Known, found: Sum, threads: int = 1, is_sure: bo
     """With the best that any of the moves makes of a sum, fitted. The numbers of one that is sure stand."""
     table = view.table
     near = surroundings(found, view, slopes_too=not is_sure)
-    known = replace(known, expanded=known.expanded | {str(found.key)})
+    known = replace(known, expanded=known.expanded | {found.structure})
     if near is None:
         return known
     scan = Scan(view, found, near, threads)

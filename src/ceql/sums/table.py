@@ -13,6 +13,7 @@ import numpy as np
 
 from ceql.engine import fit
 from ceql.sums.policy import SumSearchPolicy
+from ceql.sums.tapes import Writer
 from ceql.sums.terms import Factor, Sum, Term, columns_of
 from ceql.sums.vocabulary import KINDS, ON_AXIS, Span
 
@@ -75,6 +76,10 @@ class Table:
         return fit.Samples.of(x, self.y / self.root_weight, self.root_weight**2)
 
     @cached_property
+    def writer(self) -> Writer:
+        return Writer(self.inners.values.shape[1], self.monomials.values.shape[1])
+
+    @cached_property
     def size(self) -> float:
         return float(self.y @ self.y)
 
@@ -91,21 +96,20 @@ class Table:
         parts += [self.inners.written[factor.inner] for factor in term.factors]
         return set().union(*(getattr(part, "free_symbols", set()) for part in parts))
 
-    @cached_property
-    def _prices(self) -> dict[tuple, float]:
-        return {}
-
     def price(self, term: Term) -> float:
-        known = self._prices.get(term.key)
+        known = term.prices.get(self)
         if known is None:
             own = sum(_price(factor, self.inners) for factor in term.factors)
             numbers = self.policy.a_constant * (term.numbers + term.columns)
             known = own + numbers + self.policy.term + float(self.monomials.prices[list(term.monomials)].sum())
-            self._prices[term.key] = known
+            term.prices[self] = known
         return known
 
     def price_of(self, found: Sum) -> float:
-        return sum([self.price(term) for term in found.terms])
+        known = found.prices.get(self)
+        if known is None:
+            known = found.prices[self] = sum([self.price(term) for term in found.terms])
+        return known
 
 
 def _price(factor: Factor, inners: Named) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product as every
 from math import prod
-from typing import NewType
+from typing import Any, NewType
 
 import numpy as np
 
@@ -42,6 +42,11 @@ class Term:
         return self.monomials, tuple(sorted(factor.key for factor in self.factors))
 
     @cached_property
+    def prices(self) -> dict[object, float]:
+        """By the tables that work them out; all with the same structure share them."""
+        return {}
+
+    @cached_property
     def numbers(self) -> int:
         return sum(len(factor.numbers) for factor in self.factors)
 
@@ -49,12 +54,12 @@ class Term:
     def columns(self) -> int:
         return len(self.monomials) * prod(len(KINDS[factor.kind].columns) for factor in self.factors)
 
-    def with_numbers(self, numbers: Iterable[float]) -> Term:
-        given = iter(numbers)
-        return replace(
-            self,
-            factors=tuple(replace(f, numbers=tuple(Real(float(next(given))) for _ in f.numbers)) for f in self.factors),
-        )
+    def with_numbers(self, numbers: Iterator[float]) -> Term:
+        """With as many of these in place of its own; itself where it has none."""
+        if not self.numbers:
+            return self
+        own = [Factor(f.kind, f.inner, tuple([Real(next(numbers)) for _ in f.numbers])) for f in self.factors]
+        return _alike(Term(self.monomials, tuple(own)), self, "key", "prices", "numbers", "columns")
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,16 @@ class Sum:
         return tuple(sorted(term.key for term in self.terms))
 
     @cached_property
+    def structure(self) -> str:
+        """Its key as a text, which is told apart from others sooner."""
+        return str(self.key)
+
+    @cached_property
+    def prices(self) -> dict[object, float]:
+        """By the tables that work them out; all with the same structure share them."""
+        return {}
+
+    @cached_property
     def size(self) -> int:
         """The number of its constants."""
         return sum(term.numbers + term.columns for term in self.terms)
@@ -78,13 +93,22 @@ class Sum:
     def numbers(self) -> list[float]:
         return [number for term in self.terms for factor in term.factors for number in factor.numbers]
 
-    def with_numbers(self, numbers: Iterable[float]) -> Sum:
+    def fitted(self, numbers: Iterable[float], weights: Sequence[float], misfit: float) -> Sum:
+        """The same sum with other numbers inside, weights and misfit."""
         given = iter(numbers)
-        return Sum(tuple(term.with_numbers(given) for term in self.terms))
+        made = Sum(tuple([term.with_numbers(given) for term in self.terms]), tuple(map(Real, weights)), misfit)
+        return _alike(made, self, "key", "structure", "prices", "size")
 
     def replaced(self, place: int, *terms: Term) -> Sum:
         """With these in place of one of its terms."""
         return Sum((*self.terms[:place], *terms, *self.terms[place + 1 :]))
+
+
+def _alike(made: Any, model: Any, *names: str) -> Any:
+    """With what the two have in common as it was worked out of the model."""
+    for name in names:
+        made.__dict__[name] = getattr(model, name)
+    return made
 
 
 NOTHING = Sum(())  # what every sum grows from

@@ -47,6 +47,34 @@ class Shelf:
         return np.any(self.directions != 0.0, axis=1)
 
     @cached_property
+    def monomials(self) -> list[int]:
+        """Those that there are terms of."""
+        return np.unique(self.places[:, 0]).tolist()
+
+    def with_monomial(self, monomial: int) -> np.ndarray:
+        """The places of its terms."""
+        known = self._with_monomial.get(monomial)
+        if known is None:
+            known = self._with_monomial[monomial] = np.flatnonzero(self.places[:, 0] == monomial)
+        return known
+
+    def shared(self, a: int, b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The factors that two monomials both have, and where they are among the terms of each."""
+        known = self._shared.get((a, b))
+        if known is None:
+            own = (self.places[self.with_monomial(m), 1] for m in (a, b))
+            known = self._shared[a, b] = np.intersect1d(*own, return_indices=True)
+        return known
+
+    @cached_property
+    def _with_monomial(self) -> dict[int, np.ndarray]:
+        return {}
+
+    @cached_property
+    def _shared(self) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        return {}
+
+    @cached_property
     def _terms(self) -> dict[int, Term]:
         return {}
 
@@ -142,19 +170,18 @@ class View:
 
     def _orthonormal(self, columns: np.ndarray) -> np.ndarray:
         """Each term's columns beside the nuisance and the ones before; zero where nothing is left."""
-        size = np.linalg.norm(columns, axis=1)
-        usable = (size > 0.0) & np.isfinite(size)
         with np.errstate(all="ignore"):
+            size = np.sqrt(np.einsum("wnf,wnf->wf", columns, columns))
+            usable = (size > 0.0) & np.isfinite(size)
             flat = columns * np.where(usable, 1.0 / size, 0.0)[:, None]
         if not usable.all():
             flat = np.where(usable[:, None], flat, 0.0)
-        flat = np.stack([self.beside(one) for one in flat])
+        flat = self.beside(flat)
         for k in range(len(flat)):
             for before in range(k):
                 flat[k] -= flat[before] * np.einsum("nf,nf->f", flat[before], flat[k])
-            left = np.linalg.norm(flat[k], axis=0)
-            fresh = left > _LEFT
-            flat[k] = np.where(fresh, flat[k] / np.where(fresh, left, 1.0), 0.0)
+            left = np.sqrt(np.einsum("nf,nf->f", flat[k], flat[k]))
+            flat[k] *= np.where(left > _LEFT, 1.0 / np.where(left > _LEFT, left, 1.0), 0.0)
         return flat
 
 
