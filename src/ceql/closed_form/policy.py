@@ -111,6 +111,8 @@ class PurePolicy:
 
     rows: int = 80  # They are compared on this many rows at random,
     extreme: int = 60  # and about as many as this with the largest and smallest groups.
+    glance: int = 36  # First they are compared on so many of these rows,
+    glance_a_factor: int = 3  # or on so many for every factor that a law may have, where these are more.
     most_groups: int = 4  # Between more groups none is looked for.
     numbers: tuple[float, ...] = _SIMPLE  # What stands inside a function is w times one of these fractions
     powers_of_pi: tuple[int, ...] = (0, 1, -1)  # and such a power of pi;
@@ -122,7 +124,8 @@ class PurePolicy:
     parts: int = 2  # Exponents are whole numbers or halves,
     whole: float = 1e-3  # to this accuracy,
     highest: float = 6.5  # and not higher than this.
-    tried: int = 40  # Of what may be made of one of them, so many are tried
+    at_once: int = 16  # Of those that are not plain so many are looked at together.
+    tried: int = 40  # Of what may be made of them together, so many are tried
     near: float = 1e-2  # that leave no more than this share of what a product leaves of the logarithm of y,
     digits: float = 1e-13  # which is more than this.
     close: float = 1e-5  # A law that leaves no more than this of y may have a small term beside it.
