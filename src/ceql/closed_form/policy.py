@@ -91,6 +91,24 @@ class SumPolicy:
 
 
 @dataclass(frozen=True)
+class WavePolicy:
+    """How waves over two columns are looked for."""
+
+    rows: int = 200  # They are looked for on at most this many rows,
+    fewest_rows: int = 16  # and on no fewer than these, which are two for each number.
+    most_columns: int = 5  # Of more columns no pairs are looked at.
+    slow: tuple[float, ...] = (0.1, 0.3, 0.9)  # Half turns over the range of a column at which slow waves begin;
+    slowest: float = 0.02  # none is slower: any product of two lines looks like one,
+    fastest: int = 400  # a periodogram shows those of whole half turns up to this many,
+    peaks: int = 4  # and so many of its peaks are begun at.
+    first_steps: int = 8  # After this many steps the best
+    kept: int = 3  # go on,
+    steps: int = 30  # for this many more.
+    vanishes: float = 1e-11  # A wave may leave this share of the spread of y.
+    idle: float = 1e-8  # An amplitude below this share of the largest is rounding.
+
+
+@dataclass(frozen=True)
 class ShapePolicy:
     """How curves of one variable are compared with known shapes."""
 
@@ -204,5 +222,6 @@ class ClosedFormPolicy:
     products: ProductPolicy = ProductPolicy()
     sums: SumPolicy = SumPolicy()
     shapes: ShapePolicy = ShapePolicy()
+    waves: WavePolicy = WavePolicy()
     pure: PurePolicy = PurePolicy()
     noisy_forms: NoisyFormPolicy = NoisyFormPolicy()
