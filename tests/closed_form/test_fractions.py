@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ceql import Dataset, Settings, discover
-from ceql.closed_form import fraction
+from ceql.closed_form import fraction, squares
 from ceql.discovery import Outcome
 from ceql.expression import compile_numpy
 from ceql.formula import make_symbols
@@ -140,3 +140,29 @@ def test_the_root_of_a_fraction_may_have_both_signs():
     fresh = np.random.default_rng(1).uniform((-5, -0.8, 0.5), (5, 0.8, 5), (50, 3))
     wanted = (fresh[:, 0] - fresh[:, 1] * fresh[:, 2]) / np.sqrt(1 - fresh[:, 1] ** 2)
     np.testing.assert_allclose(discovery.best(fresh), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_fractions_of_sums_of_single_powers_have_room_for_more_columns():
+    x = np.random.default_rng(1).uniform(-50, 50, (100, 5))
+    y = 0.81 + 24.3 * (2 * x[:, 1] + 3 * x[:, 2] ** 2) / (4 * x[:, 3] ** 3 + 5 * x[:, 4] ** 4)
+    symbols = make_symbols(tuple(f"x{k + 1}" for k in range(5)))
+    scaled = x / 64.0
+    assert fraction(scaled, y, symbols) is None
+    formula = fraction(scaled, y, symbols, mixed=False)
+    assert formula is not None
+    np.testing.assert_allclose(values(formula.expression, scaled), y, rtol=1e-7)
+
+
+def test_squares_of_columns_of_both_signs():
+    x = np.array([[-1.0, 2.0], [3.0, 4.0]])
+    first, second = squares(x, make_symbols(("x1", "x2")))
+    assert first[0].tolist() == [[1.0, 2.0], [9.0, 4.0]]
+    assert second[0].tolist() == [[1.0, 4.0], [9.0, 16.0]]
+    assert [str(symbol) for symbol in first[1]] == ["x1**2", "x2"]
+
+
+def test_an_even_function_is_found_in_the_squares():
+    x = points(2, rows=400)
+    table = Dataset.of(x, sum(1.0 / (1.0 + column**-4.0) for column in x.T))
+    found = discover(table, Settings(max_starts=0))
+    assert found.outcome is Outcome.EXACT

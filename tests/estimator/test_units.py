@@ -133,6 +133,18 @@ def test_units_find_a_law_and_name_its_constants():
     assert told.constants_["unit"].tolist()[1] in ("K/Hz", "K*s")
 
 
+def test_a_root_with_a_difference_of_angles_is_found_between_groups():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": 10 ** rng.uniform(-1, 1, 300), "b": 10 ** rng.uniform(-1, 1, 300)})
+    X = X.assign(first=rng.uniform(0, 6, 300), second=rng.uniform(0, 6, 300))
+    a, b, between = X["a"], X["b"], X["first"] - X["second"]
+    side = pd.Series(np.sqrt(a**2 + b**2 + 2 * a * b * np.cos(between)), name="side")
+    units = {"a": "m", "b": "m", "first": "1", "second": "1", "side": "m"}
+    model = CEQLRegressor(threads=1, units=units, constants="dimensionless", time_limit=30).fit(X, side)
+    assert model.discovery_.outcome.name == "EXACT"
+    assert "cos(first - second)" in str(model.sympy())
+
+
 def test_units_are_kept_in_a_file_and_shown(tmp_path):
     X, y = _radiation(60)
     given = {"f": "Hz", "T": "K", "E": "J"}

@@ -1,6 +1,6 @@
 """Formulas without a search: what is linear in its constants is one step of linear algebra, if there is no noise."""
 
-from ceql.closed_form.fractions import Fraction, fraction, images
+from ceql.closed_form.fractions import Fraction, fraction, images, squares
 from ceql.closed_form.long_sums import LongSum, growing_sums
 from ceql.closed_form.noisy import noisy_forms
 from ceql.closed_form.policy import ClosedFormPolicy
@@ -8,6 +8,7 @@ from ceql.closed_form.products import product
 from ceql.closed_form.pure import pure_law
 from ceql.closed_form.shapes import shape
 from ceql.closed_form.sums import sparse_sum
+from ceql.closed_form.waves import wave
 
 __all__ = [
     "ClosedFormPolicy",
@@ -21,4 +22,6 @@ __all__ = [
     "pure_law",
     "shape",
     "sparse_sum",
+    "squares",
+    "wave",
 ]

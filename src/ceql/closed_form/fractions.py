@@ -36,24 +36,32 @@ class Fraction:
 @one_thread
 @np.errstate(all="ignore")  # what overflows is not used
 def fraction(
-    x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], policy: FractionPolicy = FractionPolicy()
+    x: np.ndarray,
+    y: np.ndarray,
+    symbols: Sequence[Any],
+    policy: FractionPolicy = FractionPolicy(),
+    mixed: bool = True,
 ) -> Fraction | None:
-    """The fraction of polynomials that y is, over these symbols; None where it is none of a low degree."""
+    """The fraction of polynomials that y is, over these symbols; None where it is none of a low degree.
+
+    Without `mixed` no term has two columns: of many columns or few rows, higher powers have room then.
+    """
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
-    shapes = _degrees(x.shape[1], len(y), policy)
+    kind = _Terms(x.shape[1], mixed)
+    shapes = _degrees(kind, len(y), policy)
     remainders: dict[tuple[int, int], float] = {}
     if not shapes:
         return None
-    monomials = _monomials(x.shape[1], max(max(shape) for shape in shapes))
+    monomials = kind.up_to(max(max(shape) for shape in shapes))
     # Rows near a pole would count for nothing but themselves.
     values = _values(x, monomials) / np.sqrt(1.0 + y**2)[:, None]
-    if not any(_may_vanish(values, y, x.shape[1], shape, policy) for shape in _widest(shapes)):
+    if not any(_may_vanish(values, y, kind, shape, policy) for shape in _widest(shapes)):
         return None
     for above, below in shapes:
-        split = comb(x.shape[1] + above, above)
-        terms = [*monomials[:split], *monomials[: comb(x.shape[1] + below, below)]]
-        columns = _columns(values, y, x.shape[1], (above, below))
+        split = kind.count(above)
+        terms = [*monomials[:split], *monomials[: kind.count(below)]]
+        columns = _columns(values, y, kind, (above, below))
         size = np.linalg.norm(columns, axis=0)
         if not np.isfinite(size).all() or (size == 0.0).any():
             continue
@@ -78,6 +86,14 @@ def fraction(
         numerator = _polynomial(weights[:split], terms[:split], symbols)
         return Fraction(numerator / denominator, int(np.count_nonzero(weights)), max(above, below) <= 1)
     return None
+
+
+def squares(x: np.ndarray, symbols: Sequence[Any]) -> Iterator[tuple[np.ndarray, list[Any]]]:
+    """Columns of both signs squared, then all of them: even functions are fractions of half the degree in these."""
+    both = [bool((column > 0).any() and (column < 0).any()) for column in x.T]
+    for chosen in (both, [True] * len(both)) if any(both) and not all(both) else ([True] * len(both),):
+        written = [symbol**2 if is_chosen else symbol for symbol, is_chosen in zip(symbols, chosen, strict=True)]
+        yield np.where(np.array(chosen), x**2, x), written
 
 
 def images(
@@ -111,8 +127,10 @@ def _widest(shapes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return [a for a in shapes if not any(a != b and a[0] <= b[0] and a[1] <= b[1] for b in shapes)]
 
 
-def _may_vanish(values: np.ndarray, y: np.ndarray, n: int, shape: tuple[int, int], policy: FractionPolicy) -> bool:
-    columns = _columns(values, y, n, shape)
+def _may_vanish(
+    values: np.ndarray, y: np.ndarray, kind: _Terms, shape: tuple[int, int], policy: FractionPolicy
+) -> bool:
+    columns = _columns(values, y, kind, shape)
     size = np.linalg.norm(columns, axis=0)
     if not np.isfinite(size).all() or (size == 0.0).any():
         return True  # fewer may do
@@ -121,8 +139,8 @@ def _may_vanish(values: np.ndarray, y: np.ndarray, n: int, shape: tuple[int, int
     return bool(sizes[0] < policy.glance * sizes[-1]) and _remainder(columns) < policy.glimpse
 
 
-def _columns(values: np.ndarray, y: np.ndarray, n: int, shape: tuple[int, int]) -> np.ndarray:
-    above, below = (comb(n + degree, degree) for degree in shape)
+def _columns(values: np.ndarray, y: np.ndarray, kind: _Terms, shape: tuple[int, int]) -> np.ndarray:
+    above, below = map(kind.count, shape)
     return np.column_stack([values[:, :above], -y[:, None] * values[:, :below]])
 
 
@@ -148,21 +166,42 @@ def _vanishing(columns: np.ndarray, policy: FractionPolicy) -> np.ndarray | None
     return None
 
 
-def _degrees(n_inputs: int, n_rows: int, policy: FractionPolicy) -> list[tuple[int, int]]:
+def _degrees(kind: _Terms, n_rows: int, policy: FractionPolicy) -> list[tuple[int, int]]:
     """Degrees above and below the line, by growing number of columns."""
 
     def room(below: int) -> float:
         return min(policy.most_columns, n_rows / (policy.rows_per_column if below else policy.rows_per_power))
 
     degrees = {*product(range(policy.above + 1), range(policy.below + 1)), *((p, 0) for p in range(policy.alone + 1))}
-    columns = {(p, q): comb(n_inputs + p, p) + comb(n_inputs + q, q) for p, q in degrees}
+    columns = {(p, q): kind.count(p) + kind.count(q) for p, q in degrees}
     return sorted((s for s, count in columns.items() if 2 < count <= room(s[1])), key=lambda s: (columns[s], s))
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The products of powers of so many columns, by growing degree; without `mixed`, the powers of single columns."""
+
+    columns: int
+    mixed: bool
+
+    def count(self, degree: int) -> int:
+        return comb(self.columns + degree, degree) if self.mixed else 1 + self.columns * degree
+
+    def up_to(self, degree: int) -> list[Exponents]:
+        return _monomials(self.columns, degree) if self.mixed else _powers(self.columns, degree)
 
 
 @lru_cache(maxsize=64)
 def _monomials(n_inputs: int, degree: int) -> list[Exponents]:
     chosen = [c for total in range(degree + 1) for c in combinations_with_replacement(range(n_inputs), total)]
     return [tuple(c.count(k) for k in range(n_inputs)) for c in chosen]
+
+
+def _powers(n_inputs: int, degree: int) -> list[Exponents]:
+    single = [
+        tuple(power * (j == k) for j in range(n_inputs)) for power in range(1, degree + 1) for k in range(n_inputs)
+    ]
+    return [(0,) * n_inputs, *single]
 
 
 def _values(x: np.ndarray, terms: Sequence[Exponents]) -> np.ndarray:

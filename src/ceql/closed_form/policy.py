@@ -92,6 +92,24 @@ class SumPolicy:
 
 
 @dataclass(frozen=True)
+class WavePolicy:
+    """How waves over two columns are looked for."""
+
+    rows: int = 200  # They are looked for on at most this many rows,
+    fewest_rows: int = 16  # and on no fewer than these, which are two for each number.
+    most_columns: int = 5  # Of more columns no pairs are looked at.
+    slow: tuple[float, ...] = (0.1, 0.3, 0.9)  # Half turns over the range of a column at which slow waves begin;
+    slowest: float = 0.02  # none is slower: any product of two lines looks like one,
+    fastest: int = 400  # a periodogram shows those of whole half turns up to this many,
+    peaks: int = 4  # and so many of its peaks are begun at.
+    first_steps: int = 8  # After this many steps the best
+    kept: int = 3  # go on,
+    steps: int = 30  # for this many more.
+    vanishes: float = 1e-11  # A wave may leave this share of the spread of y.
+    idle: float = 1e-8  # An amplitude below this share of the largest is rounding.
+
+
+@dataclass(frozen=True)
 class ShapePolicy:
     """How curves of one variable are compared with known shapes."""
 
@@ -112,6 +130,8 @@ class PurePolicy:
 
     rows: int = 80  # They are compared on this many rows at random,
     extreme: int = 60  # and about as many as this with the largest and smallest groups.
+    glance: int = 36  # First they are compared on so many of these rows,
+    glance_a_factor: int = 3  # or on so many for every factor that a law may have, where these are more.
     most_groups: int = 4  # Between more groups none is looked for.
     numbers: tuple[float, ...] = _SIMPLE  # What stands inside a function is w times one of these fractions
     powers_of_pi: tuple[int, ...] = (0, 1, -1)  # and such a power of pi;
@@ -123,7 +143,8 @@ class PurePolicy:
     parts: int = 2  # Exponents are whole numbers or halves,
     whole: float = 1e-3  # to this accuracy,
     highest: float = 6.5  # and not higher than this.
-    tried: int = 40  # Of what may be made of one of them, so many are tried
+    at_once: int = 16  # Of those that are not plain so many are looked at together.
+    tried: int = 40  # Of what may be made of them together, so many are tried
     near: float = 1e-2  # that leave no more than this share of what a product leaves of the logarithm of y,
     digits: float = 1e-13  # which is more than this.
     close: float = 1e-5  # A law that leaves no more than this of y may have a small term beside it.
@@ -250,6 +271,7 @@ class ClosedFormPolicy:
     products: ProductPolicy = ProductPolicy()
     sums: SumPolicy = SumPolicy()
     shapes: ShapePolicy = ShapePolicy()
+    waves: WavePolicy = WavePolicy()
     pure: PurePolicy = PurePolicy()
     noisy_forms: NoisyFormPolicy = NoisyFormPolicy()
     long_sums: LongSumPolicy = LongSumPolicy()

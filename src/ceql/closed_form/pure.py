@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from itertools import product
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ceql.operators.functions import TABLE
 
 Column = tuple[np.ndarray, Any]  # its values and what it stands for
 Price = Callable[[Any], float]  # what it takes to say a formula
+Insides = Callable[..., Iterator[tuple[list["_Inside"], np.ndarray]]]  # what may stand inside, in some rows
 Simple = Callable[[float, float], Any]  # the simple number that a number is to that accuracy; None where it is none
 
 
@@ -64,14 +66,19 @@ _SIMPLEST = _FUNCTIONS[:2]
 class _Inside:
     """What stands inside of which function."""
 
-    variable: Column
+    variable: _Variable
     function: _Function
     number: Fraction
     power_of_pi: int
 
     @property
+    def values(self) -> np.ndarray:
+        """Of the function, in all rows."""
+        return self.function.values(self.variable.values() * (float(self.number) * np.pi**self.power_of_pi))
+
+    @property
     def written(self) -> Any:
-        return self.number * sympy.pi**self.power_of_pi * self.variable[1]
+        return self.number * sympy.pi**self.power_of_pi * self.variable.written
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +125,7 @@ def _laws(
     y: np.ndarray,
     offsets: Sequence[Column],
     factors: Sequence[Column],
-    insides: Callable[[], Iterator[tuple[list[_Inside], np.ndarray]]],
+    insides: Insides,
     simple: Simple,
     policy: PurePolicy,
     sums: bool = False,
@@ -126,12 +133,7 @@ def _laws(
     """The laws of these factors and what stands inside that leave least, as far as these rows can tell."""
     goals = [goal for offset in offsets if (goal := _goal(y, offset, factors, policy)) is not None]
     goals = [goal for goal in goals if np.abs(goal.left).max() > policy.digits]  # others are plain products
-    found: list[_Law] = []
-    for some, computed in insides() if goals else ():
-        logs = np.log(np.abs(computed))
-        for goal in goals:
-            laws = (_law(goal, some[k], computed[:, k], simple, policy, sums) for k in _near(goal, logs, policy))
-            found += [law for law in laws if law is not None]
+    found = list(_compared(goals, insides, simple, policy, sums)) if goals else []
     exact = [law for law in found if law.left <= policy.vanishes]
     if not exact:
         found.sort(key=lambda law: law.left)
@@ -139,6 +141,33 @@ def _laws(
         exact = [law for law in corrected if law is not None]
     least = max(min((law.left for law in exact), default=0.0), policy.rounding) / policy.better
     return list(dict.fromkeys(law.written for law in exact if law.left <= least))
+
+
+def _compared(
+    goals: Sequence[_Goal], insides: Insides, simple: Simple, policy: PurePolicy, sums: bool
+) -> Iterator[_Law]:
+    """The laws that come near to a goal: in a few telling rows at first, which most do not, then in all."""
+    rows = _telling(goals[0], policy)
+    glances = [goal.at(rows, policy) for goal in goals]
+    for some, computed in insides(rows=rows):
+        logs = np.log(np.abs(computed))
+        for goal, glance in zip(goals, glances, strict=True):
+            likely = [some[k] for k in _near(glance, logs, policy)]
+            if not likely:
+                continue
+            values = np.column_stack([inside.values for inside in likely])
+            for k in _near(goal, np.log(np.abs(values)), policy):
+                law = _law(goal, likely[k], values[:, k], simple, policy, sums)
+                if law is not None:
+                    yield law
+
+
+def _telling(goal: _Goal, policy: PurePolicy) -> np.ndarray:
+    """Rows in which a product leaves most, and as many others."""
+    most = max(policy.glance, policy.glance_a_factor * goal.basis.shape[1])
+    order = np.argsort(-np.abs(goal.left), kind="stable")
+    first, rest = np.split(order, [most // 2])
+    return np.sort(np.concatenate([first, np.sort(rest)[:: max(2 * len(rest) // most, 1)]]))
 
 
 def _rows(x: np.ndarray, policy: PurePolicy) -> np.ndarray:
@@ -195,42 +224,56 @@ def _insides(
     waves: Sequence[Column],
     names: Sequence[str] | None,
     policy: PurePolicy,
+    rows: np.ndarray,
     quickly: bool = False,
 ) -> Iterator[tuple[list[_Inside], np.ndarray]]:
-    """What may stand inside of functions, and their values: one variable after the other, the simplest ones.
+    """What may stand inside of functions, and their values in these rows: a few variables after the other, the simplest
+    ones.
 
     Of variables that are not plain, or where it should be quick, only the simplest functions and numbers are tried.
     """
     allowed = [f for f in _FUNCTIONS if names is None or set(f.needs) <= set(names)]
-    variables = sorted(_variables(columns, waves, policy), key=lambda found: found[1])[: policy.most_variables]
+    variables = sorted(_variables(columns, waves, policy), key=lambda found: found.cost)[: policy.most_variables]
     fractions = [Fraction(number).limit_denominator(_LARGEST) for number in policy.numbers]
     all_numbers, few = list(product(fractions, policy.powers_of_pi)), [(number, 0) for number in fractions]
-    for variable, _, is_plain in variables:
-        numbers = all_numbers if is_plain and not quickly else few
-        kinds = allowed if is_plain and not quickly else [f for f in allowed if f in _SIMPLEST]
-        arguments = variable[0][:, None] * np.array([float(n) * np.pi**p for n, p in numbers])
-        found = [_Inside(variable, function, *own) for function in kinds for own in numbers]
+    plain = [] if quickly else [variable for variable in variables if variable.is_plain]
+    others = [variable for variable in variables if quickly or not variable.is_plain]
+    ways = [([variable], allowed, all_numbers) for variable in plain]
+    simplest = [function for function in allowed if function in _SIMPLEST]
+    ways += [(others[k : k + policy.at_once], simplest, few) for k in range(0, len(others), policy.at_once)]
+    for some, kinds, numbers in ways:
+        sizes = np.array([float(n) * np.pi**p for n, p in numbers])
+        arguments = np.hstack([variable.values(rows)[:, None] * sizes for variable in some])
+        found = [_Inside(variable, function, *own) for function in kinds for variable in some for own in numbers]
         yield found, np.hstack([function.values(arguments) for function in kinds])
 
 
-def _variables(
-    columns: Sequence[Column], waves: Sequence[Column], policy: PurePolicy
-) -> Iterator[tuple[Column, float, bool]]:
-    """Products of powers of the groups, perhaps with one sine or cosine, and whether they are plain: without one, and
-    not of many powers."""
+@dataclass(frozen=True, eq=False)
+class _Variable:
+    """A product of powers of the groups, perhaps with one sine or cosine; made where it is asked for, as few are."""
+
+    factors: tuple[tuple[Column, int], ...]
+    cost: float  # the simplest come first
+    is_plain: bool  # without a sine or cosine, and not of many powers
+
+    def values(self, rows: Any = slice(None)) -> np.ndarray:
+        return reduce(np.multiply, (column[rows] ** power for (column, _), power in self.factors))
+
+    @property
+    def written(self) -> Any:
+        return reduce(mul, (symbol**power for (_, symbol), power in self.factors))
+
+
+def _variables(columns: Sequence[Column], waves: Sequence[Column], policy: PurePolicy) -> Iterator[_Variable]:
     for powers in product(policy.powers, repeat=len(columns)):
         total = sum(abs(power) for power in powers)
         if total > policy.most_powers:
             continue
-        values: Any = 1.0
-        written: Any = 1
-        for (column, symbol), power in zip(columns, powers, strict=True):
-            values, written = values * column**power, written * symbol**power
+        factors = tuple((column, power) for column, power in zip(columns, powers, strict=True) if power)
         if total:
-            yield (values, written), float(total), total <= policy.plain_powers
+            yield _Variable(factors, float(total), total <= policy.plain_powers)
         if total <= policy.most_powers_beside:
-            for wave, symbol in waves:
-                yield (values * wave, written * symbol), float(total + policy.wave), False
+            yield from (_Variable((*factors, (wave, 1)), float(total + policy.wave), False) for wave in waves)
 
 
 # ---- comparing ----------------------------------------------------------------------------------------------------
@@ -249,6 +292,12 @@ class _Goal:
     basis: np.ndarray  # of these, weighted
     left: np.ndarray  # of the logarithm of the values, weighted, beside them
 
+    def at(self, rows: np.ndarray, policy: PurePolicy) -> _Goal:
+        """The same in these rows, to compare with."""
+        values, weight, logs = self.values[rows], self.weight[rows], self.logs[rows]
+        basis, left = _beside_products(values, weight, logs, policy)
+        return replace(self, values=values, weight=weight, logs=logs, basis=basis, left=left)
+
 
 def _goal(y: np.ndarray, offset: Column, factors: Sequence[Column], policy: PurePolicy) -> _Goal | None:
     values = y - offset[0]
@@ -260,11 +309,16 @@ def _goal(y: np.ndarray, offset: Column, factors: Sequence[Column], policy: Pure
     logs = np.column_stack([np.ones(len(y)), *(np.log(np.abs(column)) for column, _ in factors)])
     kept: Any = np.isfinite(logs).all(axis=0)
     logs, factors = logs[:, kept], [one for one, there in zip(factors, kept[1:], strict=True) if there]
+    return _Goal(y, offset, values, weight, factors, logs, *_beside_products(values, weight, logs, policy))
+
+
+def _beside_products(
+    values: np.ndarray, weight: np.ndarray, logs: np.ndarray, policy: PurePolicy
+) -> tuple[np.ndarray, np.ndarray]:
     basis, sizes, _ = np.linalg.svd(weight[:, None] * logs, full_matrices=False)
     basis = basis[:, sizes > policy.idle * sizes[0]]
     left = weight * np.log(np.abs(values))
-    left = left - basis @ (basis.T @ left)
-    return _Goal(y, offset, values, weight, factors, logs, basis, left)
+    return basis, left - basis @ (basis.T @ left)
 
 
 def _near(goal: _Goal, logs: np.ndarray, policy: PurePolicy) -> list[int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,16 @@ import sympy
 
 from ceql.choice.exactness import is_exact
 from ceql.closed_form import fraction, pure_law
+from ceql.data.dataset import Scaling
 from ceql.dimensions.explained import Simple, SimplePolicy, simple, simple_number
 from ceql.expression import THOROUGH
 from ceql.expression.prices import structure_price
 from ceql.formula import Formula, as_it_stands, shortened, values_of
+from ceql.operators import get
 from ceql.search.target_search import TargetProblem
+from ceql.transforms import usable_targets
 
+_GOALS = ("y", "y^2", "y^2, signed")  # what may be a fraction
 _ROUNDING = 1e-15  # of a whole number
 _LARGE = 1e6  # No larger numbers are made whole.
 _WORSE = 10.0  # times what a law leaves: a shorter form that leaves more is another law
@@ -61,7 +66,7 @@ def simple_law(problem: TargetProblem) -> Formula | None:
     price = partial(structure_price, prices=problem.policy.prices)
     policy = problem.policy.closed_forms.pure
     given = x, y, symbols, target.angles, simple_number, price, names, policy
-    laws = pure_law(*given) or _simple_fraction(problem, x, y, symbols)
+    laws = pure_law(*given) or _simple_fractions(problem, x, y, symbols)
     formulas = [formula for law in laws if (formula := _raw(problem, law, symbols)) is not None]
     if not formulas:
         return None
@@ -82,14 +87,43 @@ def _raw(problem: TargetProblem, law: Any, groups: Sequence[Any]) -> Formula | N
     return as_it_stands(raw, problem.data, problem.symbols, problem.constraints)
 
 
-def _simple_fraction(problem: TargetProblem, x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> list[Any]:
-    """The fraction of polynomials that y is, with simple coefficients; none where it has others."""
+def _simple_fractions(problem: TargetProblem, x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> list[Any]:
+    """The fraction of polynomials with simple coefficients that y or its square is; none where they are none."""
+    operators = tuple(name for name in ("sqrt", "div") if problem.functions is None or name in problem.functions)
+    goals = [goal for goal in usable_targets(y, operators, problem.policy.transforms) if goal.name in _GOALS]
+    for columns, written in _with_waves(problem, x, symbols):
+        for goal in goals:
+            law = _simple_fraction(problem, columns, goal.forward(y), written)
+            if law is not None:
+                return [goal.back(law, y)]
+    return []
+
+
+def _with_waves(
+    problem: TargetProblem, x: np.ndarray, symbols: Sequence[Any]
+) -> Iterator[tuple[np.ndarray, list[Any]]]:
+    """The groups; then with the sine or cosine of an angle in its place, or of the difference of two for both."""
+    yield x, list(symbols)
+    angles = problem.target.angles or ()
+    names = [name for name in ("cos", "sin") if problem.functions is None or name in problem.functions]
+    singles = [((k,), x[:, k], symbols[k]) for k in angles]
+    pairs = [((i, j), x[:, i] - x[:, j], symbols[i] - symbols[j]) for i, j in combinations(angles, 2)]
+    for gone, values, symbol in (*pairs, *singles):
+        kept = [k for k in range(x.shape[1]) if k not in gone]
+        for name in names:
+            wave = get(name)
+            columns = np.column_stack([wave.real(values), x[:, kept]])
+            yield columns, [wave.symbolic(symbol), *(symbols[k] for k in kept)]
+
+
+def _simple_fraction(problem: TargetProblem, x: np.ndarray, y: np.ndarray, symbols: Sequence[Any]) -> Any:
+    """The fraction of polynomials that y is, with simple coefficients; None where it has others."""
     policy = problem.policy.closed_forms
-    scaling = problem.scaling
+    scaling = Scaling.of(x, y)
     scaled = [symbol / float(size) for symbol, size in zip(symbols, scaling.x, strict=True)]
     found = fraction(x / scaling.x, y / scaling.y, scaled, policy.fractions)
     if found is None:
-        return []
+        return None
     above, below = (part.as_coefficients_dict() for part in sympy.fraction(scaling.y * found.expression))
     rough = replace(SimplePolicy(), accuracy=policy.pure.rough)
     for unit in below.values():
@@ -98,8 +132,8 @@ def _simple_fraction(problem: TargetProblem, x: np.ndarray, y: np.ndarray, symbo
         ]
         if all(number is not None for part in parts for number in part.values()):
             top, bottom = (_sum(part) for part in parts)
-            return [top / bottom]
-    return []
+            return top / bottom
+    return None
 
 
 def _sum(part: Mapping[Any, Simple | None]) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from ceql.choice.criterion import interpolates
 from ceql.choice.exactness import is_exact, is_hit, size_of
 from ceql.choice.residuals import look_like_noise, neighbours
-from ceql.closed_form import fraction, images, noisy_forms, product, shape, sparse_sum
+from ceql.closed_form import fraction, images, noisy_forms, product, shape, sparse_sum, squares, wave
 from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import Dataset, Scaling
 from ceql.engine import fit
@@ -28,6 +28,7 @@ from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.dispatch import Work, Workers
 from ceql.engine.stages import Chunk
 from ceql.expression import THOROUGH, Effort
+from ceql.expression.algebra.half_angles import with_half_angles
 from ceql.expression.text.write import short_text
 from ceql.formula import Formula, held, make_symbols, mean_square, polish, shortened, sketch, values_of
 from ceql.network import Structure
@@ -40,6 +41,7 @@ from ceql.sums import View
 from ceql.transforms import TransformedTarget
 
 _FRACTIONS_NEED = {"mul", "div"}
+_WAVES_NEED = {"mul", "sin", "cos"}
 _IN_FRACTIONS = ("cos", "sin", "exp")
 _ROOTS = ("sqrt", "abs")
 _IN_CLOSED_FORM = ("sqrt", "log", "sin", "cos", "exp")
@@ -241,7 +243,7 @@ def closed_form(problem: TargetProblem, state: TargetState, deadline: Deadline =
     state = replace(state, tried_closed_form=True)
     if not problem.structure.operator_names >= _FRACTIONS_NEED:
         return state, []
-    for find in (_shape, _fraction, _product_or_sum):
+    for find in (_shape, _fraction, _product_or_sum, _wave):
         state, found = find(problem, state, deadline)
         if found:
             return state, found
@@ -260,17 +262,21 @@ def _shape(problem: TargetProblem, state: TargetState, deadline: Deadline) -> St
 
 
 def _fraction(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
-    """A fraction of polynomials in the columns, or with the sine, cosine or exponential of one in its place."""
+    """A fraction of polynomials in the columns or their squares, of sums of powers of single columns, or with the sine,
+    cosine or exponential of a column in its place."""
     target, operators = problem.target, problem.structure.operator_names
     symbols = [s / float(k) for s, k in zip(target.symbols, problem.scaling.x, strict=True)]
     counted = target.weight > 0.0
     x, y = problem.plain.x[counted], problem.plain.y[counted]
     names = [name for name in _IN_FRACTIONS if name in operators]
     policy = problem.policy.closed_forms.fractions
-    for columns, written in ((x, symbols), *images(x, symbols, target.x[counted], target.symbols, names, policy)):
-        if deadline.over and columns is not x:
+    replaced = chain(squares(x, symbols), images(x, symbols, target.x[counted], target.symbols, names, policy))
+    single = [(x, symbols, False)] if x.shape[1] > 1 else []
+    ways = chain([(x, symbols, True)], single, ((*one, True) for one in replaced))
+    for place, (columns, written, mixed) in enumerate(ways):
+        if deadline.over and place:
             break
-        found = fraction(columns, y, written, policy)
+        found = fraction(columns, y, written, policy, mixed)
         if found is None:
             continue
         state, formula = examined(problem, state, problem.scaling.y * found.expression)
@@ -300,6 +306,16 @@ def _product_or_sum(problem: TargetProblem, state: TargetState, deadline: Deadli
             if formula is not None:
                 return state, [formula]
     return state, []
+
+
+def _wave(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
+    """A wave over two columns; of y itself, as there are many other targets."""
+    target, counted = problem.target, problem.target.weight > 0.0
+    if deadline.over or not target.is_direct or not problem.structure.operator_names >= _WAVES_NEED:
+        return state, []
+    found = wave(target.x[counted], target.y[counted], target.symbols, problem.policy.closed_forms.waves)
+    state, formula = (state, None) if found is None else examined(problem, state, found)
+    return state, [] if formula is None else [formula]
 
 
 def noisy_expressions(problem: TargetProblem) -> list[Any]:
@@ -335,18 +351,21 @@ def examined(problem: TargetProblem, state: TargetState, found: Any) -> tuple[Ta
             return state, None  # to finish it would take long and change nothing
         if float(values @ few.y) < 0.0:
             raw = -raw  # a square does not tell the sign
-    formula = problem.polished(raw)
+    for form in dict.fromkeys((raw, with_half_angles(raw))):
+        state, formula = _proven(problem, state, problem.polished(form))
+        if formula is not None:
+            return state, formula
+    return state, None
+
+
+def _proven(problem: TargetProblem, state: TargetState, formula: Formula | None) -> tuple[TargetState, Formula | None]:
+    """The formula where it is exact; one that is nearly so is kept for the case that nothing better comes."""
     if (
         formula is None
         or not is_hit(formula, problem.data, problem.policy.exact)
         or formula.complexity > problem.most_nodes
     ):
         return state, None
-    return _proven(problem, state, formula)
-
-
-def _proven(problem: TargetProblem, state: TargetState, formula: Formula) -> tuple[TargetState, Formula | None]:
-    """The formula where it is exact; otherwise it is kept for the case that nothing better comes."""
     if is_exact(formula, problem.data, problem.policy.exact) and _needs_no_better(problem, formula):
         return state, formula
     if interpolates(formula, len(problem.data.y)):  # which proves nothing

@@ -67,6 +67,14 @@ TARGETS = (
         np.exp,
         lambda e, y: get("log").symbolic(e),
     ),
+    # Undone by its inverse, asinh; exp y would be a sum with a root.
+    Target(
+        "sinh y",
+        ("log", "sqrt"),
+        lambda y, policy: bool(np.ptp(y) > policy.least_angle and np.abs(y).max() < policy.widest_exponent),
+        np.sinh,
+        lambda e, y: get("log").symbolic(e + get("sqrt").symbolic(e**2 + 1)),
+    ),
     Target(
         "1/y^2",
         ("div", "sqrt"),

@@ -210,3 +210,23 @@ def test_readable_recovers_what_smallest_hid(text):
     found = readable(smallest(truth, SYMBOLS, X), SYMBOLS, X, values(truth))
     assert max(len(str(abs(c).round(8)).rstrip("0")) for c in found.atoms(Float)) <= 5
     assert is_exact(found, truth, SYMBOLS, X)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("exp(x2*log(x1))", "x1**x2"),
+        ("2.5*exp(1.3*x2*log(x1))", "2.5*x1**(1.3*x2)"),
+        ("exp(x2*log(x1) - x3)", "x1**x2*exp(-x3)"),
+    ],
+)
+def test_a_power_of_columns_is_written_as_one(given, wanted):
+    found = smallest(read(given), SYMBOLS, x=X)
+    assert found == read(wanted)
+    assert_same_values(found, read(given))
+
+
+def test_a_power_of_columns_has_a_value_at_zero():
+    found = smallest(read("exp(x2*log(x1))"), SYMBOLS, x=X)
+    zero = np.where(np.arange(8) == 0, 0.0, X)
+    assert np.all(values(found, zero) == 0.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ceql.expression import parse_formula
-from ceql.expression.evaluate.poles import count_overlooked, find_poles
+from ceql.expression.evaluate.poles import count_overlooked, find_poles, not_negative
 from ceql.formula import make_symbols
 
 CASES = {
@@ -66,3 +66,8 @@ def test_pole_lines_of_two_variables():
     assert [p.location for p in crossing] == [None]
     assert str(crossing[0]) == "a - b = 0"
     assert not find_poles(parse_formula("1/(a - b + 5)", ("a", "b")), symbols, *box)
+
+
+@pytest.mark.parametrize(("text", "inside"), [("x**0.7", ["x"]), ("(x - 1)**x", ["x - 1"]), ("2**x + x**3", [])])
+def test_bases_of_powers_must_not_be_negative(text, inside):
+    assert [str(inner) for inner in not_negative(parse_formula(text, ("x",)))] == inside

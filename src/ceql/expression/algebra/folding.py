@@ -50,6 +50,8 @@ def variants(expr: Expr, arguments: Arguments) -> Iterator[Expr]:
         yield from _exp_merges(expr, arguments)
     if expr.is_Mul or isinstance(expr, exp):
         yield from _exp_shifts(expr, arguments)
+    if isinstance(expr, exp):
+        yield from _powers(expr)
     if isinstance(expr, sin | cos):
         yield from _phases(expr)
 
@@ -233,3 +235,14 @@ def _exp_shifts(expr: Expr, arguments: Arguments) -> Iterator[Expr]:
         yield Mul(sign, exp(inside), *others)
         if constant and abs(constant) < 300.0:
             yield Mul(number(value * math.exp(constant)), exp(arguments.shortest_form(Add(*terms))), *others)
+
+
+def _powers(expr: Expr) -> Iterator[Expr]:
+    """exp(w*log(u) + v) = u**w*exp(v), which has a value where u is zero, too."""
+    terms = list(terms_of(expr.args[0]))
+    for place, term in enumerate(terms):
+        factors = factors_of(term)
+        logs = [factor for factor in factors if isinstance(factor, log)]
+        if len(logs) == 1:
+            exponent = Mul(*[factor for factor in factors if factor != logs[0]])
+            yield Mul(Pow(logs[0].args[0], exponent), exp(Add(*terms[:place], *terms[place + 1 :])))

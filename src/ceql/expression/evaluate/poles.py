@@ -153,10 +153,10 @@ def has_no_numbers(factor: Expr) -> bool:
 
 
 def not_negative(expression: Expr) -> Iterator[Expr]:
-    """What must not be negative for the formula to have a value: insides of roots and of arc sines."""
+    """What must not be negative for the formula to have a value: insides of roots, of powers and of arc sines."""
     for part in expression.atoms(sympy.Pow):
         inner = part.args[0]
-        if inner.free_symbols and part.exp.is_number and not float(part.exp).is_integer():
+        if inner.free_symbols and not (part.exp.is_number and float(part.exp).is_integer()):
             yield inner
     yield from _margins(expression, closed=True)
 
