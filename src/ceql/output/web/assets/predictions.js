@@ -10,11 +10,12 @@
         ["", "no bounds"],
     ];
 
-    function shown(answer) {
+    function shown(answer, name) {
         const cell = (value) => (typeof value === "number" ? number(value, 6) : value);
         const line = (cells) => h("tr", {}, cells.map((value) => h("td", {}, cell(value))));
         const left = answer.rows - answer.first.length;
         return [
+            h("h4", {}, `The rows of ${name}`),
             ceql.table("predicted", answer.columns, h("tbody", {}, answer.first.map(line))),
             left > 0 ? h("p", { class: "soft" }, `and ${left.toLocaleString("en")} more rows in the file`) : null,
             answer.notes.length ? h("ul", { class: "caveats" }, answer.notes.map((note) => h("li", {}, note))) : null,
@@ -53,7 +54,7 @@
             try {
                 found = await ask(file, level.value);
             } finally {
-                if (mine === asked) ceql.replace(answer, found ? shown(found) : null);
+                if (mine === asked) ceql.replace(answer, found ? shown(found, file.name) : null);
             }
         });
         const take = (chosen) => {
