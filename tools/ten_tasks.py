@@ -42,7 +42,7 @@ class Taken:
 @dataclass(frozen=True)
 class Measured:
     task: Task
-    page: Taken | None
+    page: Taken
     terminal: Taken
     python: Taken
 
@@ -62,8 +62,8 @@ class Hand:
     def do(self, step: Step) -> None:
         self.clicks += clicks(step)
         if isinstance(step, Drop):
-            self.chrome.find_element("css selector", "#file").send_keys(str(self.folder / step.file))
-            until(lambda: step.file in self.text("#columns h2"))
+            self.chrome.find_element("css selector", step.box).send_keys(str(self.folder / step.file))
+            until(lambda: step.file in self.text(step.seen))
         elif isinstance(step, Press):
             self.found(step.selector).click()
         elif isinstance(step, Pick):
@@ -90,9 +90,7 @@ def until(what: Callable[[], Any]) -> Any:
     return value
 
 
-def on_the_page(task: Task, folder: Path) -> Taken | None:
-    if task.page is None:
-        return None
+def on_the_page(task: Task, folder: Path) -> Taken:
     with served() as address, browser.driven() as chrome:
         hand = Hand(chrome, folder)
         chrome.get(address)
@@ -168,16 +166,13 @@ def table(results: list[Measured]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for k, one in enumerate(results, start=1):
-        page = f"{one.page.number} | {one.page.seconds:.1f}" if one.page else "– | –"
-        ways = " | ".join(f"{taken.number} | {taken.seconds:.1f}" for taken in (one.terminal, one.python))
-        lines.append(f"| {k} | {one.task.title} | {page} | {ways} |")
+        ways = " | ".join(f"{taken.number} | {taken.seconds:.1f}" for taken in (one.page, one.terminal, one.python))
+        lines.append(f"| {k} | {one.task.title} | {ways} |")
     return "\n".join(lines)
 
 
 def words(task: Task) -> str:
     """What is done on the page, as a sentence."""
-    if task.page is None:
-        return task.instead
     said = [
         f"drop `{step.file}`" if isinstance(step, Drop) else f"*{step.words}*"
         for step in task.page

@@ -12,9 +12,11 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Drop:
-    """A file is dropped on the page, or chosen: one click."""
+    """A file is dropped on the page, or chosen: one click. `seen` has its name when it is there."""
 
     file: str
+    box: str = "#file"
+    seen: str = "#columns h2"
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,16 @@ def clicks(step: Step) -> int:
 
 @dataclass(frozen=True)
 class Task:
-    """`page` is None where the page cannot do it, and `instead` says what the user does. `shows` stands in what the
-    terminal prints, `prints` in what Python prints. Commands are typed one after the other; with `interrupt` the first
-    one is ended by Ctrl-C after so many seconds."""
+    """`shows` stands in what the terminal prints, `prints` in what Python prints. Commands are typed one after the
+    other; with `interrupt` the first one is ended by Ctrl-C after that number of seconds."""
 
     title: str
     about: str
-    page: tuple[Step, ...] | None
+    page: tuple[Step, ...]
     terminal: tuple[str, ...]
     shows: str
     python: str
     prints: str
-    instead: str = ""
     interrupt: float | None = None
 
 
@@ -357,7 +357,14 @@ TASKS = (
     Task(
         "Predict new rows, with bounds",
         "`new.csv` has a column `substrate`; wanted are the rates, and bounds for a new measurement.",
-        None,
+        (
+            Drop("enzyme.csv"),
+            _START,
+            _ENDED,
+            Press("#predictions > summary", "Predict new rows"),
+            Drop("new.csv", "#new-rows", "#predictions h4"),
+            See("table.predicted th:last-child", "rate upper"),
+        ),
         (
             "ceql fit enzyme.csv --target rate --save enzyme.ceql --quiet",
             "ceql predict enzyme.ceql new.csv --interval 0.95",
@@ -370,6 +377,5 @@ TASKS = (
             print(model.predict(new), *model.predict_interval(new))
         """),
         "[",
-        instead="The page gives the model (*Model*, the third click); `ceql predict` does the rest.",
     ),
 )

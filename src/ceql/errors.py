@@ -6,6 +6,7 @@ import difflib
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 # A word of a sentence, perhaps a setting with its value. What users wrote stands in quotes or behind "Known:", and a
 # call is Python in any case: these are left as they are.
@@ -57,6 +58,19 @@ def nearest(name: object, known: Iterable[str]) -> str:
     folded = {known_name.casefold(): known_name for known_name in known}
     close = difflib.get_close_matches(str(name).casefold(), folded, n=1)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def no_file(path: Path) -> str:
+    """That it is not there; a file beside it may have nearly the same name."""
+    folder = path.parent
+    beside = [one.name for one in folder.iterdir() if one.is_file()] if folder.is_dir() else []
+    return f"There is no file {path}.{nearest(path.name, beside)}"
+
+
+def why_unreadable(path: str | Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return no_file(Path(path))
+    return f"{path} cannot be read: {error.strerror or error}."
 
 
 def in_terms_of(sentence: str, called: Mapping[str, str]) -> str:

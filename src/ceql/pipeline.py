@@ -158,7 +158,8 @@ def _discovered(
         few = pareto_front(formulas, len(data.y), policy.prices)
         hasty = replace(settings, search=replace(policy, sifting=policy.sifting.hasty))
         concluded = _concluded(few, constant, found, data, hasty, loss, folds, until)
-        concluded = replace(concluded, outcome=Outcome.INTERRUPTED)
+        # The search itself may be done, but not what follows it: its checkpoint stays, to finish that later.
+        concluded, leftover = replace(concluded, outcome=Outcome.INTERRUPTED), None
     return replace(concluded, seconds=watch.seconds, leftover=leftover)
 
 

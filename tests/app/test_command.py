@@ -35,7 +35,7 @@ def test_a_port_that_is_taken_is_said_so(ceql):
 def test_a_table_that_is_not_there_is_said_so(ceql, tmp_path):
     code, _, err = ceql("app", tmp_path / "absent.csv", "--no-browser")
     assert code == 1
-    assert "absent.csv cannot be read: No such file or directory." in err
+    assert "There is no file" in err
 
 
 def test_what_is_missing_is_told_with_the_command_that_installs_it(ceql, monkeypatch):

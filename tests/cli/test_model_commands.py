@@ -101,11 +101,24 @@ def test_rows_that_are_undefined_or_outside_are_counted(ceql, model, tmp_path):
     )
 
 
+def test_rows_with_gaps_have_no_prediction(ceql, model, tmp_path):
+    (tmp_path / "new.csv").write_text("lambda,x y,pi\n2,2,2\n2,,2\n")
+    code, out, err = ceql("predict", model, tmp_path / "new.csv", "--interval", 0.9)
+    assert code == 0
+    assert out.splitlines()[2] == "nan,nan,nan"
+    assert "there is no prediction in 1 of 2 rows, where a column of the formula has a gap." in err
+    assert "undefined" not in err
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         ("lambda,xy,pi\n1,2,3\n", "There is no column 'x y'. Did you mean 'xy'?"),
-        ("lambda,x y,pi\n1,2,3\n1,,3\n", "line 3, column 'x y': the cell is empty or NaN"),
+        ("lambda,x y,pi\n1,2,3\n1,2 m,3\n", "line 3, column 'x y': '2 m' is not a number. Correct it.\n"),
+        (
+            "lambda,x y,pi\n1,2,3\n1,none,3\n",
+            "is not a number. Correct it. If it means that nothing is there, say --missing-mark none.\n",
+        ),
         ("lambda,x y,pi\n", "no rows"),
     ],
 )
@@ -163,7 +176,7 @@ def test_files_that_are_no_model(ceql, model, tmp_path, change, words, command):
 
 
 def test_a_model_that_is_not_there(ceql, tmp_path):
-    assert "cannot be read: No such file" in ceql("show", tmp_path / "m.ceql")[2]
+    assert "There is no file" in ceql("show", tmp_path / "m.ceql")[2]
     assert "cannot be read: Is a directory" in ceql("show", tmp_path)[2]
     (tmp_path / "m.ceql").write_bytes(b"\xff\xfe\x00")
     assert "is no ceql model" in ceql("show", tmp_path / "m.ceql")[2]

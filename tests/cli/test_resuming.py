@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from click.testing import CliRunner, Result
 
 from ceql.__main__ import cli
 from ceql.cli.resuming import SUFFIX, checkpoint_for, how_to_go_on, own_path
-from ceql.search.state import SearchState
+from ceql.discovery import Outcome
+from ceql.search.state import Ending, SearchState
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint, to_bytes
 
 COMMAND = [sys.executable, "-c", "from ceql.__main__ import main; main()", "fit", "data.csv", "--target", "y"]
@@ -187,7 +189,9 @@ def test_several_targets_have_a_file_each(here):
     Path("run-drag.ckpt").write_bytes(to_bytes(SearchState(()), {"columns": []}))
     with pytest.raises(CheckpointError, match=r"run-drag.ckpt exists already"):
         checkpoint_for(TABLE, several, named, pytest.fail)
-    assert "kept in run-drag.ckpt: add --resume" in how_to_go_on(Checkpoint("run.ckpt"), several)
+    assert "kept in run-drag.ckpt: add --resume" in how_to_go_on(
+        Checkpoint("run.ckpt"), several, [Outcome.EXACT, Outcome.OUT_OF_TIME]
+    )
 
 
 def test_none_is_wanted(here):
@@ -195,8 +199,16 @@ def test_none_is_wanted(here):
 
 
 def test_there_is_nothing_to_go_on_from_where_there_is_no_file_of_ours(here):
-    assert how_to_go_on(Checkpoint("run.ckpt"), ["y"]) == ""
+    assert how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.OUT_OF_TIME]) == ""
     Path("run.ckpt").write_text("something else")
-    assert how_to_go_on(Checkpoint("run.ckpt"), ["y"]) == ""
+    assert how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.OUT_OF_TIME]) == ""
     Path("run.ckpt").write_bytes(to_bytes(SearchState(()), {"columns": []}))
-    assert "add --resume to go on" in how_to_go_on(Checkpoint("run.ckpt"), ["y"])
+    assert "add --resume to go on" in how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.OUT_OF_TIME])
+
+
+def test_an_interrupted_choice_can_be_made_up_for(here):
+    """The search itself was done, so that its file alone would have nothing to go on with."""
+    state = SearchState((), ending=Ending("SETTLED", (), 1, 9, 6.0, math.inf))
+    Path("run.ckpt").write_bytes(to_bytes(state, {"columns": []}))
+    assert how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.SETTLED]) == ""
+    assert "add --resume to go on" in how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.INTERRUPTED])

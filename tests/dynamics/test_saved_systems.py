@@ -168,7 +168,7 @@ def test_files_that_are_none(tmp_path):
         (tmp_path / "m.ceql").write_text(text)
         with pytest.raises(CeqlError):
             read_system(tmp_path / "m.ceql")
-    with pytest.raises(CeqlError, match="cannot be read"):
+    with pytest.raises(CeqlError, match="There is no file"):
         read_system(tmp_path / "nothing.ceql")
 
 

@@ -27,6 +27,7 @@ from ceql.search.ending import ended
 from ceql.search.policy import FinishingPolicy, SearchPolicy
 from ceql.search.stage import Search, Stage, make_stage
 from ceql.search.state import SearchState
+from ceql.storage.checkpoint import Checkpoint
 
 SETTINGS = Settings(operators=("mul",), max_starts=256, search=SearchPolicy(round_size=128, chunk_size=64))
 
@@ -161,6 +162,19 @@ def test_ctrl_c_in_the_last_moment_loses_nothing(noisy, monkeypatch):
     discovery = searched(noisy)
     assert discovery.outcome is Outcome.INTERRUPTED
     assert len(discovery.front) >= 2
+
+
+def test_ctrl_c_after_the_search_leaves_what_it_takes_to_finish_later(noisy, monkeypatch, tmp_path):
+    """A file that nobody asked for goes where the search is done, but here the choice among its formulas is not."""
+    kept_in = Checkpoint(tmp_path / "run.ckpt", every=1e-6, transient=True)
+    with monkeypatch.context() as pressed:
+        pressed.setattr(pipeline, "_offers", interrupted)
+        cut = discover(noisy, SETTINGS, checkpoint=kept_in)
+    assert cut.outcome is Outcome.INTERRUPTED
+    assert cut.leftover is None
+    finished = discover(noisy, SETTINGS, checkpoint=replace(kept_in, transient=False))
+    assert finished.outcome is not Outcome.INTERRUPTED
+    assert [str(row) for row in finished.front] == [str(row) for row in discover(noisy, SETTINGS).front]
 
 
 def test_ctrl_c_before_a_second_target_keeps_the_first(monkeypatch):

@@ -218,7 +218,7 @@ def test_other_losses_are_believed_within_reason(loss, tmp_path):
 
 
 def test_missing_and_unwritable_places(model, tmp_path):
-    with pytest.raises(ModelFileError, match="cannot be read"):
+    with pytest.raises(ModelFileError, match="There is no file"):
         load(tmp_path / "absent.ceql")
     with pytest.raises(ModelFileError, match="cannot be written"):
         model.save(tmp_path / "no folder" / "model.ceql")

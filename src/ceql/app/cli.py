@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from ceql.errors import InputError, missing_extra
+from ceql.errors import InputError, missing_extra, why_unreadable
 
 _TOKEN_BYTES = 24
 _SECONDS_TO_END = 1  # for browsers that still follow a search
@@ -92,7 +92,7 @@ def _content(table: Path) -> bytes:
     try:
         return table.read_bytes()
     except OSError as error:
-        raise InputError(f"{table} cannot be read: {error.strerror or error}.") from error
+        raise InputError(why_unreadable(table, error)) from error
 
 
 def _open(address: str, folder: Path) -> None:

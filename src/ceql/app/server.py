@@ -17,6 +17,7 @@ from starlette.routing import Route
 from ceql import __version__
 from ceql.app.examples import EXAMPLES, example
 from ceql.app.guard import Guard
+from ceql.app.new_rows import predicted_rows
 from ceql.app.phrases import said_on_the_page
 from ceql.app.runs import Run, Runs
 from ceql.app.tables import Held, has_layout, layout_of, safe_file_name, summary
@@ -236,6 +237,30 @@ async def report(session: Session, request: Request) -> Response:
     return _file(path.read_bytes(), f"{run.table.path.stem}.html", "application/octet-stream")
 
 
+async def predictions(session: Session, request: Request) -> Response:
+    """For the rows of the file that the request holds."""
+    run, asked = _finished(session, request), request.query_params
+    level = _share(asked.get("level", ""))
+    body = await _body(request, LARGEST)
+    if not body:
+        raise _Refused(422, "The file is empty.")
+    row, name = asked.get("row", ""), asked.get("name", "table.csv")
+    layout = run.table.layout if Path(name).suffix.lower() == run.table.path.suffix.lower() else {}
+    given = run.model, name, body, layout, int(row) if row.isdigit() else None, level
+    return JSONResponse(await asyncio.to_thread(predicted_rows, *given))
+
+
+def _share(text: str) -> float | None:
+    """A probability; None where nobody asks for one."""
+    try:
+        level = float(text) if text else None
+    except ValueError:
+        level = 0.0
+    if level is not None and not 0 < level < 1:
+        raise _Refused(422, f"The bounds hold with a probability between 0 and 1, such as 0.95, not {text[:20]!r}.")
+    return level
+
+
 def _write_report(run: Run, path: Path, row: int | None) -> None:
     from ceql.estimator.regressor import load
 
@@ -317,6 +342,7 @@ _ROUTES: tuple[tuple[str, str, Answer], ...] = (
     ("GET", "/api/runs/{run}/view", view),
     ("GET", "/api/runs/{run}/model", model),
     ("GET", "/api/runs/{run}/report", report),
+    ("POST", "/api/runs/{run}/predictions", predictions),
 )
 
 

@@ -169,7 +169,7 @@ def _hand_over(model: CEQLRegressor, job: Mapping[str, Any], wish: Wish, say: Sa
         seconds=found.seconds,
         starts=found.starts,
         formula=str(found.best),
-        can_go_on=may_go_on(job["checkpoint"]),
+        can_go_on=may_go_on(job["checkpoint"], found.outcome),
         notes=[said_on_the_page(note, table) for note in notes],
     )
 

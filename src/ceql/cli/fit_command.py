@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from ceql.cli.fit_options import RULES, SECTIONS, fit_options
 from ceql.cli.json_output import is_standard_output, write_findings
+from ceql.cli.meanwhile import said_meanwhile
 from ceql.cli.sections import SectionedCommand
 from ceql.cli.table_options import layout_of, listed, tell
 from ceql.storage.destinations import check_writable, deliver, write_text
@@ -20,6 +21,7 @@ from ceql.storage.files import beside
 
 if TYPE_CHECKING:
     from ceql.data.chosen_columns import Chosen
+    from ceql.data.tables import Table
     from ceql.estimator.regressor import CEQLRegressor
     from ceql.estimator.results import Finding
     from ceql.storage.checkpoint import Checkpoint
@@ -59,15 +61,19 @@ def fit(ctx: click.Context, **_: Any) -> None:
     """
     options = _all_options(ctx)
     _check_together(options)
-    from pandas import Series
-
-    from ceql.cli.resuming import checkpoint_for, how_to_go_on, how_to_write_again
-    from ceql.engine.cluster import cluster
-
     targets, quiet, in_x = options["targets"], options["quiet"], options["sigma_x"]
     pages = _pages(options["report_to"], targets)
     check_writable(options["save_to"], *pages.values(), options["json_out"], options["write_config"])
-    chosen = _chosen(options)
+    with said_meanwhile(f"Reading {options['table']}", quiet):
+        from pandas import Series
+
+        from ceql.cli.resuming import checkpoint_for, how_to_go_on, how_to_write_again
+        from ceql.data.tables import read_cells
+        from ceql.engine.cluster import cluster
+        from ceql.estimator import regressor  # noqa: F401 - all of the library, which takes longest
+
+        cells = read_cells(options["table"], layout_of(options))
+    chosen = _chosen(cells, options)
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
     kept_in = None if options["per_group"] else checkpoint_for(options["table"], targets, _course(options), say)
     model = _regressor(options, list(chosen.x.columns), kept_in)
@@ -92,7 +98,8 @@ def fit(ctx: click.Context, **_: Any) -> None:
     for found in model.discoveries_:
         if found.leftover is not None:
             found.leftover.unlink(missing_ok=True)
-    if kept_in is not None and (hint := how_to_go_on(kept_in, targets)):
+    outcomes = [found.outcome for found in model.discoveries_]
+    if kept_in is not None and (hint := how_to_go_on(kept_in, targets, outcomes)):
         say(hint)
 
 
@@ -159,9 +166,8 @@ def _pages(report_to: Path | None, targets: Sequence[str]) -> dict[str, Path]:
     return {name: report_to if len(targets) == 1 else beside(report_to, name) for name in targets}
 
 
-def _chosen(options: dict[str, Any]) -> Chosen:
+def _chosen(cells: Table, options: dict[str, Any]) -> Chosen:
     from ceql.data.chosen_columns import Wanted, chosen_columns
-    from ceql.data.tables import read_cells
 
     numbers = [options[name] for name in ("weights", "sigma") if options[name]]
     numbers += [error for error in options["sigma_x"].values() if isinstance(error, str)]
@@ -172,7 +178,7 @@ def _chosen(options: dict[str, Any]) -> Chosen:
     taken_by |= {error: "--sigma-x" for error in options["sigma_x"].values() if isinstance(error, str)}
     taken_by |= dict.fromkeys(options["exclude"], "--exclude")
     wanted = Wanted(options["targets"], options["features"], options["exclude"], numbers, labels, drop, marks, taken_by)
-    chosen = chosen_columns(read_cells(options["table"], layout_of(options)), wanted)
+    chosen = chosen_columns(cells, wanted)
     tell(chosen.notes)
     if not options["units"]:
         tell(_units_in_headers([*chosen.x.columns, *options["targets"]]))

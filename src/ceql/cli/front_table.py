@@ -14,7 +14,7 @@ from ceql.formula import Formula
 
 CHOSEN = "*"  # stands before the row that was chosen
 _LEAST_FORMULA = 36  # characters that a formula should have; columns give way to it
-_GIVE_WAY = ("weight", "held out", "law", "R2", "size")  # in this order, where the terminal is narrow
+_GIVE_WAY = ("held out", "law", "weight", "R2", "size")  # in this order, where the terminal is narrow
 _BREAK = re.compile(r"(?<=[^\s(e]) (?=[+-] )|(?<=[^*(])(?=\*[^*])|(?<=/)|(?<=, )")  # where a formula may be broken
 _UNKNOWN = "-"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ceql.cli.json_output import is_standard_output, write_json
+from ceql.cli.meanwhile import said_meanwhile
 from ceql.cli.table_options import layout_of, listed, missing_option, table_options, tell
 from ceql.storage.destinations import check_writable
 
@@ -46,17 +47,20 @@ def laws(
     No formula is searched for: these are laws that have a name, such as Michaelis-Menten, and plain models such as a
     straight line. The weight of a law says how likely it is among all that were fitted, as far as these rows can tell.
     """
-    from ceql.catalogue.fitting import fit_all
-    from ceql.data.chosen_columns import Wanted, chosen_columns
-    from ceql.data.dataset import Dataset
-    from ceql.data.tables import read_cells
-
     check_writable(json_out)
+    with said_meanwhile(f"Reading {table}"):
+        from ceql.catalogue.fitting import fit_all
+        from ceql.data.chosen_columns import Wanted, chosen_columns
+        from ceql.data.dataset import Dataset
+        from ceql.data.tables import read_cells
+
+        cells = read_cells(table, layout_of(options))
     wanted = Wanted([target], listed(features), listed(exclude), drop_gaps=missing == "drop")
-    chosen = chosen_columns(read_cells(table, layout_of(options)), wanted)
+    chosen = chosen_columns(cells, wanted)
     tell(chosen.notes)
     data = Dataset.of(chosen.x, chosen.y, target=target)
-    fits = fit_all(data)
+    with said_meanwhile("Fitting the laws"):
+        fits = fit_all(data)
     rows = [_as_json(fit, weight, data) for fit, weight in zip(fits, _weights(fits, data), strict=True)][:most]
     if json_out is None or not is_standard_output(json_out):
         click.echo("\n\n".join(map(_in_words, rows)) or "No law of the catalogue has a value on every row.")

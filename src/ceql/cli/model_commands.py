@@ -90,8 +90,8 @@ def predict(
       ceql predict model.ceql new.xlsx --sheet March --with-inputs --out predicted.csv
       ceql predict model.ceql new.csv --interval 0.95
     """
-    from ceql.cli.predictions import predicted
     from ceql.data.tables import read_cells
+    from ceql.estimator.table_predictions import predicted
     from ceql.storage.csv_output import as_csv
 
     check_writable(out)

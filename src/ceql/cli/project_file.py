@@ -16,7 +16,7 @@ import click
 
 from ceql import __version__
 from ceql.cli.table_options import listed
-from ceql.errors import CeqlError, unknown_name
+from ceql.errors import CeqlError, unknown_name, why_unreadable
 
 HEADERS = "headers"  # in place of units: they stand in the names of the columns
 RECORD = "record"  # what the run was made with, beside its settings
@@ -49,7 +49,7 @@ def read_project(path: Path, ctx: click.Context) -> dict[str, Any]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ProjectFileError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise ProjectFileError(why_unreadable(path, error)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ProjectFileError(f"{path} is no TOML: {error}.") from None
     keys = known_keys(ctx.command)

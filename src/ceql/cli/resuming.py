@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ceql.discovery import Outcome
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, may_go_on
 
 SUFFIX = ".ceql-checkpoint"
@@ -45,9 +46,12 @@ def checkpoint_for(
     return Checkpoint(path, every, resume=False, transient=True)
 
 
-def how_to_go_on(checkpoint: Checkpoint, targets: Sequence[str]) -> str:
-    """What to tell the user if the search can be continued from its files; nothing if it is done."""
-    files = ", ".join(str(path) for path in _there(checkpoint, targets) if may_go_on(path))
+def how_to_go_on(checkpoint: Checkpoint, targets: Sequence[str], outcomes: Sequence[Outcome]) -> str:
+    """What to tell the user if the searches that ended so can be continued from their files; nothing if they are
+    done."""
+    ended = zip(checkpoint.of_each(targets), outcomes, strict=True)
+    left = [Path(own.path) for own, outcome in ended if may_go_on(own.path, outcome)]
+    files = ", ".join(map(str, left))
     if not files:
         return ""
     return (

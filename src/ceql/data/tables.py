@@ -14,7 +14,7 @@ import pandas as pd
 
 from ceql.data.formats import binary, delimited
 from ceql.data.formats.file_layout import DEFAULT, OF_TEXT, Layout
-from ceql.errors import InputError, nearest, unknown_name
+from ceql.errors import InputError, no_file, unknown_name, why_unreadable
 
 _BINARY: Mapping[str, Callable[[Path, Layout], pd.DataFrame]] = {
     ".parquet": binary.read_parquet,
@@ -158,7 +158,7 @@ def read_cells(path: Path, layout: Layout = DEFAULT) -> Table:
         has = f"has the ending {path.suffix!r}" if path.suffix else "has no ending that says what is in it"
         raise InputError(f"{path} {has}; known are {known}.")
     if not path.exists():
-        raise InputError(f"There is no file {path}.{_near(path)}")
+        raise InputError(no_file(path))
     layout.check(ending)
     decimal, notes = ".", ()
     try:
@@ -168,7 +168,7 @@ def read_cells(path: Path, layout: Layout = DEFAULT) -> Table:
         else:
             cells = _BINARY[ending](path, layout)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise InputError(why_unreadable(path, error)) from error
     cells.columns = pd.Index([str(name) for name in cells.columns], dtype=object)  # a Parquet file may have 0, 1, ...
     twice = sorted({name for name in cells.columns[cells.columns.duplicated()] if name})
     if twice:
@@ -176,12 +176,6 @@ def read_cells(path: Path, layout: Layout = DEFAULT) -> Table:
     if not len(cells):
         raise InputError(f"{path} has names of columns and no rows below them.")
     return Table(_without_marks(cells, layout.missing_marks), path, layout, decimal, notes)
-
-
-def _near(path: Path) -> str:
-    """A question that offers a file beside it with nearly the same name."""
-    folder = path.parent
-    return nearest(path.name, [one.name for one in folder.iterdir() if one.is_file()]) if folder.is_dir() else ""
 
 
 def _without_marks(cells: pd.DataFrame, marks: Sequence[str]) -> pd.DataFrame:

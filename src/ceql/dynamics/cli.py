@@ -11,6 +11,7 @@ import click
 
 from ceql.cli.did_you_mean import SuggestingChoice
 from ceql.cli.json_output import as_text, is_standard_output, write_json
+from ceql.cli.meanwhile import said_meanwhile
 from ceql.cli.sections import SectionedCommand
 from ceql.cli.table_options import TABLE_OPTIONS, layout_of, listed, table_options, tell
 from ceql.storage.destinations import check_writable, deliver, write_text
@@ -86,11 +87,13 @@ def ode(table: Path, save_to: Path | None, report_to: Path | None, out: Path | N
 
 
 def _fitted(table: Path, options: dict[str, Any]) -> ODERegressor:
-    from ceql.data.tables import read_cells
-    from ceql.dynamics.estimator import ODERegressor
-    from ceql.dynamics.reading import Roles, cells_of_file
-    from ceql.network.libraries import LIBRARIES
+    with said_meanwhile(f"Reading {table}", options["quiet"]):
+        from ceql.data.tables import read_cells
+        from ceql.dynamics.estimator import ODERegressor
+        from ceql.dynamics.reading import Roles, cells_of_file
+        from ceql.network.libraries import LIBRARIES
 
+        cells = read_cells(table, layout_of(options))
     operators: Any = options["operators"]
     operators = operators if operators in LIBRARIES else listed(operators) or None
     states, inputs = (tuple(name for text in options[key] for name in listed(text)) for key in ("states", "inputs"))
@@ -105,7 +108,7 @@ def _fitted(table: Path, options: dict[str, Any]) -> ODERegressor:
         threads=options["threads"],
         verbose=False if options["quiet"] else None,
     )
-    model._fit_cells(cells_of_file(read_cells(table, layout_of(options))), roles)
+    model._fit_cells(cells_of_file(cells), roles)
     tell(model.reading_notes_)
     return model
 

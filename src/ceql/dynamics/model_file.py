@@ -36,7 +36,7 @@ from ceql.dynamics.claims import check_claims
 from ceql.dynamics.finding import Constant, DynamicsFinding, Fitted
 from ceql.dynamics.series import Series, Trajectory
 from ceql.dynamics.system import System
-from ceql.errors import CeqlError
+from ceql.errors import CeqlError, why_unreadable
 from ceql.expression import parse_formula
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, make_symbols
@@ -159,7 +159,7 @@ def read_system(path: str | Path) -> tuple[dict[str, Any], DynamicsFinding, str 
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ModelFileError(why_unreadable(path, error)) from error
     except (ValueError, RecursionError):
         raise ModelFileError(f"{path} is no saved system, or only part of one: it is not complete JSON.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ceql.cli.json_output import is_standard_output, write_json
+from ceql.cli.meanwhile import said_meanwhile
 from ceql.cli.table_options import layout_of, listed, missing_option, table_options, tell
 from ceql.errors import InputError, unknown_name
 from ceql.storage.destinations import check_writable, deliver
@@ -59,7 +60,7 @@ def relate(table: Path, save_to: Path | None, json_out: Path | None, quiet: bool
     if save_to is not None and is_standard_output(save_to):
         raise click.UsageError("Relations are saved to a file; '-' is for --json.")
     check_writable(save_to, json_out)
-    columns, labels = _chosen(table, options)
+    columns, labels = _chosen(table, options, quiet)
     from ceql.relations.discovering import find_relations
     from ceql.relations.display import stage_display
     from ceql.relations.policy import RelationsSettings
@@ -76,13 +77,15 @@ def relate(table: Path, save_to: Path | None, json_out: Path | None, quiet: bool
     deliver(_outputs(finding, save_to, json_out, quiet))
 
 
-def _chosen(path: Path, options: dict[str, Any]) -> tuple[pd.DataFrame, Any]:
-    from pandas import Series
+def _chosen(path: Path, options: dict[str, Any], quiet: bool) -> tuple[pd.DataFrame, Any]:
+    with said_meanwhile(f"Reading {path}", quiet):
+        from pandas import Series
 
-    from ceql.data.chosen_columns import Wanted, chosen_columns
-    from ceql.data.tables import read_cells
+        from ceql.data.chosen_columns import Wanted, chosen_columns
+        from ceql.data.tables import read_cells
+        from ceql.relations import discovering  # noqa: F401 - all of the library, which takes longest
 
-    table = read_cells(path, layout_of(options))
+        table = read_cells(path, layout_of(options))
     wanted, excluded, groups = listed(options["columns"]), listed(options["exclude"]), options["groups"]
     _check_names(table, [*wanted, *excluded, *([groups] if groups else [])])
     _check_enough(table, wanted, {*excluded, groups})

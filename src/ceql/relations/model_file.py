@@ -18,7 +18,7 @@ from typing import Any
 from ceql import __version__
 from ceql.data import content as fields
 from ceql.data.content import ContentError
-from ceql.errors import CeqlError
+from ceql.errors import CeqlError, why_unreadable
 from ceql.expression import FormulaError, parse_formula
 from ceql.expression.text.write import write_formula
 from ceql.relations.finding import Number, Relation, RelationsFinding
@@ -66,7 +66,7 @@ def read_relations(path: str | Path) -> RelationsFinding:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ModelFileError(why_unreadable(path, error)) from error
     except (ValueError, RecursionError):
         raise ModelFileError(f"{path} holds no relations, or only part of them: it is not complete JSON.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:

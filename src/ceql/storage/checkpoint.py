@@ -24,6 +24,7 @@ from ceql.errors import CeqlError
 from ceql.expression import parse_formula
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, make_symbols
+from ceql.search.outcome import Outcome
 from ceql.search.state import SearchState
 from ceql.storage.files import beside
 from ceql.storage.fingerprint import Fingerprint
@@ -119,13 +120,16 @@ def read_checkpoint(path: str | Path) -> tuple[SearchState, Fingerprint]:
         raise CheckpointError(f"{path} is no checkpoint of ceql, or only part of one. {remedy}") from None
 
 
-def may_go_on(path: str | Path) -> bool:
-    """Whether a search with more time would come further than this file; not where it is no checkpoint at all."""
+def may_go_on(path: str | Path, outcome: Outcome) -> bool:
+    """Whether a search that ended so would come further from this file; not where it is no checkpoint at all.
+
+    Where the search itself was done, an interrupt may have cut off the choice among its formulas.
+    """
     try:
         ending = read_checkpoint(path)[0].ending
     except CheckpointError:
         return False
-    return ending is None or ending.stands_until < math.inf
+    return outcome is Outcome.INTERRUPTED or ending is None or ending.stands_until < math.inf
 
 
 def _header(arrays: StoredArrays) -> dict[str, Any] | None:

@@ -43,7 +43,7 @@ from ceql.data.content import ContentError
 from ceql.data.dataset import Dataset, require_squares
 from ceql.data.targets import Targets
 from ceql.discovery import Discovery, Outcome, poles_of
-from ceql.errors import CeqlError
+from ceql.errors import CeqlError, why_unreadable
 from ceql.expression import FormulaError, parse_formula
 from ceql.expression.text.write import write_formula
 from ceql.formula import Formula, make_symbols, mean_square
@@ -145,7 +145,7 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], tuple[Discovery, ...],
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ModelFileError(why_unreadable(path, error)) from error
     except (ValueError, RecursionError):
         raise ModelFileError(f"{path} is no ceql model, or only part of one: it is not complete JSON.") from None
     if isinstance(content, dict) and content.get("format") == SYSTEM_FORMAT:

@@ -152,6 +152,18 @@ def test_on_paper_there_are_no_buttons(show):
     assert len(charts) >= 4
 
 
+def test_charts_are_drawn_for_the_paper_and_then_for_the_screen_again(show):
+    """Pictures of the screen would be made smaller on paper, and their letters with them."""
+    chrome = show("noise")
+    widths = "[...document.querySelectorAll('.details .drawing > svg')].map((one) => one.viewBox.baseVal.width)"
+    on_screen = in_page(chrome, f"return {widths}")
+    in_page(chrome, "window.dispatchEvent(new Event('beforeprint'))")
+    on_paper = in_page(chrome, f"return {widths}")
+    assert max(on_paper) < min(on_screen)
+    in_page(chrome, "window.dispatchEvent(new Event('afterprint'))")
+    assert in_page(chrome, f"return {widths}") == on_screen
+
+
 def test_a_script_that_was_smuggled_in_does_not_run(chrome, model_with, tmp_path):
     """Not that there is a way in: but were there one, the policy of the page would stop it."""
     model_with("a pole").report(tmp_path / "report.html")

@@ -266,7 +266,7 @@ def test_report_of_a_saved_model(searched, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("report", "absent.ceql"), "absent.ceql cannot be read"),
+        (("report", "absent.ceql"), "There is no file absent.ceql"),
         (("report", "model.ceql"), "is no ceql model"),
         (("report", "model.ceql", "--out", "no/page.html"), "cannot be written: No such file or directory"),
         (("report", "model.ceql", "--out", "."), "cannot be written: Is a directory"),

@@ -271,7 +271,9 @@ def _evidence(discovery: Discovery, row: int) -> tuple[str, ...]:
     if not discovery.weights:
         return ()
     validated = _of_row(discovery.r2_cv, row)
-    return f"{discovery.weights[row]:.2f}", "" if math.isnan(validated) else number(validated)
+    weight = discovery.weights[row]
+    shown = "&lt; 0.01" if 0.0 < weight < 0.005 else f"{weight:.2f}"
+    return shown, "" if math.isnan(validated) else number(validated)
 
 
 def _of_row(values: Sequence[float], row: int) -> float:

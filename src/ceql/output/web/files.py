@@ -8,7 +8,7 @@ from importlib.resources import files
 # In this order: each uses those before it.
 COMPONENTS = ("dom.js", "program.js", "axis.js", "chart.js", "groups.js", "constants.js", "details.js", "front.js")
 REPORT = (*COMPONENTS, "report.js")
-APP = (*COMPONENTS, "table.js", "app.js")
+APP = (*COMPONENTS, "table.js", "predictions.js", "app.js")
 STYLES = ("style.css", "live.css")
 APP_STYLES = (*STYLES, "app.css")
 

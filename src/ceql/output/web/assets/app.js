@@ -434,13 +434,22 @@
             h("pre", { id: "command" }, h("code", {}, view.command || view.no_command)),
             view.python ? h("pre", {}, h("code", {}, view.python)) : null,
         );
-        ceql.replace($("result"), h("h2", {}, "The front"), exports, again);
+        const predict = ceql.predictionsPanel(
+            run.wish.target,
+            (file, level) => {
+                const asked = new URLSearchParams({ name: file.name, row: page.explorer.row, level });
+                return ask(`runs/${run.id}/predictions?${asked}`, { method: "POST", body: file });
+            },
+            attempt,
+        );
+        ceql.replace($("result"), h("h2", {}, "The front"), exports, again, predict.element);
         page.explorer = ceql.explorer(data, {
             row: inside("row", view.chosen),
             other: inside("beside", -1),
             chosen: (row, other) => {
                 place({ row: row === view.chosen ? null : row, beside: other < 0 ? null : other });
                 report.setAttribute("href", `api/runs/${run.id}/report?row=${row}`);
+                if (page.explorer) predict.again();
             },
         });
         $("result").append(page.explorer.element);

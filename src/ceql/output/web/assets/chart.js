@@ -8,6 +8,7 @@
         TOP = 12,
         BOTTOM = 46,
         NEAR = 28;
+    const ON_PAPER = { beside: 340, alone: 690 }; // widths there, where charts of one formula stand side by side
     const FIRST_WIDTH = 480,
         LEAST_HEIGHT = 230,
         MOST_HEIGHT = 400; // before the width is known; of any chart
@@ -212,7 +213,7 @@
 
         // Draws again what there is now.
         show() {
-            const width = this.width || FIRST_WIDTH;
+            const width = this.onPaper || this.width || FIRST_WIDTH;
             const height = Math.round(
                 Math.min(Math.max(0.62 * width, LEAST_HEIGHT), this.options.tallest || MOST_HEIGHT),
             );
@@ -312,8 +313,20 @@
                     this.show();
                 }
             }).observe(frame);
+            frame.addEventListener("ceql-print", ({ detail }) => {
+                this.onPaper = detail ? (frame.closest(".charts") ? ON_PAPER.beside : ON_PAPER.alone) : 0;
+                this.show();
+            });
         }
     }
+
+    // Drawn as wide as they are on paper, their letters keep their size.
+    const printing = (begins) => () =>
+        document
+            .querySelectorAll(".drawing")
+            .forEach((frame) => frame.dispatchEvent(new CustomEvent("ceql-print", { detail: begins })));
+    window.addEventListener("beforeprint", printing(true));
+    window.addEventListener("afterprint", printing(false));
 
     // `draw` gives { x: [low, high], y: [low, high], xLabel, yLabel, layers } and perhaps a caption. Options: `tools` above the
     // chart, `tallest`, `yLog` to begin with, and `noLogX` and `noLogY` where that makes no sense.

@@ -100,12 +100,12 @@
         return h(
             "tr",
             { class: isTarget ? "chosen" : isUsable ? "" : "idle" },
-            h("td", { class: "words" }, column.name || "(no name)"),
-            h("td", {}, radio),
-            h("td", {}, box),
+            h("td", { class: "words name" }, column.name || "(no name)"),
+            h("td", { "data-name": "target" }, radio),
+            h("td", { "data-name": "use" }, box),
             h("td", { class: "words" }, kindOf(column)),
             h("td", {}, unit),
-            h("td", {}, column.gaps || ""),
+            h("td", { "data-name": "gaps" }, column.gaps || ""),
             h("td", {}, range),
             h("td", {}, isUsable ? smallPlot(column, target) : null),
         );

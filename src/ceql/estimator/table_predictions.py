@@ -10,8 +10,11 @@ import pandas as pd
 from ceql.choice.uncertainty import uncertain
 from ceql.data.groups import known_codes
 from ceql.data.tables import Table
+from ceql.errors import InputError
 from ceql.estimator.regressor import CEQLRegressor
 from ceql.estimator.results import Finding
+
+_OF_A_FIT = (", or choose other columns with --features, or leave this one out with --exclude", " --missing drop")
 
 
 def predicted(
@@ -23,7 +26,8 @@ def predicted(
 ) -> tuple[pd.DataFrame, list[str]]:
     """A column of predictions for each target, behind the columns of the table if these are wanted; and warnings.
 
-    With an `interval` two more for each: the bounds of a new measurement that hold with this probability.
+    A row with a gap in a column that the formula uses gets NaN. With an `interval` two more columns for each target:
+    the bounds of a new measurement that hold with this probability.
     """
     findings = [model._finding(row, name) for name in model.target_names_]
     x = inputs_of(table, model, findings[0].data.names)
@@ -43,23 +47,38 @@ def predicted(
 
 
 def inputs_of(table: Table, model: CEQLRegressor, names: Sequence[str]) -> np.ndarray:
-    """The columns that a formula takes, those of groups by their numbers."""
+    """The columns that a formula takes, with NaN in gaps, those of groups by their numbers."""
     if not model.groups_:
-        return table.numbers(names).to_numpy()
-    x = table.numbers(names[:-1]).to_numpy()
+        return numbers_of(table, names)
+    x = numbers_of(table, names[:-1])
     codes = known_codes(table.labels(names[-1]), len(x), model.groups_, names[-1])
     return np.column_stack([x, codes])
 
 
+def numbers_of(table: Table, names: Sequence[str]) -> np.ndarray:
+    """These columns of new rows; an error does not offer what only a fit can choose."""
+    try:
+        return table.numbers(names, gaps=True).to_numpy()
+    except InputError as error:
+        told = str(error)
+        for choice in _OF_A_FIT:
+            told = told.replace(choice, "")
+        raise InputError(told) from error
+
+
 def _warnings(found: Finding, x: np.ndarray, several: bool) -> Iterator[str]:
     rows = f"of {len(x)} {'row' if len(x) == 1 else 'rows'}"
-    undefined = int((~np.isfinite(found.formula(x))).sum())
+    gaps = ~np.isfinite(x[:, _used(found)]).all(axis=1)
+    undefined = int((~np.isfinite(found.formula(x)) & ~gaps).sum())
     outside = int(_is_outside(found, x).sum())
+    if gaps.any():
+        whose = f" for {found.name}" if several else ""
+        yield f"there is no prediction{whose} in {gaps.sum()} {rows}, where a column of the formula has a gap."
     if undefined:
         yield f"the formula{f' for {found.name}' if several else ''} is undefined in {undefined} {rows}."
     if outside:
         whose = f" of {found.name}" if several else ""
-        yield f"{outside} {rows} lie outside the range of the training data{whose}."
+        yield f"{outside} {rows} {'lies' if outside == 1 else 'lie'} outside the range of the training data{whose}."
 
 
 def _free_name(name: str, taken: Sequence[str]) -> str:
@@ -70,6 +89,11 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
 
 def _is_outside(found: Finding, x: np.ndarray) -> np.ndarray:
     """Rows in which a column that the formula uses is outside the range of the training data."""
-    used = [k for k, symbol in enumerate(found.formula.symbols) if symbol in found.formula.expression.free_symbols]
+    used = _used(found)
     low, high = found.data.x[:, used].min(axis=0), found.data.x[:, used].max(axis=0)
     return ((x[:, used] < low) | (x[:, used] > high)).any(axis=1)
+
+
+def _used(found: Finding) -> list[int]:
+    """The columns that the formula uses."""
+    return [k for k, symbol in enumerate(found.formula.symbols) if symbol in found.formula.expression.free_symbols]
