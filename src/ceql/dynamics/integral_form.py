@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -57,19 +58,26 @@ class Path:
         times the root of its weight."""
         columns = self._centred(values.reshape(len(values), -1))
         if self.order == 2:
-            time = self._centred(self.sample_times[:, None])[:, 0]
-            weights = self.roots**2
-            square = np.bincount(self.windows, weights * time**2)
-            slopes = np.column_stack([np.bincount(self.windows, weights * time * column) for column in columns.T])
-            slopes = slopes / np.where(square > 0.0, square, 1.0)[:, None]
-            columns = columns - time[:, None] * slopes[self.windows]
+            time = self._centred(self.sample_times[:, None])
+            square = self._in_windows(time**2)
+            columns = columns - time * (self._in_windows(time * columns) / np.where(square > 0.0, square, 1.0))[self.windows]
         return (self.roots[:, None] * columns).reshape(values.shape)
 
     def _centred(self, columns: np.ndarray) -> np.ndarray:
-        weights = self.roots**2
-        counts = np.bincount(self.windows, weights)
-        means = np.column_stack([np.bincount(self.windows, weights * column) / counts for column in columns.T])
+        means = self._in_windows(columns) / self._in_windows(np.ones((len(columns), 1)))
         return columns - means[self.windows]
+
+    def _in_windows(self, columns: np.ndarray) -> np.ndarray:
+        """Weighted sums over the samples of each window."""
+        return np.add.reduceat(self._weights * columns, self._first_of_window, axis=0)
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        return self.roots[:, None] ** 2
+
+    @cached_property
+    def _first_of_window(self) -> np.ndarray:
+        return np.flatnonzero(np.diff(self.windows, prepend=-1))
 
     def of_samples(self, known: np.ndarray, sizes: np.ndarray) -> Path:
         """With these samples alone, whose errors have these sizes."""

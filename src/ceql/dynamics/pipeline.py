@@ -31,7 +31,7 @@ from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
 from ceql.dynamics.smoothing import SmoothTrajectory, smoothed, with_error_sizes
 from ceql.dynamics.system import System
 from ceql.dynamics.term_sums import term_sums
-from ceql.dynamics.vocabulary import vocabulary
+from ceql.dynamics.vocabulary import Vocabulary, vocabulary
 from ceql.engine.deadline import NEVER, OutOfTime, Stopwatch
 from ceql.engine.one_thread import one_thread
 from ceql.formula import Formula, make_symbols
@@ -138,11 +138,12 @@ def _rounds(search: _Search) -> None:
         searches = number > 0 and not searched_yet and (stands or number == choice.rounds - 1)
         searched_yet = searched_yet or searches
         search.candidates = []
+        words = vocabulary(search.path.rows, make_symbols(_columns(series, settings)), settings.policy.terms)
         for k, equation in enumerate(equations):
             tell(f"equation of {series.states[equation.state]}", _done(number, 0.5 * k / len(equations)))
             if searches:
                 formulas[k] += _searched(equation, search)
-            search.candidates.append(_candidates(equation, formulas[k], search, with_relatives=number > 0))
+            search.candidates.append(_candidates(equation, formulas[k], words, search, with_relatives=number > 0))
             formulas[k] += [candidate.formula for candidate in search.candidates[-1]]
         for first in _first_systems(search.candidates, series, settings):
             search.record.try_out(first)
@@ -256,12 +257,11 @@ def _searched(equation: _Equation, search: _Search) -> list[Formula]:
 
 
 def _candidates(
-    equation: _Equation, formulas: Sequence[Formula], search: _Search, with_relatives: bool
+    equation: _Equation, formulas: Sequence[Formula], words: Vocabulary, search: _Search, with_relatives: bool
 ) -> list[Candidate]:
     policy, path = search.settings.policy, search.path
     symbols = make_symbols(_columns(search.series, search.settings))
     target: IntegralTarget = target_of(path, equation.values, equation.sizes)
-    words = vocabulary(path.rows, symbols, policy.terms)
     given = target, search.other, words, formulas, symbols, equation.floor, policy, search.record.contest.until
     return candidates_for(*given, with_relatives)
 
