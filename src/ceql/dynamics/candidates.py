@@ -12,7 +12,7 @@ import sympy
 
 from ceql.data.dataset import Dataset
 from ceql.discovery import Settings
-from ceql.dynamics.integral_form import IntegralTarget, Path
+from ceql.dynamics.integral_form import IntegralTarget, Path, with_constants
 from ceql.dynamics.policy import DynamicsPolicy
 from ceql.dynamics.relatives import has_idle_parts, is_rational, relatives
 from ceql.dynamics.term_sums import term_sums
@@ -95,36 +95,53 @@ def _relatives(
     """
     steps, known = policy.relatives, {candidate.structure for candidate in candidates}
     roughly = replace(policy.integral, steps=steps.steps)
-    waiting: dict[int, list[tuple[float, Formula]]] = {}
+    waiting: dict[int, list[_Relative]] = {}
     asked: Counter[int] = Counter()
-    found: list[tuple[float, Formula]] = []
+    found: list[_Relative] = []
 
-    def enter(score: float, formula: Formula) -> None:
-        if (size := len(formula.form.symbols)) <= steps.most_constants and is_rational(formula):
-            waiting.setdefault(size, []).append((score, formula))
+    def enter(one: _Relative) -> None:
+        if (size := len(one.constants)) <= steps.most_constants:
+            waiting.setdefault(size, []).append(one)
 
     for candidate in candidates:
-        enter(candidate.criterion, candidate.formula)
+        if is_rational(candidate.formula):
+            formula = candidate.formula
+            enter(_Relative(candidate.criterion, formula, formula.form.values, formula.loss))
     for _ in range(steps.parents):
         sizes = [size for size, formulas in waiting.items() if formulas]
         if not sizes:
             break
         size = min(sizes, key=lambda size: (asked[size], size))
         asked[size] += 1
-        parent = min(waiting[size], key=lambda entry: entry[0])
+        parent = min(waiting[size], key=lambda one: one.score)
         waiting[size].remove(parent)
-        for relative in relatives(parent[1], target.path.rows, steps):
+        for relative in relatives(parent.written, target.path.rows, steps):
             structure = parametrise(relative.expression).expr
             if structure not in known:
                 known.add(structure)
                 until.require_time()
-                fitted = target.fitted(relative, roughly)
+                fitted = target.constants_of(relative, roughly)
                 if fitted is not None:
-                    found.append((target.criterion(fitted, floor), fitted))
-                    enter(*found[-1])
-    best = sorted(found, key=lambda entry: entry[0])[: steps.ahead]
-    fitted = _fitted([replace(formula, loss=np.inf) for _, formula in best], target, policy, until)
+                    score = target.criterion(replace(relative, loss=fitted[1]), floor)
+                    found.append(_Relative(score, relative, *fitted))
+                    enter(found[-1])
+    best = sorted(found, key=lambda one: one.score)[: steps.ahead]
+    fitted = _fitted([replace(one.written, loss=np.inf) for one in best], target, policy, until)
     return [formula for formula in fitted if not has_idle_parts(formula, target.path.rows, steps)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Relative:
+    """A fraction with its score and the constants that fit it, which most are never written down with."""
+
+    score: float
+    formula: Formula
+    constants: np.ndarray
+    loss: float
+
+    @property
+    def written(self) -> Formula:
+        return with_constants(self.formula, self.constants, self.loss)
 
 
 def _diverse(candidates: Sequence[Candidate], policy: DynamicsPolicy) -> list[Candidate]:
@@ -170,15 +187,16 @@ def _judged(
     sizes = np.array([len(formula.form.symbols) for formula in formulas])
     left = np.sqrt([formula.loss + floor**2 for formula in formulas])
     smaller = [np.min(left[sizes < size], initial=float(np.std(target.values))) for size in sizes]
-    return [
-        Candidate(
-            formula,
-            target.criterion(formula, floor),
-            float(other / own),
-            tuple(target.criterion(formula, times * floor) for times in policy.candidates.doubted),
+    found = []
+    for formula, other, own in zip(formulas, smaller, left, strict=True):
+        judged = target.criterion(formula, floor)
+        # The floor changes what the loss says, not the price.
+        doubted = (
+            judged + target.rows * np.log((formula.loss + (times * floor) ** 2) / (formula.loss + floor**2))
+            for times in policy.candidates.doubted
         )
-        for formula, other, own in zip(formulas, smaller, left, strict=True)
-    ]
+        found.append(Candidate(formula, judged, float(other / own), tuple(map(float, doubted))))
+    return found
 
 
 def _doubt(formula: Formula, target: IntegralTarget, other: Path) -> float:

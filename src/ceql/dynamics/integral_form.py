@@ -164,16 +164,24 @@ class IntegralTarget:
 
     def fitted(self, formula: Formula, policy: IntegralPolicy = INTEGRAL) -> Formula | None:
         """With its constants fitted and its loss in the integral form; None where it has no value on the path."""
-        problem = self.problem(formula)
-        values, misfit = minimise(problem, np.array(formula.form.values, float), policy.steps)
-        if not np.isfinite(misfit):
-            return None
-        found = formula.at(values) if len(values) else formula
-        return replace(found, loss=misfit / self.rows, constants=tuple((float(v), np.nan) for v in values))
+        found = self.constants_of(formula, policy)
+        return None if found is None else with_constants(formula, *found)
+
+    def constants_of(self, formula: Formula, policy: IntegralPolicy = INTEGRAL) -> tuple[np.ndarray, float] | None:
+        """The constants that fit best and the loss, for many formulas of which few are written down."""
+        values, misfit = minimise(
+            self.problem(formula), np.array(formula.form.values, float), policy.steps, policy.tiny
+        )
+        return (values, misfit / self.rows) if np.isfinite(misfit) else None
 
     def criterion(self, formula: Formula, floor: float) -> float:
         """Residuals below the floor are errors of the path, and say nothing for a formula."""
         return criterion(replace(formula, loss=formula.loss + floor**2), self.rows)
+
+
+def with_constants(formula: Formula, values: np.ndarray, loss: float) -> Formula:
+    found = formula.at(values) if len(values) else formula
+    return replace(found, loss=loss, constants=tuple((float(v), np.nan) for v in values))
 
 
 def target_of(path: Path, states: np.ndarray, sizes: np.ndarray | None = None) -> IntegralTarget:

@@ -27,7 +27,8 @@ class IntegralPolicy:
 
     nodes: int = 4  # of the quadrature between two samples
     window: int = 40  # samples, each with a free state at its begin: errors of the path do not pile up any longer
-    steps: int = 25  # of the fit of a candidate's constants
+    steps: int = 25  # of the fit of a candidate's constants,
+    tiny: float = 1e-4  # which ends when steps improve it by less than this share
 
 
 @dataclass(frozen=True)
