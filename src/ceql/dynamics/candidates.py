@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import sympy
 
 from ceql.data.dataset import Dataset
 from ceql.discovery import Settings
+from ceql.dynamics.elimination import taken_down
 from ceql.dynamics.integral_form import IntegralTarget, Path, with_constants
 from ceql.dynamics.policy import DynamicsPolicy
 from ceql.dynamics.relatives import has_idle_parts, is_rational, relatives
+from ceql.dynamics.shapes import Shape, shape_of
 from ceql.dynamics.term_sums import term_sums
-from ceql.dynamics.vocabulary import Vocabulary
+from ceql.dynamics.vocabulary import Vocabulary, vocabulary
 from ceql.engine.deadline import NEVER, Deadline
-from ceql.expression.constants.parametrise import parametrise
 from ceql.formula import Formula
 from ceql.pipeline import discover
 
@@ -33,8 +33,8 @@ class Candidate:
     doubted: tuple[float, ...] = ()  # the criterion, if the path were as wrong as so many times its doubt
 
     @property
-    def structure(self) -> Any:
-        return parametrise(self.formula.expression).expr
+    def structure(self) -> Shape:
+        return shape_of(self.formula.expression)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,15 @@ class Slopes:
     rows: np.ndarray
     values: np.ndarray
     errors: np.ndarray
+
+
+def polynomials(
+    target: IntegralTarget, symbols: Sequence[sympy.Symbol], floor: float, policy: DynamicsPolicy
+) -> list[Candidate]:
+    """Sums of powers alone, the best first: they are there in no time, and many laws are."""
+    terms = replace(policy.terms, only_powers=True)
+    sums = _sums(target, vocabulary(target.path.rows, symbols, terms), symbols, floor, policy, NEVER)
+    return _diverse(_distinct(_judged(sums, target, floor, policy)), policy)
 
 
 def candidates_for(
@@ -63,23 +72,40 @@ def candidates_for(
     `other` is another path that the samples leave open. What the best formula makes of the difference of the two is an
     error that no formula can do away with, and raises the floor: where that is much, sums are sought once more.
     """
-    sums = term_sums(target, words, symbols, floor, policy.terms, until)
-    fitted = _fitted([*sums, *(replace(formula, loss=np.inf) for formula in formulas)], target, policy, until)
+    known = [replace(formula, loss=np.inf) for formula in formulas]
+    fitted = _fitted([*_sums(target, words, symbols, floor, policy, until), *known], target, policy, until)
     if not fitted:
         return []
     best = min(_judged(fitted, target, floor, policy), key=lambda candidate: candidate.criterion)
     doubt = policy.candidates.doubt * _doubt(best.formula, target, other)
     floor = max(floor, doubt)
     if doubt > policy.candidates.matters * np.sqrt(best.formula.loss):
-        fitted += _fitted(term_sums(target, words, symbols, floor, policy.terms, until), target, policy, until)
+        there = {shape_of(formula.expression) for formula in fitted}
+        sums = _sums(target, words, symbols, floor, policy, until)
+        others = [one for one in sums if shape_of(one.expression) not in there]
+        fitted += _fitted(others, target, policy, until)
+    fitted = [formula for formula in fitted if not has_idle_parts(formula, target.path.rows, policy.relatives)]
     if with_relatives:
         fitted += _relatives(_distinct(_judged(fitted, target, floor, policy)), target, floor, policy, until)
     return _diverse(_distinct(_judged(fitted, target, floor, policy)), policy)
 
 
+def _sums(
+    target: IntegralTarget,
+    words: Vocabulary,
+    symbols: Sequence[sympy.Symbol],
+    floor: float,
+    policy: DynamicsPolicy,
+    until: Deadline,
+) -> list[Formula]:
+    """Of terms that are put together, and of powers from which terms are taken away."""
+    built_up = term_sums(target, words, symbols, floor, policy.terms, until)
+    return [*built_up, *taken_down(target, symbols, floor, policy.elimination)]
+
+
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The best first, each structure once."""
-    distinct: dict[Any, Candidate] = {}
+    distinct: dict[Shape, Candidate] = {}
     for candidate in sorted(candidates, key=lambda candidate: candidate.criterion):
         distinct.setdefault(candidate.structure, candidate)
     return list(distinct.values())
@@ -116,7 +142,7 @@ def _relatives(
         parent = min(waiting[size], key=lambda one: one.score)
         waiting[size].remove(parent)
         for relative in relatives(parent.written, target.path.rows, steps):
-            structure = parametrise(relative.expression).expr
+            structure = shape_of(relative.expression)
             if structure not in known:
                 known.add(structure)
                 until.require_time()

@@ -60,7 +60,9 @@ class Path:
         if self.order == 2:
             time = self._centred(self.sample_times[:, None])
             square = self._in_windows(time**2)
-            columns = columns - time * (self._in_windows(time * columns) / np.where(square > 0.0, square, 1.0))[self.windows]
+            columns = (
+                columns - time * (self._in_windows(time * columns) / np.where(square > 0.0, square, 1.0))[self.windows]
+            )
         return (self.roots[:, None] * columns).reshape(values.shape)
 
     def _centred(self, columns: np.ndarray) -> np.ndarray:
