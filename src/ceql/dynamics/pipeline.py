@@ -150,7 +150,7 @@ def _rounds(search: _Search) -> None:
             found.append(_candidates(equation, formulas[k], words, search, with_relatives=number > 0))
             formulas[k] += [candidate.formula for candidate in found[-1]]
         search.candidates = found
-        if _first_tried(search, settings.policy.candidates.together):
+        if _first_tried(search):
             break
         system = _system([few[0].formula if few else None for few in search.candidates], series, settings)
         compete(
@@ -167,61 +167,71 @@ def _rounds(search: _Search) -> None:
 
 
 def _searches(series: Series, settings: DynamicsSettings, watch: Stopwatch, tell: Tell) -> Iterator[_Search]:
-    """The usual search, then those along bolder paths, which come nearer to the samples."""
+    """The usual search, and one along a bolder path where that comes much nearer to the samples."""
     policy = settings.policy
     until = watch.until(policy.choice.searching * settings.time_limit)
     nearest = None
-    for caution in (policy.smoothing.caution, *policy.smoothing.bolder):
+    for caution in (policy.smoothing.caution, policy.smoothing.bolder):
         smoothing = replace(policy.smoothing, caution=caution)
         smooth = [smoothed(one, smoothing) for one in series.trajectories]
         path = path_of(smooth, series.order, settings.depends_on_time, policy.integral)
         contest = _contest(series, smooth, policy, until)
-        if nearest is not None and np.all(contest.noise > policy.smoothing.nearer * nearest):
+        if nearest is not None and (_is_clean(contest) or np.all(contest.noise > policy.smoothing.nearer * nearest)):
             continue
         nearest = contest.noise
         other = _other_path(series, settings, smoothing)
         yield _Search(Record(contest), path, other, _equations(series, policy), smooth, settings, watch, tell)
 
 
+def _is_clean(contest: Contest) -> bool:
+    """Whether the smooth path is as good as the samples: none that comes from a model is any better."""
+    share = contest.noise[:: contest.series.order] / contest.movement[:: contest.series.order]
+    return bool(np.all(share < contest.policy.smoothing.clean))
+
+
 def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:
-    """Sums of powers are there in no time, and many laws are. Where the samples leave the path open, the best system of
-    such sums says along which one the search goes on."""
+    """Systems of powers alone: they are there in no time, and many laws are. Where the samples leave the path open, the
+    best of such systems says along which one the search goes on. Then they follow the path of the best so far. Where
+    that does not come as near to the samples as the smooth one, the smooth one is kept for all that comes."""
+    choice = search.settings.policy.choice
     for one in (search, *others):
-        is_settled = _quick_rounds(one)
-        best, leader = one.record.best, search.record.best
-        if one is not search and best is not None and (leader is None or best.criterion < leader.criterion):
-            search.record, search.path, search.other, search.smooth = one.record, one.path, one.other, one.smooth
-            search.candidates = one.candidates
+        is_settled = _powers_tried(one)
+        if one is not search and _leads(one, search):
+            search.record, search.candidates, search.smooth = one.record, one.candidates, one.smooth
+            search.path, search.other = one.path, one.other
         if is_settled:
             return True
-    return False
-
-
-def _quick_rounds(search: _Search) -> bool:
-    """Systems of powers, along the path of the best so far; whether that settles it. Where they do not come as near to
-    the samples as the smooth path, that is the one to go on with."""
-    choice, smooth = search.settings.policy.choice, (search.path, search.other)
-    noise = search.record.contest.noise[:: search.series.order]
+    smooth, noise = (search.path, search.other), search.record.contest.noise[:: search.series.order]
     last = np.inf
     for _ in range(choice.quick):
-        search.candidates = [_polynomials(equation, search) for equation in search.equations]
-        if _first_tried(search, together=()):
-            return True
         best = search.record.best
-        if best is None or last - best.criterion < choice.stands:
+        if best is None or last - best.criterion < choice.stands or _is_clean(search.record.contest):
             break
         last = best.criterion
         search.path, search.other = _paths_of_model(search.path, best, search.series)
         search.record = _with_less_noise(search.record, best)
+        if _powers_tried(search):
+            return True
     best = search.record.best
     if best is None or np.any(np.sqrt(best.shot.squares) > noise):
         search.path, search.other = smooth
     return False
 
 
-def _first_tried(search: _Search, together: Sequence[int]) -> bool:
-    """Whether the best candidates of all equations together, and those with so many constants each, settle it."""
-    for first in _first_systems(search.candidates, together, search.series, search.settings):
+def _leads(one: _Search, other: _Search) -> bool:
+    best, leader = one.record.best, other.record.best
+    return best is not None and (leader is None or best.criterion < leader.criterion)
+
+
+def _powers_tried(search: _Search) -> bool:
+    """Whether sums of powers settle it."""
+    search.candidates = [_polynomials(equation, search) for equation in search.equations]
+    return _first_tried(search)
+
+
+def _first_tried(search: _Search) -> bool:
+    """Whether the best candidates of all equations together settle it."""
+    for first in _first_systems(search.candidates, search.series, search.settings):
         search.record.try_out(first)
     return _is_settled(search.record, search.candidates)
 
@@ -354,7 +364,7 @@ def _without_time(search: _Search) -> Iterator[System]:
 
 
 def _first_systems(
-    candidates: Sequence[Sequence[Candidate]], together: Sequence[int], series: Series, settings: DynamicsSettings
+    candidates: Sequence[Sequence[Candidate]], series: Series, settings: DynamicsSettings
 ) -> Iterator[System]:
     """Of all equations together: the best for several doubts about the path, and the best of some sizes. Few samples
     may not pay for one equation while another is wrong."""
@@ -362,7 +372,7 @@ def _first_systems(
     for level in range(len(policy.doubted)):
         best = [best_in_doubt(few, level).formula if few else None for few in candidates]
         yield _system(best, series, settings)
-    for size in together:
+    for size in policy.together:
         yield _system([best_of_size(few, size).formula if few else None for few in candidates], series, settings)
 
 

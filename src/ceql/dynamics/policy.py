@@ -12,7 +12,7 @@ class SmoothingPolicy:
     degree: int = 7
     roughness: tuple[int, ...] = (2, 3, 4)  # derivatives whose squares may be the penalty; the best is taken
     caution: float = 1.4  # times which each degree of freedom counts in the choice of the penalty,
-    bolder: tuple[float, ...] = (1.2, 1.0)  # or so many times, where that leaves the samples
+    bolder: float = 1.0  # or so many times, where that leaves the samples
     nearer: float = 0.7  # times as much: the motion may be too fast for its samples, and trajectories decide
     decades: tuple[float, float] = (-24.0, 8.0)  # of the penalties that are tried, in units of the samples' distance
     steps: int = 129  # how many of them are tried
@@ -138,7 +138,7 @@ class ChoicePolicy:
     simplifying: float = 0.94  # of the time limit by which these are tried; the rest is for what is reported
     behind: float = 60.0  # by so much worse than the best a system whose segments are loose is not fitted any further
     sweeps: int = 2  # over the equations, each exchanged for its alternatives
-    quick: int = 4  # rounds at most of sums of powers alone, before those
+    quick: int = 4  # rounds at most of sums of powers alone along the path of the best, before those
     rounds: int = 8  # of candidates at most: from the second on, along the path that the best system takes
     stands: float = 10.0  # of the criterion: a round that gains less has brought nothing
     finer: float = 0.3  # of the noise so far: where the best system leaves less, the noise was an error of smoothing
