@@ -25,6 +25,7 @@ from ceql.dynamics.choosing import (
     Contest,
     Record,
     compete,
+    contender,
     is_exact,
     shared_where_possible,
     simplified,
@@ -33,7 +34,7 @@ from ceql.dynamics.choosing import (
 from ceql.dynamics.finding import DynamicsFinding, Fitted
 from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
 from ceql.dynamics.policy import DynamicsPolicy, SmoothingPolicy
-from ceql.dynamics.results import fitted, held_out_r2
+from ceql.dynamics.results import can_be_followed, fitted, held_out_r2
 from ceql.dynamics.series import Series
 from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
 from ceql.dynamics.smoothing import SmoothTrajectory, smoothed, with_error_sizes
@@ -203,9 +204,9 @@ def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:
             return True
     smooth, noise = (search.path, search.other), search.record.contest.noise[:: search.series.order]
     last = np.inf
-    for _ in range(choice.quick):
+    for _ in range(0 if _is_clean(search.record.contest) else choice.quick):
         best = search.record.best
-        if best is None or last - best.criterion < choice.stands or _is_clean(search.record.contest):
+        if best is None or last - best.criterion < choice.stands:
             break
         last = best.criterion
         search.path, search.other = _paths_of_model(search.path, best, search.series)
@@ -422,7 +423,7 @@ def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
         search.tell("numbers", 0.92)
         with suppress(OutOfTime):
             simplified(record.until(watch.until(choice.simplifying * settings.time_limit)), record.best)
-    contenders = sorted(record.contenders, key=lambda one: one.criterion)[: choice.reported]
+    contenders = _reported(search, record)
     likely = weights([one.criterion for one in contenders])
     systems = tuple(fitted(one, weight, series) for one, weight in zip(contenders, likely, strict=True))
     search.tell("held out", 0.97)
@@ -432,6 +433,19 @@ def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
         held = None if interrupted else held_out_r2(contenders[0].system, contest)
     notes = ("Interrupted: the best system so far.",) if interrupted else ()
     return DynamicsFinding(series, systems, _how(systems[0], series, settings), watch.seconds, held, notes)
+
+
+def _reported(search: _Search, record: Record) -> list[Contender]:
+    """The best first, as many as are reported, from the first one on that can be followed from beginning to end: those
+    ahead of it that cannot have met the samples piece by piece alone. Where none can, the first simple one that can."""
+    choice, series = record.contest.policy.choice, search.series
+    few = sorted(record.contenders, key=lambda one: one.criterion)[: choice.followed]
+    for place, one in enumerate(few):
+        if can_be_followed(one, series):
+            return few[place : place + choice.reported]
+    simple = (contender(system, record.contest) for system in _without_time(search))
+    first = next((one for one in simple if one is not None and can_be_followed(one, series)), None)
+    return few[: choice.reported] if first is None else [first]
 
 
 def _how(best: Fitted, series: Series, settings: DynamicsSettings) -> str:

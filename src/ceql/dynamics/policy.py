@@ -150,7 +150,8 @@ class ChoicePolicy:
     removable: float = 0.3  # of the motion of a slope: smaller terms are tried without
     snapped: float = 4.0  # errors by which a constant may miss a simple number to be tried as one
     simplest: int = 12  # whole numbers up to this one are simple
-    reported: int = 8  # systems
+    followed: int = 24  # of the best systems at most, until one does not break off on the way,
+    reported: int = 8  # from which on so many are reported
 
 
 @dataclass(frozen=True)
