@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import sympy
 
 from ceql.data.dataset import Dataset
 from ceql.discovery import Settings
-from ceql.dynamics.integral_form import IntegralTarget, Path
+from ceql.dynamics.elimination import taken_down
+from ceql.dynamics.integral_form import IntegralTarget, Path, with_constants
 from ceql.dynamics.policy import DynamicsPolicy
 from ceql.dynamics.relatives import has_idle_parts, is_rational, relatives
+from ceql.dynamics.shapes import Shape, shape_of
 from ceql.dynamics.term_sums import term_sums
-from ceql.dynamics.vocabulary import Vocabulary
+from ceql.dynamics.vocabulary import Vocabulary, vocabulary
 from ceql.engine.deadline import NEVER, Deadline
-from ceql.expression.constants.parametrise import parametrise
 from ceql.formula import Formula
 from ceql.pipeline import discover
 
@@ -33,8 +33,8 @@ class Candidate:
     doubted: tuple[float, ...] = ()  # the criterion, if the path were as wrong as so many times its doubt
 
     @property
-    def structure(self) -> Any:
-        return parametrise(self.formula.expression).expr
+    def structure(self) -> Shape:
+        return shape_of(self.formula.expression)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,15 @@ class Slopes:
     rows: np.ndarray
     values: np.ndarray
     errors: np.ndarray
+
+
+def polynomials(
+    target: IntegralTarget, symbols: Sequence[sympy.Symbol], floor: float, policy: DynamicsPolicy
+) -> list[Candidate]:
+    """Sums of powers alone, the best first: they are there in no time, and many laws are."""
+    terms = replace(policy.terms, only_powers=True)
+    sums = _sums(target, vocabulary(target.path.rows, symbols, terms), symbols, floor, policy, NEVER)
+    return _diverse(_distinct(_judged(sums, target, floor, policy)), policy)
 
 
 def candidates_for(
@@ -63,23 +72,40 @@ def candidates_for(
     `other` is another path that the samples leave open. What the best formula makes of the difference of the two is an
     error that no formula can do away with, and raises the floor: where that is much, sums are sought once more.
     """
-    sums = term_sums(target, words, symbols, floor, policy.terms, until)
-    fitted = _fitted([*sums, *(replace(formula, loss=np.inf) for formula in formulas)], target, policy, until)
+    known = [replace(formula, loss=np.inf) for formula in formulas]
+    fitted = _fitted([*_sums(target, words, symbols, floor, policy, until), *known], target, policy, until)
     if not fitted:
         return []
     best = min(_judged(fitted, target, floor, policy), key=lambda candidate: candidate.criterion)
     doubt = policy.candidates.doubt * _doubt(best.formula, target, other)
     floor = max(floor, doubt)
     if doubt > policy.candidates.matters * np.sqrt(best.formula.loss):
-        fitted += _fitted(term_sums(target, words, symbols, floor, policy.terms, until), target, policy, until)
+        there = {shape_of(formula.expression) for formula in fitted}
+        sums = _sums(target, words, symbols, floor, policy, until)
+        others = [one for one in sums if shape_of(one.expression) not in there]
+        fitted += _fitted(others, target, policy, until)
+    fitted = [formula for formula in fitted if not has_idle_parts(formula, target.path.rows, policy.relatives)]
     if with_relatives:
         fitted += _relatives(_distinct(_judged(fitted, target, floor, policy)), target, floor, policy, until)
     return _diverse(_distinct(_judged(fitted, target, floor, policy)), policy)
 
 
+def _sums(
+    target: IntegralTarget,
+    words: Vocabulary,
+    symbols: Sequence[sympy.Symbol],
+    floor: float,
+    policy: DynamicsPolicy,
+    until: Deadline,
+) -> list[Formula]:
+    """Of terms that are put together, and of powers from which terms are taken away."""
+    built_up = term_sums(target, words, symbols, floor, policy.terms, until)
+    return [*built_up, *taken_down(target, symbols, floor, policy.elimination)]
+
+
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The best first, each structure once."""
-    distinct: dict[Any, Candidate] = {}
+    distinct: dict[Shape, Candidate] = {}
     for candidate in sorted(candidates, key=lambda candidate: candidate.criterion):
         distinct.setdefault(candidate.structure, candidate)
     return list(distinct.values())
@@ -95,36 +121,53 @@ def _relatives(
     """
     steps, known = policy.relatives, {candidate.structure for candidate in candidates}
     roughly = replace(policy.integral, steps=steps.steps)
-    waiting: dict[int, list[tuple[float, Formula]]] = {}
+    waiting: dict[int, list[_Relative]] = {}
     asked: Counter[int] = Counter()
-    found: list[tuple[float, Formula]] = []
+    found: list[_Relative] = []
 
-    def enter(score: float, formula: Formula) -> None:
-        if (size := len(formula.form.symbols)) <= steps.most_constants and is_rational(formula):
-            waiting.setdefault(size, []).append((score, formula))
+    def enter(one: _Relative) -> None:
+        if (size := len(one.constants)) <= steps.most_constants:
+            waiting.setdefault(size, []).append(one)
 
     for candidate in candidates:
-        enter(candidate.criterion, candidate.formula)
+        if is_rational(candidate.formula):
+            formula = candidate.formula
+            enter(_Relative(candidate.criterion, formula, formula.form.values, formula.loss))
     for _ in range(steps.parents):
         sizes = [size for size, formulas in waiting.items() if formulas]
         if not sizes:
             break
         size = min(sizes, key=lambda size: (asked[size], size))
         asked[size] += 1
-        parent = min(waiting[size], key=lambda entry: entry[0])
+        parent = min(waiting[size], key=lambda one: one.score)
         waiting[size].remove(parent)
-        for relative in relatives(parent[1], target.path.rows, steps):
-            structure = parametrise(relative.expression).expr
+        for relative in relatives(parent.written, target.path.rows, steps):
+            structure = shape_of(relative.expression)
             if structure not in known:
                 known.add(structure)
                 until.require_time()
-                fitted = target.fitted(relative, roughly)
+                fitted = target.constants_of(relative, roughly)
                 if fitted is not None:
-                    found.append((target.criterion(fitted, floor), fitted))
-                    enter(*found[-1])
-    best = sorted(found, key=lambda entry: entry[0])[: steps.ahead]
-    fitted = _fitted([replace(formula, loss=np.inf) for _, formula in best], target, policy, until)
+                    score = target.criterion(replace(relative, loss=fitted[1]), floor)
+                    found.append(_Relative(score, relative, *fitted))
+                    enter(found[-1])
+    best = sorted(found, key=lambda one: one.score)[: steps.ahead]
+    fitted = _fitted([replace(one.written, loss=np.inf) for one in best], target, policy, until)
     return [formula for formula in fitted if not has_idle_parts(formula, target.path.rows, steps)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Relative:
+    """A fraction with its score and the constants that fit it, which most are never written down with."""
+
+    score: float
+    formula: Formula
+    constants: np.ndarray
+    loss: float
+
+    @property
+    def written(self) -> Formula:
+        return with_constants(self.formula, self.constants, self.loss)
 
 
 def _diverse(candidates: Sequence[Candidate], policy: DynamicsPolicy) -> list[Candidate]:
@@ -170,15 +213,16 @@ def _judged(
     sizes = np.array([len(formula.form.symbols) for formula in formulas])
     left = np.sqrt([formula.loss + floor**2 for formula in formulas])
     smaller = [np.min(left[sizes < size], initial=float(np.std(target.values))) for size in sizes]
-    return [
-        Candidate(
-            formula,
-            target.criterion(formula, floor),
-            float(other / own),
-            tuple(target.criterion(formula, times * floor) for times in policy.candidates.doubted),
+    found = []
+    for formula, other, own in zip(formulas, smaller, left, strict=True):
+        judged = target.criterion(formula, floor)
+        # The floor changes what the loss says, not the price.
+        doubted = (
+            judged + target.rows * np.log((formula.loss + (times * floor) ** 2) / (formula.loss + floor**2))
+            for times in policy.candidates.doubted
         )
-        for formula, other, own in zip(formulas, smaller, left, strict=True)
-    ]
+        found.append(Candidate(formula, judged, float(other / own), tuple(map(float, doubted))))
+    return found
 
 
 def _doubt(formula: Formula, target: IntegralTarget, other: Path) -> float:

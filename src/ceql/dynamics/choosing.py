@@ -17,6 +17,7 @@ from ceql.choice.criterion import description, price_of_constants
 from ceql.dynamics.candidates import Candidate
 from ceql.dynamics.policy import DynamicsPolicy
 from ceql.dynamics.series import Series
+from ceql.dynamics.shapes import Shape, shape_of
 from ceql.dynamics.shooting import Shot, shoot
 from ceql.dynamics.system import System
 from ceql.engine.deadline import Deadline
@@ -80,8 +81,8 @@ class Record:
         return [one for one in self.tried.values() if one is not None]
 
 
-def structure_of(system: System) -> tuple[Any, ...]:
-    return tuple(parametrise(formula.expression).expr for formula in system.formulas)
+def structure_of(system: System) -> tuple[Shape, ...]:
+    return tuple(shape_of(formula.expression) for formula in system.formulas)
 
 
 def contender(system: System, contest: Contest, own: tuple[int, ...] = (), bar: float = np.inf) -> Contender | None:
@@ -121,24 +122,29 @@ def _constants_of(system: System) -> np.ndarray:
 def compete(
     record: Record, system: System, candidates: Sequence[Sequence[Candidate]], tell: Callable[[float], None]
 ) -> None:
-    """Exchanges the equations of the system for their candidates, one at a time, as long as that is better."""
+    """Exchanges the equations of the system for their candidates, the best first, as long as that is better."""
     contest, policy = record.contest, record.contest.policy.choice
     record.try_out(system)
     best, places = record.best, system.searched
+    least = [min((one.criterion for one in few), default=0.0) for few in candidates]
+    # The equations take turns, so that the clock cannot leave one without any alternative.
+    turns = [
+        (rank, place, few[rank])
+        for place, few, lowest in zip(places, candidates, least, strict=True)
+        for rank in range(len(few))
+        if few[rank].criterion <= lowest + policy.hopeless
+    ]
+    turns.sort(key=lambda turn: turn[:2])
     for sweep in range(policy.sweeps):
         before = record.best
-        for done, place in enumerate(places):
-            tell((sweep + done / len(places)) / policy.sweeps)
-            least = min((c.criterion for c in candidates[done]), default=0.0)
-            for candidate in candidates[done]:
-                if candidate.criterion > least + policy.hopeless:
-                    break
-                trial = exchanged(system if best is None else best.system, place, candidate.formula)
-                if best is not None and is_hopeless(trial, best, contest):
-                    continue
-                found = record.try_out(trial)
-                if found is not None and (best is None or found.criterion < best.criterion):
-                    best = found
+        for done, (_, place, candidate) in enumerate(turns):
+            tell((sweep + done / len(turns)) / policy.sweeps)
+            trial = exchanged(system if best is None else best.system, place, candidate.formula)
+            if best is not None and is_hopeless(trial, best, contest):
+                continue
+            found = record.try_out(trial)
+            if found is not None and (best is None or found.criterion < best.criterion):
+                best = found
         if record.best is before:
             return
 

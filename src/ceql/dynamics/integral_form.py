@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -57,19 +58,28 @@ class Path:
         times the root of its weight."""
         columns = self._centred(values.reshape(len(values), -1))
         if self.order == 2:
-            time = self._centred(self.sample_times[:, None])[:, 0]
-            weights = self.roots**2
-            square = np.bincount(self.windows, weights * time**2)
-            slopes = np.column_stack([np.bincount(self.windows, weights * time * column) for column in columns.T])
-            slopes = slopes / np.where(square > 0.0, square, 1.0)[:, None]
-            columns = columns - time[:, None] * slopes[self.windows]
+            time = self._centred(self.sample_times[:, None])
+            square = self._in_windows(time**2)
+            columns = (
+                columns - time * (self._in_windows(time * columns) / np.where(square > 0.0, square, 1.0))[self.windows]
+            )
         return (self.roots[:, None] * columns).reshape(values.shape)
 
     def _centred(self, columns: np.ndarray) -> np.ndarray:
-        weights = self.roots**2
-        counts = np.bincount(self.windows, weights)
-        means = np.column_stack([np.bincount(self.windows, weights * column) / counts for column in columns.T])
+        means = self._in_windows(columns) / self._in_windows(np.ones((len(columns), 1)))
         return columns - means[self.windows]
+
+    def _in_windows(self, columns: np.ndarray) -> np.ndarray:
+        """Weighted sums over the samples of each window."""
+        return np.add.reduceat(self._weights * columns, self._first_of_window, axis=0)
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        return self.roots[:, None] ** 2
+
+    @cached_property
+    def _first_of_window(self) -> np.ndarray:
+        return np.flatnonzero(np.diff(self.windows, prepend=-1))
 
     def of_samples(self, known: np.ndarray, sizes: np.ndarray) -> Path:
         """With these samples alone, whose errors have these sizes."""
@@ -156,16 +166,24 @@ class IntegralTarget:
 
     def fitted(self, formula: Formula, policy: IntegralPolicy = INTEGRAL) -> Formula | None:
         """With its constants fitted and its loss in the integral form; None where it has no value on the path."""
-        problem = self.problem(formula)
-        values, misfit = minimise(problem, np.array(formula.form.values, float), policy.steps)
-        if not np.isfinite(misfit):
-            return None
-        found = formula.at(values) if len(values) else formula
-        return replace(found, loss=misfit / self.rows, constants=tuple((float(v), np.nan) for v in values))
+        found = self.constants_of(formula, policy)
+        return None if found is None else with_constants(formula, *found)
+
+    def constants_of(self, formula: Formula, policy: IntegralPolicy = INTEGRAL) -> tuple[np.ndarray, float] | None:
+        """The constants that fit best and the loss, for many formulas of which few are written down."""
+        values, misfit = minimise(
+            self.problem(formula), np.array(formula.form.values, float), policy.steps, policy.tiny
+        )
+        return (values, misfit / self.rows) if np.isfinite(misfit) else None
 
     def criterion(self, formula: Formula, floor: float) -> float:
         """Residuals below the floor are errors of the path, and say nothing for a formula."""
         return criterion(replace(formula, loss=formula.loss + floor**2), self.rows)
+
+
+def with_constants(formula: Formula, values: np.ndarray, loss: float) -> Formula:
+    found = formula.at(values) if len(values) else formula
+    return replace(found, loss=loss, constants=tuple((float(v), np.nan) for v in values))
 
 
 def target_of(path: Path, states: np.ndarray, sizes: np.ndarray | None = None) -> IntegralTarget:

@@ -11,12 +11,21 @@ import sympy
 
 from ceql.choice.evidence import weights
 from ceql.discovery import Settings
-from ceql.dynamics.candidates import Candidate, Slopes, best_in_doubt, best_of_size, candidates_for, searched
+from ceql.dynamics.candidates import (
+    Candidate,
+    Slopes,
+    best_in_doubt,
+    best_of_size,
+    candidates_for,
+    polynomials,
+    searched,
+)
 from ceql.dynamics.choosing import (
     Contender,
     Contest,
     Record,
     compete,
+    contender,
     is_exact,
     shared_where_possible,
     simplified,
@@ -24,14 +33,13 @@ from ceql.dynamics.choosing import (
 )
 from ceql.dynamics.finding import DynamicsFinding, Fitted
 from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
-from ceql.dynamics.policy import DynamicsPolicy
-from ceql.dynamics.results import fitted, held_out_r2
+from ceql.dynamics.policy import DynamicsPolicy, SmoothingPolicy
+from ceql.dynamics.results import can_be_followed, fitted, held_out_r2
 from ceql.dynamics.series import Series
 from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
 from ceql.dynamics.smoothing import SmoothTrajectory, smoothed, with_error_sizes
 from ceql.dynamics.system import System
-from ceql.dynamics.term_sums import term_sums
-from ceql.dynamics.vocabulary import vocabulary
+from ceql.dynamics.vocabulary import Vocabulary, vocabulary
 from ceql.engine.deadline import NEVER, OutOfTime, Stopwatch
 from ceql.engine.one_thread import one_thread
 from ceql.formula import Formula, make_symbols
@@ -62,15 +70,12 @@ def discover_system(
     watch, policy = Stopwatch(), settings.policy
     tell("smoothing", 0.0)
     series = with_error_sizes(series, policy.smoothing)
-    smooth = [smoothed(one, policy.smoothing) for one in series.trajectories]
-    path = path_of(smooth, series.order, settings.depends_on_time, policy.integral)
-    other = _other_path(series, settings)
-    contest = _contest(series, smooth, policy, watch.until(policy.choice.searching * settings.time_limit))
-    search = _Search(Record(contest), path, other, _equations(series, policy), smooth, settings, watch, tell)
+    search, *others = _searches(series, settings, watch, tell)
     interrupted = False
     try:
         with suppress(OutOfTime):  # what was being fitted is given up
-            _rounds(search)
+            if not _is_found_quickly(search, others):
+                _rounds(search)
     except KeyboardInterrupt:
         interrupted = True
     return _concluded(search, interrupted)
@@ -114,7 +119,7 @@ class _Search:
     settings: DynamicsSettings
     watch: Stopwatch
     tell: Tell
-    candidates: list[list[Candidate]] = field(default_factory=list)  # of this round, for equations that are done
+    candidates: list[list[Candidate]] = field(default_factory=list)  # of this round, for every equation
 
     @property
     def series(self) -> Series:
@@ -131,21 +136,23 @@ def _rounds(search: _Search) -> None:
     last, searched_yet = np.inf, False
     for number in range(choice.rounds):
         best = search.record.best
-        stands = best is not None and last - best.criterion < choice.stands
+        stands = number > 0 and best is not None and last - best.criterion < choice.stands
         if stands and searched_yet:
             break
-        last = np.inf if best is None else best.criterion
+        last = np.inf if best is None or number == 0 else best.criterion
         searches = number > 0 and not searched_yet and (stands or number == choice.rounds - 1)
         searched_yet = searched_yet or searches
-        search.candidates = []
+        words = vocabulary(search.path.rows, make_symbols(_columns(series, settings)), settings.policy.terms)
+        found = []
         for k, equation in enumerate(equations):
             tell(f"equation of {series.states[equation.state]}", _done(number, 0.5 * k / len(equations)))
             if searches:
                 formulas[k] += _searched(equation, search)
-            search.candidates.append(_candidates(equation, formulas[k], search, with_relatives=number > 0))
-            formulas[k] += [candidate.formula for candidate in search.candidates[-1]]
-        for first in _first_systems(search.candidates, series, settings):
-            search.record.try_out(first)
+            found.append(_candidates(equation, formulas[k], words, search, with_relatives=number > 0))
+            formulas[k] += [candidate.formula for candidate in found[-1]]
+        search.candidates = found
+        if _first_tried(search):
+            break
         system = _system([few[0].formula if few else None for few in search.candidates], series, settings)
         compete(
             search.record,
@@ -158,6 +165,76 @@ def _rounds(search: _Search) -> None:
             break
         search.path, search.other = _paths_of_model(search.path, best, series)
         search.record = _with_less_noise(search.record, best)
+
+
+def _searches(series: Series, settings: DynamicsSettings, watch: Stopwatch, tell: Tell) -> Iterator[_Search]:
+    """The usual search, and one along a bolder path where that comes much nearer to the samples."""
+    policy = settings.policy
+    until = watch.until(policy.choice.searching * settings.time_limit)
+    nearest = None
+    for caution in (policy.smoothing.caution, policy.smoothing.bolder):
+        smoothing = replace(policy.smoothing, caution=caution)
+        smooth = [smoothed(one, smoothing) for one in series.trajectories]
+        path = path_of(smooth, series.order, settings.depends_on_time, policy.integral)
+        contest = _contest(series, smooth, policy, until)
+        if nearest is not None and (_is_clean(contest) or np.all(contest.noise > policy.smoothing.nearer * nearest)):
+            continue
+        nearest = contest.noise
+        other = _other_path(series, settings, smoothing)
+        yield _Search(Record(contest), path, other, _equations(series, policy), smooth, settings, watch, tell)
+
+
+def _is_clean(contest: Contest) -> bool:
+    """Whether the smooth path is as good as the samples: none that comes from a model is any better."""
+    share = contest.noise[:: contest.series.order] / contest.movement[:: contest.series.order]
+    return bool(np.all(share < contest.policy.smoothing.clean))
+
+
+def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:
+    """Systems of powers alone: they are there in no time, and many laws are. Where the samples leave the path open, the
+    best of such systems says along which one the search goes on. Then they follow the path of the best so far. Where
+    that does not come as near to the samples as the smooth one, the smooth one is kept for all that comes."""
+    choice = search.settings.policy.choice
+    for one in (search, *others):
+        is_settled = _powers_tried(one)
+        if one is not search and _leads(one, search):
+            search.record, search.candidates, search.smooth = one.record, one.candidates, one.smooth
+            search.path, search.other = one.path, one.other
+        if is_settled:
+            return True
+    smooth, noise = (search.path, search.other), search.record.contest.noise[:: search.series.order]
+    last = np.inf
+    for _ in range(0 if _is_clean(search.record.contest) else choice.quick):
+        best = search.record.best
+        if best is None or last - best.criterion < choice.stands:
+            break
+        last = best.criterion
+        search.path, search.other = _paths_of_model(search.path, best, search.series)
+        search.record = _with_less_noise(search.record, best)
+        if _powers_tried(search):
+            return True
+    best = search.record.best
+    if best is None or np.any(np.sqrt(best.shot.squares) > noise):
+        search.path, search.other = smooth
+    return False
+
+
+def _leads(one: _Search, other: _Search) -> bool:
+    best, leader = one.record.best, other.record.best
+    return best is not None and (leader is None or best.criterion < leader.criterion)
+
+
+def _powers_tried(search: _Search) -> bool:
+    """Whether sums of powers settle it."""
+    search.candidates = [_polynomials(equation, search) for equation in search.equations]
+    return _first_tried(search)
+
+
+def _first_tried(search: _Search) -> bool:
+    """Whether the best candidates of all equations together settle it."""
+    for first in _first_systems(search.candidates, search.series, search.settings):
+        search.record.try_out(first)
+    return _is_settled(search.record, search.candidates)
 
 
 def _done(number: int, share: float) -> float:
@@ -220,10 +297,10 @@ def _equations(series: Series, policy: DynamicsPolicy) -> list[_Equation]:
     return found
 
 
-def _other_path(series: Series, settings: DynamicsSettings) -> Path:
+def _other_path(series: Series, settings: DynamicsSettings, smoothing: SmoothingPolicy) -> Path:
     """Through splines of another degree: where the two differ, the samples leave the path open."""
     policy = settings.policy
-    another = replace(policy.smoothing, degree=policy.candidates.other_degree)
+    another = replace(smoothing, degree=policy.candidates.other_degree)
     smooth = [smoothed(one, another) for one in series.trajectories]
     return path_of(smooth, series.order, settings.depends_on_time, policy.integral)
 
@@ -256,30 +333,35 @@ def _searched(equation: _Equation, search: _Search) -> list[Formula]:
 
 
 def _candidates(
-    equation: _Equation, formulas: Sequence[Formula], search: _Search, with_relatives: bool
+    equation: _Equation, formulas: Sequence[Formula], words: Vocabulary, search: _Search, with_relatives: bool
 ) -> list[Candidate]:
     policy, path = search.settings.policy, search.path
     symbols = make_symbols(_columns(search.series, search.settings))
     target: IntegralTarget = target_of(path, equation.values, equation.sizes)
-    words = vocabulary(path.rows, symbols, policy.terms)
     given = target, search.other, words, formulas, symbols, equation.floor, policy, search.record.contest.until
     return candidates_for(*given, with_relatives)
 
 
-def _quick(search: _Search) -> System:
-    """The best candidates, and where the clock left no time for any, sums of few powers."""
-    policy, series = search.settings.policy, search.series
-    symbols = make_symbols(_columns(series, search.settings))
-    words = vocabulary(search.path.rows, symbols, replace(policy.terms, only_powers=True))
-    formulas = []
-    for k, equation in enumerate(search.equations):
-        if k < len(search.candidates) and search.candidates[k]:
-            formulas.append(search.candidates[k][0].formula)
-            continue
-        target = target_of(search.path, equation.values, equation.sizes)
-        sums = term_sums(target, words, symbols, equation.floor, replace(policy.terms, expansions=0))
-        formulas.append(min(sums, key=lambda one: target.criterion(one, equation.floor), default=None))
-    return _system(formulas, series, search.settings)
+def _polynomials(equation: _Equation, search: _Search) -> list[Candidate]:
+    target = target_of(search.path, equation.values, equation.sizes)
+    symbols = make_symbols(_columns(search.series, search.settings))
+    return polynomials(target, symbols, equation.floor, search.settings.policy)
+
+
+def _without_time(search: _Search) -> Iterator[System]:
+    """What is left where the clock left no time for more, or nothing better could be simulated: sums of powers,
+    straight lines, and nothing that moves."""
+    policy = search.settings.policy
+    lines = replace(policy, elimination=replace(policy.elimination, degrees=(1,)))
+    for one in (policy, lines):
+        few = [
+            _polynomials(equation, replace(search, settings=replace(search.settings, policy=one)))
+            for equation in search.equations
+        ]
+        for level in range(len(policy.candidates.doubted)):
+            best = [best_in_doubt(own, level).formula if own else None for own in few]
+            yield _system(best, search.series, search.settings)
+    yield _system([None for _ in search.series.states], search.series, search.settings)
 
 
 def _first_systems(
@@ -334,14 +416,14 @@ def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
     """The best system with simple numbers where these will do, and the others beside it."""
     series, settings, watch = search.series, search.settings, search.watch
     choice, record = settings.policy.choice, search.record.until(NEVER)
-    for system in (_quick, lambda search: _resting(search.series, search.settings)):
-        if record.best is None:
-            record.try_out(system(search))
+    left = _without_time(search)
+    while record.best is None:
+        record.try_out(next(left))
     if record.best is not None and not interrupted:
         search.tell("numbers", 0.92)
         with suppress(OutOfTime):
             simplified(record.until(watch.until(choice.simplifying * settings.time_limit)), record.best)
-    contenders = sorted(record.contenders, key=lambda one: one.criterion)[: choice.reported]
+    contenders = _reported(search, record)
     likely = weights([one.criterion for one in contenders])
     systems = tuple(fitted(one, weight, series) for one, weight in zip(contenders, likely, strict=True))
     search.tell("held out", 0.97)
@@ -353,9 +435,17 @@ def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
     return DynamicsFinding(series, systems, _how(systems[0], series, settings), watch.seconds, held, notes)
 
 
-def _resting(series: Series, settings: DynamicsSettings) -> System:
-    """Nothing moves: what is left where nothing else could be simulated."""
-    return _system([None for _ in series.states], series, settings)
+def _reported(search: _Search, record: Record) -> list[Contender]:
+    """The best first, as many as are reported, from the first one on that can be followed from beginning to end: those
+    ahead of it that cannot have met the samples piece by piece alone. Where none can, the first simple one that can."""
+    choice, series = record.contest.policy.choice, search.series
+    few = sorted(record.contenders, key=lambda one: one.criterion)[: choice.followed]
+    for place, one in enumerate(few):
+        if can_be_followed(one, series):
+            return few[place : place + choice.reported]
+    simple = (contender(system, record.contest) for system in _without_time(search))
+    first = next((one for one in simple if one is not None and can_be_followed(one, series)), None)
+    return few[: choice.reported] if first is None else [first]
 
 
 def _how(best: Fitted, series: Series, settings: DynamicsSettings) -> str:

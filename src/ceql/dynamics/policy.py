@@ -11,7 +11,9 @@ class SmoothingPolicy:
 
     degree: int = 7
     roughness: tuple[int, ...] = (2, 3, 4)  # derivatives whose squares may be the penalty; the best is taken
-    caution: float = 1.4  # times which each degree of freedom counts in the choice of the penalty
+    caution: float = 1.4  # times which each degree of freedom counts in the choice of the penalty,
+    bolder: float = 1.0  # or so many times, where that leaves the samples
+    nearer: float = 0.7  # times as much: the motion may be too fast for its samples, and trajectories decide
     decades: tuple[float, float] = (-24.0, 8.0)  # of the penalties that are tried, in units of the samples' distance
     steps: int = 129  # how many of them are tried
     most_samples: int = 240  # in one piece of a trajectory; a longer one is smoothed piece by piece,
@@ -27,7 +29,8 @@ class IntegralPolicy:
 
     nodes: int = 4  # of the quadrature between two samples
     window: int = 40  # samples, each with a free state at its begin: errors of the path do not pile up any longer
-    steps: int = 25  # of the fit of a candidate's constants
+    steps: int = 25  # of the fit of a candidate's constants,
+    tiny: float = 1e-4  # which ends when steps improve it by less than this share
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,16 @@ class TermPolicy:
 
 
 @dataclass(frozen=True)
+class EliminationPolicy:
+    """Polynomials from which terms go, one after the other."""
+
+    degrees: tuple[int, ...] = (1, 2, 3, 4, 5)
+    most_terms: int = 60  # to begin with,
+    share: float = 0.5  # and at most so many of the samples
+    kept: int = 3  # sums of each degree
+
+
+@dataclass(frozen=True)
 class RelativesPolicy:
     """Right-hand sides that are one step away from the best ones."""
 
@@ -80,7 +93,8 @@ class ShootingPolicy:
 
     segment: int = 4  # samples at least,
     segments: int = 48  # and about this many segments at most
-    joined: tuple[float, ...] = (1.0, 30.0, 1e3)  # how much a gap between segments counts, one after the other
+    joined: tuple[float, ...] = (1.0, 30.0, 1e3)  # how much a gap between segments counts, one after the other,
+    open: float = 30.0  # and at most in what is left: a system is no better for gaps that its fit could not close
     steps: int = 12  # of each fit,
     tiny: float = 1e-3  # which ends when steps improve it by less than this share
     substeps: tuple[int, ...] = (1, 2, 4, 8, 16)  # between two samples: as few as the tolerance allows
@@ -124,6 +138,7 @@ class ChoicePolicy:
     simplifying: float = 0.94  # of the time limit by which these are tried; the rest is for what is reported
     behind: float = 60.0  # by so much worse than the best a system whose segments are loose is not fitted any further
     sweeps: int = 2  # over the equations, each exchanged for its alternatives
+    quick: int = 4  # rounds at most of sums of powers alone along the path of the best, before those
     rounds: int = 8  # of candidates at most: from the second on, along the path that the best system takes
     stands: float = 10.0  # of the criterion: a round that gains less has brought nothing
     finer: float = 0.3  # of the noise so far: where the best system leaves less, the noise was an error of smoothing
@@ -135,7 +150,8 @@ class ChoicePolicy:
     removable: float = 0.3  # of the motion of a slope: smaller terms are tried without
     snapped: float = 4.0  # errors by which a constant may miss a simple number to be tried as one
     simplest: int = 12  # whole numbers up to this one are simple
-    reported: int = 8  # systems
+    followed: int = 24  # of the best systems at most, until one does not break off on the way,
+    reported: int = 8  # from which on so many are reported
 
 
 @dataclass(frozen=True)
@@ -145,6 +161,7 @@ class DynamicsPolicy:
     smoothing: SmoothingPolicy = field(default_factory=SmoothingPolicy)
     integral: IntegralPolicy = field(default_factory=IntegralPolicy)
     terms: TermPolicy = field(default_factory=TermPolicy)
+    elimination: EliminationPolicy = field(default_factory=EliminationPolicy)
     relatives: RelativesPolicy = field(default_factory=RelativesPolicy)
     candidates: CandidatePolicy = field(default_factory=CandidatePolicy)
     shooting: ShootingPolicy = field(default_factory=ShootingPolicy)
@@ -152,4 +169,4 @@ class DynamicsPolicy:
 
 
 SMOOTHING, INTEGRAL, TERMS = SmoothingPolicy(), IntegralPolicy(), TermPolicy()
-RELATIVES, SHOOTING = RelativesPolicy(), ShootingPolicy()
+ELIMINATION, RELATIVES, SHOOTING = EliminationPolicy(), RelativesPolicy(), ShootingPolicy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -22,10 +23,7 @@ def fitted(one: Contender, weight: float, series: Series) -> Fitted:
     errors = np.sqrt(np.abs(np.diag(shot.errors())))
     begins = shot.begins[shot.segments.first]
     begin_errors = errors[count:].reshape(shot.begins.shape)[shot.segments.first]
-    simulated = tuple(
-        shot.sides.with_constants(shot.constants[places]).simulate(begin, trajectory.time, trajectory.inputs_at)
-        for begin, trajectory, places in zip(begins, series.trajectories, shot.layout.index, strict=True)
-    )
+    simulated = tuple(_simulated(one, series))
     return Fitted(
         one.system,
         one.criterion,
@@ -37,6 +35,19 @@ def fitted(one: Contender, weight: float, series: Series) -> Fitted:
         np.sqrt(shot.squares),
         simulated,
     )
+
+
+def can_be_followed(one: Contender, series: Series) -> bool:
+    """Whether the system has all trajectories from their first samples to their last."""
+    return all(np.isfinite(states).all() for states in _simulated(one, series))
+
+
+def _simulated(one: Contender, series: Series) -> Iterator[np.ndarray]:
+    shot = one.shot
+    begins = shot.begins[shot.segments.first]
+    for begin, trajectory, places in zip(begins, series.trajectories, shot.layout.index, strict=True):
+        system = shot.sides.with_constants(shot.constants[places])
+        yield system.simulate(begin, trajectory.time, trajectory.inputs_at)
 
 
 def _constants(shot: Shot, errors: np.ndarray, series: Series) -> tuple[Constant, ...]:

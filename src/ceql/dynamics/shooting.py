@@ -63,7 +63,7 @@ class Shot:
     constants: np.ndarray  # of all equations, as they are laid out
     begins: np.ndarray  # (segments, states)
     segments: Segments
-    squares: np.ndarray  # (measured states,): mean square of what is left of the samples
+    squares: np.ndarray  # (measured states,): mean square of what is left of the samples, open gaps counted in
     samples: np.ndarray  # (measured states,): how many there are
     problem: Problem
     values: np.ndarray
@@ -207,7 +207,9 @@ def shoot(
         if fitted is None:
             return None
         shooting, values, misfit = fitted
-        shot = _shot(replace(shooting, until=NEVER), values, misfit)  # its errors are asked for when the search is over
+        shot = _shot(
+            replace(shooting, until=NEVER), values, misfit, policy.open
+        )  # its errors are asked for when the search is over
         if _is_visible(shot, base, tolerance, policy) or np.all(fine >= coarse):
             break
     return shot
@@ -236,7 +238,7 @@ def _fitted(
         if not np.isfinite(misfit):
             return None
         if gap == policy.joined[0]:
-            loose = _shot(shooting, values, misfit)
+            loose = _shot(shooting, values, misfit, policy.open)
             if _is_visible(loose, base, tolerance, policy) and not promises(loose):
                 return None
     return shooting, values, misfit
@@ -261,13 +263,21 @@ def _substeps(shooting: _Shooting, values: np.ndarray, tolerance: np.ndarray, po
     return policy.substeps[-1] if before is not None and np.isfinite(before).all() else None
 
 
-def _shot(base: _Shooting, values: np.ndarray, misfit: float) -> Shot:
+def _of_gaps(base: _Shooting, residuals: np.ndarray, most: float) -> np.ndarray:
+    """Squares of the gaps in units of the measured states; a gap of a speed counts for its position."""
+    order = len(base.sizes) // len(base.measured)
+    sums = np.sum(residuals.reshape(-1, len(base.measured), order) ** 2, axis=(0, 2))
+    return sums * (min(most, base.gap) / base.gap * base.sizes[list(base.measured)]) ** 2
+
+
+def _shot(base: _Shooting, values: np.ndarray, misfit: float, open_gaps: float) -> Shot:
     segments, measured, sides, problem = base.segments, base.measured, base.sides, base.problem
     residuals = problem.residuals(values)
     state = np.nonzero(np.isfinite(segments.measured))[2]
     left = residuals[: len(state)] * base.sizes[list(measured)][state]
     samples = np.bincount(state, minlength=len(measured))
-    squares = np.bincount(state, left**2, minlength=len(measured)) / np.maximum(samples, 1)
+    squares = np.bincount(state, left**2, minlength=len(measured)) + _of_gaps(base, residuals[len(state) :], open_gaps)
+    squares /= np.maximum(samples, 1)
     constants, begins = np.split(values, [base.layout.size])
     system = sides.with_constants(constants[base.layout.index[0]])
     begins = begins.reshape(len(segments.times), -1)

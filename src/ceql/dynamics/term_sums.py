@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -30,14 +31,29 @@ _INDEPENDENT = 1e-10  # square of what is left of a term beside others, below wh
 class _Units:
     """Terms integrated up to each sample, as directions: those without a number, and pairs of a term and tangent."""
 
-    plain: np.ndarray  # (samples, plain terms)
-    parts: np.ndarray  # (terms with numbers, samples, 3): the term and its derivatives by its numbers
+    plain: np.ndarray  # (samples, plain terms), of length 1
+    parts: np.ndarray  # (samples, terms with numbers, 3): the term and its derivatives by its numbers, of length 1 or 0
     of_plain: np.ndarray  # numbers of the terms in the vocabulary
     of_pairs: np.ndarray  # those of a family one after the other,
     begins: np.ndarray  # (families,): where each begins
     families: np.ndarray  # (terms of the vocabulary,)
     plain_price: np.ndarray
     pair_price: np.ndarray
+
+    # Inner products are made once for all sums: what is left of them beside a sum needs no pass over the samples.
+    @cached_property
+    def among_plain(self) -> np.ndarray:
+        return self.plain.T @ self.plain
+
+    @cached_property
+    def within_parts(self) -> np.ndarray:
+        """(terms with numbers, 3, 3)"""
+        return np.einsum("nbk,nbl->bkl", self.parts, self.parts)
+
+    @cached_property
+    def across(self) -> np.ndarray:
+        """(terms with numbers, 3, plain terms)"""
+        return np.tensordot(self.parts, self.plain, axes=([0], [0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +152,8 @@ def _units(target: IntegralTarget, words: Vocabulary, rows: np.ndarray) -> _Unit
     others = others[np.argsort(words.families[others], kind="stable")]
     columns = [values[:, others]]
     columns += [target.path.integrals(words.tangents[:, others, k])[rows] for k in range(2) if len(others)]
-    parts = np.stack(columns, axis=2).transpose(1, 0, 2)
-    lengths = np.linalg.norm(parts, axis=1, keepdims=True)
+    parts = np.stack(columns, axis=2)
+    lengths = np.linalg.norm(parts, axis=0)
     constant = PRICES.constant * np.log(len(rows))
     return _Units(
         values[:, plain] / size[plain],
@@ -159,10 +175,11 @@ def _rest(span: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 def _extended(one: _Sum, units: _Units, least: float, policy: TermPolicy) -> list[_Sum]:
     """The best ways to extend a sum, of each kind."""
-    plain = _rest(one.span, units.plain)
+    shadow = one.span.T @ units.plain
     power = float(one.left @ one.left)
-    toward = one.left @ plain
-    square = np.sum(plain**2, axis=0)
+    toward = one.left @ units.plain
+    gram = units.among_plain - shadow.T @ shadow
+    square = np.diag(gram)
     alone = np.where(square > _INDEPENDENT, toward**2 / np.maximum(square, _INDEPENDENT), 0.0)
     moves: list[tuple[float, tuple[tuple[str, int], ...]]] = []
     rows = len(one.left)
@@ -181,13 +198,12 @@ def _extended(one: _Sum, units: _Units, least: float, policy: TermPolicy) -> lis
                 moves.append((float(flat[place]), tuple(zip(kind, members, strict=True))))
 
     offer(alone, units.plain_price, "p")
-    offer(_both(plain, toward, square), units.plain_price[:, None] + units.plain_price, "pp")
-    if len(units.parts):
-        basis, cut = _bases(units.parts, one.span)
-        inside = np.einsum("bns,n->bs", basis, one.left)
+    offer(_both(gram, toward, square), units.plain_price[:, None] + units.plain_price, "pp")
+    if units.parts.shape[1]:
+        inside, shadows, cut = _directions(one, units, shadow)
         gain = np.where(cut, 0.0, np.sum(inside**2, axis=1))
         offer(gain, units.pair_price, "b")
-        both = _beside(basis, cut, inside, gain, plain, toward, square)
+        both = _beside(inside, shadows, cut, gain, toward, square)
         offer(both, units.pair_price[:, None] + units.plain_price, "bp")
     moves.sort(key=lambda move: move[0])
     return [grown for _, members in moves if (grown := _grown(one, members, units, least)) is not None]
@@ -200,47 +216,47 @@ def _first_number(scores: np.ndarray, begins: np.ndarray, family: int) -> int:
     return begin + int(np.argmin(scores[begin:end]))
 
 
-def _both(plain: np.ndarray, toward: np.ndarray, square: np.ndarray) -> np.ndarray:
+def _both(gram: np.ndarray, toward: np.ndarray, square: np.ndarray) -> np.ndarray:
     """What every two plain terms take off, as a triangle."""
-    gram = plain.T @ plain
-    room = np.outer(square, square) - gram**2
     scale = np.outer(square, square)
+    room = scale - gram**2
     top = np.outer(toward**2, square) + np.outer(square, toward**2) - 2.0 * np.outer(toward, toward) * gram
     fine = (room > _INDEPENDENT * scale) & (scale > _INDEPENDENT**2)
     return np.triu(np.where(fine, top / np.where(fine, room, 1.0), 0.0), 1)
 
 
-def _bases(parts: np.ndarray, span: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Orthonormal directions for each term with numbers beside the sum, zero where there are fewer, and whether there
-    are none."""
-    for _ in range(2):
-        parts = parts - np.einsum("ns,bsk->bnk", span, np.einsum("ns,bnk->bsk", span, parts))
-    basis = np.zeros(parts.shape)
-    cut = np.zeros(len(parts), bool)
-    for k in range(parts.shape[2]):
-        rest = parts[:, :, k]
-        for _ in range(2):
-            rest = rest - np.einsum("bns,bs->bn", basis, np.einsum("bns,bn->bs", basis, rest))
-        size = np.linalg.norm(rest, axis=1)
-        idle = size**2 < _INDEPENDENT
-        basis[:, :, k] = np.where(idle[:, None], 0.0, rest / np.where(idle, 1.0, size)[:, None])
+def _directions(one: _Sum, units: _Units, shadow: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of orthonormal directions for each term with numbers beside the sum: how much of what is left lies along them
+    (terms, 3), and of the plain terms (terms, 3, plain); and for which terms there are none.
+
+    They are made of inner products alone, by Cholesky's steps: what follows only ranks ways to extend the sum.
+    """
+    onto = np.tensordot(one.span, units.parts, axes=([0], [0]))  # (directions of the sum, terms, 3)
+    gram = units.within_parts - np.einsum("sbk,sbl->bkl", onto, onto)
+    inside = np.tensordot(one.left, units.parts, axes=([0], [0]))
+    shadows = units.across - np.tensordot(onto, shadow, axes=([0], [0]))
+    cut = np.zeros(len(gram), bool)
+    for k in range(3):
+        idle = gram[:, k, k] < _INDEPENDENT
         cut = idle if k == 0 else cut
-    return basis, cut
+        size = np.where(idle, np.inf, np.sqrt(np.maximum(gram[:, k, k], _INDEPENDENT)))
+        inside[:, k] /= size
+        shadows[:, k] /= size[:, None]
+        for later in range(k + 1, 3):
+            share = gram[:, later, k] / size
+            inside[:, later] -= share * inside[:, k]
+            shadows[:, later] -= share[:, None] * shadows[:, k]
+            for other in range(later, 3):
+                gram[:, other, later] -= share * gram[:, other, k] / size
+    return inside, shadows, cut
 
 
 def _beside(
-    basis: np.ndarray,
-    cut: np.ndarray,
-    inside: np.ndarray,
-    gain: np.ndarray,
-    plain: np.ndarray,
-    toward: np.ndarray,
-    square: np.ndarray,
+    inside: np.ndarray, shadows: np.ndarray, cut: np.ndarray, gain: np.ndarray, toward: np.ndarray, square: np.ndarray
 ) -> np.ndarray:
     """What a term with a number and a plain one take off together."""
-    shadows = np.tensordot(basis, plain, axes=([1], [0]))  # (terms, directions, plain)
-    rest = square - np.sum(shadows**2, axis=1)
-    pull = toward - np.einsum("bs,bsp->bp", inside, shadows)
+    rest = square - np.einsum("bkp,bkp->bp", shadows, shadows)
+    pull = toward - np.einsum("bk,bkp->bp", inside, shadows)
     fine = (rest > _INDEPENDENT) & ~cut[:, None]
     return np.where(fine, gain[:, None] + pull**2 / np.where(fine, rest, 1.0), 0.0)
 
@@ -253,7 +269,7 @@ def _grown(one: _Sum, members: Sequence[tuple[str, int]], units: _Units, least: 
             return None
         terms.append(term)
         price += float(units.plain_price[k] if kind == "p" else units.pair_price[k])
-        columns = [units.plain[:, k]] if kind == "p" else units.parts[k].T
+        columns = [units.plain[:, k]] if kind == "p" else units.parts[:, k].T
         for number, column in enumerate(columns):
             direction = _rest(span, column[:, None])[:, 0]
             size = np.linalg.norm(direction)

@@ -14,7 +14,7 @@ import sympy
 from ceql.dynamics.policy import TERMS, TermPolicy
 from ceql.dynamics.relatives import is_fraction
 from ceql.expression.prices import structure_price
-from ceql.formula import values_of
+from ceql.operators.program import value_and_jacobian
 
 _NUMBER, _OTHER = sympy.Symbol("number", positive=True), sympy.Symbol("other", positive=True)
 _SAFE_EXPONENT = 10.0  # beyond it exponentials of a column itself say nothing but where it is largest
@@ -37,39 +37,36 @@ class Vocabulary:
 def vocabulary(rows: np.ndarray, symbols: Sequence[sympy.Symbol], policy: TermPolicy = TERMS) -> Vocabulary:
     """Terms that have a value everywhere on the path."""
     symbols = tuple(symbols)
-    terms, values, tangents, counts, families, fractions = [], [], [], [], [], []
+    terms, values, tangents, counts, families = [], [], [], [], []
     known: dict[Any, int] = {}
     for term, numbers in _proposed(rows, symbols, policy):
         found = _evaluated(term, numbers, symbols, rows)
-        if found is not None and np.max(np.abs(found[0])) > 0.0:
+        if found is not None:
             terms.append(term.xreplace({name: sympy.Float(value) for name, value in numbers.items()}))
             values.append(found[0])
             tangents.append(found[1])
             counts.append(len(numbers))
-            fractions.append(fractions[families.index(known[term])] if term in known else is_fraction(terms[-1]))
             families.append(known.setdefault(term, len(known)))
-    prices = np.array([structure_price(term) for term in terms])
+    firsts = np.unique(families, return_index=True)[1]  # neither depends on what numbers begin with
+    prices = np.array([structure_price(terms[first]) for first in firsts])[families]
+    fractions = np.array([is_fraction(terms[first]) for first in firsts])[families]
     whole = np.stack(tangents, axis=1)
-    kinds = np.array(counts), np.array(families), np.array(fractions)
-    return Vocabulary(tuple(terms), np.column_stack(values), whole, prices, *kinds)
+    return Vocabulary(
+        tuple(terms), np.column_stack(values), whole, prices, np.array(counts), np.array(families), fractions
+    )
 
 
 def _evaluated(
     term: Any, numbers: Mapping[sympy.Symbol, float], symbols: tuple[sympy.Symbol, ...], rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Values and derivatives by the numbers; None where one of them has no value somewhere."""
+    """Values and derivatives by the numbers; None where one of them has no value somewhere, or all are zero."""
     tangents = np.zeros((len(rows), 2))
-    if term == 1:
-        return np.ones(len(rows)), tangents
-    wide = np.column_stack([rows, *(np.full(len(rows), value) for value in numbers.values())])
-    columns = (*symbols, *numbers)
-    values = values_of(term, columns, wide)
-    for place, name in enumerate(numbers):
-        slope = values_of(sympy.diff(term, name), columns, wide)
-        if slope is None:
-            return None
-        tangents[:, place] = slope
-    return None if values is None else (values, tangents)
+    with np.errstate(all="ignore"):
+        values, slopes = value_and_jacobian(term, symbols, tuple(numbers))(rows, np.array(list(numbers.values())))
+    tangents[:, : len(numbers)] = slopes
+    if not (np.isfinite(values).all() and np.isfinite(tangents).all() and np.any(values)):
+        return None
+    return values, tangents
 
 
 def _proposed(
