@@ -10,6 +10,8 @@ import pytest
 from ceql import Constraints, Dataset, Settings, discover
 from ceql.choice.sifting import SIFTING
 from ceql.choice.validation import held_out, is_beaten
+from ceql.closed_form.policy import ClosedFormPolicy, LongSumPolicy
+from ceql.estimator.parameters import checked_policy
 from ceql.expression import parse_formula
 from ceql.expression.operations import contained
 from ceql.formula import Formula, make_symbols, refitted
@@ -90,6 +92,11 @@ def test_it_is_not_made_where_there_is_no_time_for_it():
     assert long_sum(data, folds=each) is None
     assert seconds_for_long_sum(data, 1.0) == 0.0
     assert seconds_for_long_sum(data, 30.0) > 0.0
+
+
+def test_its_numbers_may_be_set():
+    policy = SearchPolicy(closed_forms=ClosedFormPolicy(long_sums=LongSumPolicy(rows_a_term=20)))
+    assert checked_policy(policy) is policy
 
 
 def test_rows_without_weight_have_no_say():

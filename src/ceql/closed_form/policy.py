@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 _SIZES = (1.0, 2.0, 1 / 2, 3.0, 1 / 3, 4.0, 1 / 4, 3 / 2, 2 / 3, 1 / 6, 6.0, 1 / 8, 8.0)
 _SIMPLE = tuple(sign * size for size in _SIZES for sign in (1.0, -1.0))
@@ -229,7 +228,7 @@ class NoisyFormPolicy:
     most_products: int = 3300  # Of more products of powers and functions than this, the best are looked at,
     best_products: int = 1200  # which are this many.
     few_columns: int = 3  # Up to this many columns, products of two functions are candidates as well.
-    moderate: float = inf  # A function of a column is a factor if its largest value is between this and its reciprocal.
+    moderate: float = 1e300  # A function of a column is a factor if it reaches this at most, and its reciprocal.
     many_columns: int = 20  # Of more columns, the products and ratios that say most stand for all of them.
     most_factors: int = 20  # A power law has at most this many factors.
     doubt: float = 4.0  # An exponent may be a simple number within this many standard errors.
@@ -255,7 +254,6 @@ class LongSumPolicy:
     terms: NoisyFormPolicy = NoisyFormPolicy(most_terms=30, sweeps=1, nothing_new=1e-6, moderate=1e3)
     rows_a_term: int = 8  # With fewer rows for each term, a sum is no longer.
     lone: float = 0.25  # A term that varies in one row alone, by this share of its squares, is no term.
-    functions: tuple[str, ...] = ("log", "exp")  # Of the columns; waves follow the noise of any smooth curve.
     errors: float = 1.0  # Standard errors by which a longer sum must predict rows held out better than a shorter one.
     most_folds: int = 20  # Its terms are chosen anew in each fold: with more folds than these it is not made.
     seconds: float = 0.5  # About how long it takes,
