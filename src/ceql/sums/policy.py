@@ -42,7 +42,7 @@ class SumSearchPolicy:
     hopes: int = 6  # as often as this,
     hope_at_once: float = 2.5  # and decades to be followed before anything else is looked at.
     nothing_left: float = 1e-18  # Share of the square of y that is too little to look at.
-    starts_a_rung: int = 700  # A rung for this many starts of networks,
+    starts_a_rung: int = 400  # A rung for this many starts of networks,
     dearer_in_vain: float = 0.17  # and this share more for every one since the last that showed a term.
     starts_an_expansion: int = 4000  # When all were climbed, an expansion for this many starts,
     starts_an_expansion_in_noise: int = 1000  # or this many,
