@@ -220,6 +220,10 @@ def test_lighter_formulas_have_the_costs_of_the_one_they_were_made_of(loose):
     assert all(formula.costs == {"exp": 7} for formula in lighter)
 
 
+def test_no_squares_are_fitted_where_another_loss_is_the_judge(loose):
+    assert shown(sifted([replace(loose, surprise=10.0)], CONSTANT, DATA, 5)) == (CONSTANT,)
+
+
 def test_in_haste_nothing_is_refitted(loose):
     assert SIFTING.hasty.checked < SIFTING.checked
     assert shown(sifted([loose], CONSTANT, DATA, 5, policy=SIFTING.hasty)) == (CONSTANT,)

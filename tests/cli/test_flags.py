@@ -106,3 +106,9 @@ def test_every_other_name_is_a_parameter_in_python():
     known = {*CEQLRegressor().get_params(), *inspect.signature(CEQLRegressor.fit).parameters}
     assert {*IN_PYTHON.values()} <= known
     assert {*IN_PYTHON} <= {param.name for param in fit.params}
+
+
+def test_a_column_of_errors_may_be_excluded_as_an_input(folder, capsys):
+    given = ["fit", "t.csv", "--target", "y", "--sigma", "s", "--exclude", "s,g", "--template", "a*x", "--quiet"]
+    assert exit_code(given) == 0
+    assert "*x" in capsys.readouterr().out

@@ -158,6 +158,8 @@ def _front(pool: Sequence[Formula], sieve: _Sieve) -> list[Formula]:
 def _lightened(sieve: _Sieve) -> list[Formula]:
     """The best of those that are struck, without constants that the rows do not determine."""
     struck = sorted((struck.formula for struck in sieve.struck), key=sieve.score)
+    # A refit is one of squares: where another loss is the judge, it would be compared by another likelihood.
+    struck = [formula for formula in struck if formula.surprise is None]
     loose = [formula for formula in struck if any(not error < abs(c) for c, error in formula.constants)]
     data = sieve.data.thinned(sieve.policy.checked_rows)
     if data is not sieve.data:  # refitted to some rows only, they would not be judged like the others

@@ -75,7 +75,7 @@ def _check_names(table: Table, wanted: Wanted) -> None:
         if name in wanted.beside:
             raise InputError(f"{name!r} is the target and can neither weigh nor group the rows.")
     for name in wanted.exclude:
-        if name in (*wanted.targets, *wanted.features, *wanted.beside):
+        if name in (*wanted.targets, *wanted.features):  # what weighs or groups the rows is no input anyway
             raise InputError(f"{name!r} is wanted and excluded at once: leave out one of the two.")
 
 
