@@ -326,14 +326,19 @@ def _by_rows_held_out(
     """The formula to report and all that are shown, once those have had their turn that rows held out judge in full: a
     line in all columns, and a sum that no veto struck. The structure of all others was found with all rows, which
     flatters them."""
+    straight = [(line, held_out([line], data, folds)) for line in lines]
     judged = {each.formula: each.held for each in sums if each.formula in shown}
-    rivals = [(line, held_out([line], data, folds), policy.beaten) for line in lines]
-    rivals += [(formula, held, policy.beaten_by_sum) for formula, held in judged.items()]
     own = judged.get(shown[chosen]) or held_out(shown[chosen : chosen + 1], data, folds)
-    for formula, held, errors in rivals:
-        if is_beaten(own, held, errors):
-            shown = shown if formula in shown else (*shown, formula)
-            chosen, own = shown.index(formula), held
+    best = shown[chosen]
+    for line, held in straight:
+        if is_beaten(own, held, policy.beaten):
+            best, own = line, held
+    for formula, held in judged.items():
+        if is_beaten(own, held, policy.beaten_by_sum):  # a line that the sum does not beat so clearly is preferred
+            as_good = [each for each in straight if not is_beaten(each[1], held, policy.beaten_by_sum)]
+            best, own = as_good[0] if as_good else (formula, held)
+    shown = shown if best in shown else (*shown, best)
+    chosen = shown.index(best)
     return chosen, shown
 
 

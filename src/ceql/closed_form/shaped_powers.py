@@ -59,6 +59,16 @@ class _Logarithms:
         """What the shape leaves with each of the scales, row by row; infinite where it has no logarithm."""
         return self.goal - self.of_shape(shape, group, scales)
 
+    def misfits(self, shape: Shape, group: np.ndarray, scales: np.ndarray, goals: np.ndarray) -> np.ndarray:
+        """What the shape leaves of each goal in the mean square, by the scale, from inner products; infinite where it
+        has no logarithm."""
+        values = shape.values(scales[:, None] * group)
+        weighted = np.log(np.abs(values)) * self.weight
+        own = np.einsum("sn,sn->s", weighted, weighted) - np.sum((weighted @ self.basis) ** 2, axis=1)
+        apart = np.sum(goals**2, axis=1)[:, None] - 2.0 * goals @ weighted.T + own
+        one_sign = (values > 0).all(axis=1) | (values < 0).all(axis=1)
+        return np.where(one_sign & np.isfinite(apart), np.maximum(apart, 0.0), np.inf) / len(self.weight)
+
     def of_shape(self, shape: Shape, group: np.ndarray, scales: np.ndarray) -> np.ndarray:
         values = shape.values(scales[:, None] * group)
         bare = self.beside(np.log(np.abs(values)))
@@ -129,10 +139,9 @@ def shaped_powers(
         fitted = [_fitted(one, rows.product(one.exponents), logs, policy) for one in seen]
         plain = (1.0 - policy.worth * np.log(len(y)) / len(y)) * float(np.mean(logs.goal**2))
         likely = sorted((one for one in fitted if one.left < plain), key=lambda one: one.left)[: policy.refined]
-        written = [_written(one, rows, symbols, policy) for one in likely]
-    # exp(z) and 1/exp(-z) are the same
-    distinct = {round(score, _DIGITS): expression for score, expression in reversed(written)}
-    return [distinct[score] for score in sorted(distinct)[: policy.kept]]
+        simple = [_simplest(one, rows, policy) for one in likely]
+        distinct = {round(one.score, _DIGITS): one for one in reversed(simple)}  # exp(z) and 1/exp(-z) are the same
+        return [_written(distinct[score], rows, symbols) for score in sorted(distinct)[: policy.kept]]
 
 
 def _best(seen: Sequence[_Candidate], policy: ShapedPowerPolicy) -> list[_Candidate]:
@@ -152,7 +161,7 @@ def _seen(rows: _Rows, shapes: Sequence[Shape], policy: ShapedPowerPolicy) -> It
             continue
         scales = np.array([s * sign for s in policy.scales for sign in (1.0, -1.0)]) / np.max(np.abs(group))
         for shape in shapes:
-            left = np.mean((goals[:, None] - logs.of_shape(shape, group, scales)) ** 2, axis=2)
+            left = logs.misfits(shape, group, scales, goals)
             best = int(np.argmin(left[1]))
             if np.isfinite(left[:, best]).all():
                 yield _Candidate(shape, exponents, float(scales[best]), *map(float, left[:, best]))
@@ -199,27 +208,41 @@ def _slope(
     return here, (nearby - here) / policy.nearby
 
 
-def _written(one: _Candidate, rows: _Rows, symbols: Sequence[Any], policy: ShapedPowerPolicy) -> tuple[float, Any]:
-    """A score, and the expression: numbers are simple where that is worth more than what noise would gain by others."""
+@dataclass(frozen=True, eq=False)
+class _Simple:
+    """A fitted candidate with numbers as simple as that is worth."""
+
+    score: float
+    candidate: _Candidate
+    fit: PowerFit
+    powers: tuple[Any, ...]
+
+
+def _simplest(one: _Candidate, rows: _Rows, policy: ShapedPowerPolicy) -> _Simple:
+    """Numbers are simple where that is worth more than what noise would gain by others."""
     fit = rows.fit(one, policy)
     exponents = fit.numbers[1:]
     doubts = policy.doubt * fit.errors[1 : len(exponents) + 1]  # which they share with the scale
     by_doubt = [simple_exponent(float(p), float(d)) for p, d in zip(exponents, doubts, strict=True)]
     all_simple = [simple_exponent(float(p), 0.5) for p in exponents]
     tried = dict.fromkeys((tuple(all_simple), tuple(by_doubt)))
-    scored = [
-        (_score(held, powers, is_simple), held, powers)
+    scored = (
+        _Simple(_score(held, powers, is_simple), one, held, powers)
         for powers in tried
         for held, is_simple in _held(fit, powers, rows, policy)
-    ]
-    score, held, powers = min(scored, key=lambda entry: entry[0])
-    sign = rows.around.sign * np.sign(one.shape.values(held.scale * rows.product(one.exponents)[:1])[0])
-    outside: Any = float(sign * np.exp(held.numbers[0]))
-    inside: Any = held.scale
-    for symbol, power, exponent in zip(symbols, powers, one.exponents, strict=True):
+    )
+    return min(scored, key=lambda simple: simple.score)
+
+
+def _written(one: _Simple, rows: _Rows, symbols: Sequence[Any]) -> Any:
+    shape, exponents, scale = one.candidate.shape, one.candidate.exponents, one.fit.scale
+    sign = rows.around.sign * np.sign(shape.values(scale * rows.product(exponents)[:1])[0])
+    outside: Any = float(sign * np.exp(one.fit.numbers[0]))
+    inside: Any = scale
+    for symbol, power, exponent in zip(symbols, one.powers, exponents, strict=True):
         outside = outside * symbol**power
         inside = inside * symbol**exponent
-    return score, outside * one.shape.written(inside)
+    return outside * shape.written(inside)
 
 
 def _held(
