@@ -49,7 +49,7 @@ def test_fit_json_pipes_cleanly(table):
 def test_noisy_constants_come_with_their_errors(tmp_path):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"t": rng.uniform(-2, 2, 100)})
-    frame["y"] = 1.3 / (frame["t"] - 0.52) + 0.02 * rng.standard_normal(100)
+    frame["y"] = 1.3 / (frame["t"] - 0.523) + 0.02 * rng.standard_normal(100)
     frame.to_csv(tmp_path / "noisy.csv", index=False)
     options = ("--target", "y", "--operators", "mul,div", "--time-limit", 20, "--no-checkpoint")
     result = ceql("fit", tmp_path / "noisy.csv", *options)

@@ -22,6 +22,7 @@ class SimplifyPolicy:
     most_terms_for_scales: int = 5  # of a polynomial of which every coefficient is made one; of a longer one, two
     largest_power: int = 24  # that is multiplied out
     largest_log_power: int = 4  # n in log(u) + n*log(v) = log(u*v**n)
+    most_terms_of_square: int = 300  # of a part of a fraction, multiplied out, that may be a perfect square
     same_coefficients: float = 1e-6  # relative difference of coefficients that are the same in a perfect square
     accuracies: tuple[float, ...] = (1e-12, 1e-9)  # to which constants agree with short ones, one after the other
     accuracies_with_data: tuple[float, ...] = (1e-12, 1e-9, 1e-7)  # the same where data judge the result

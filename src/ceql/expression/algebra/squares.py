@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from math import prod
 
-from sympy import Poly, PolynomialError, Symbol, sqrt
+from sympy import Add, Mul, Poly, PolynomialError, Pow, Symbol, sqrt
 
 from ceql.expression.algebra.polynomial import Poly as Terms
 from ceql.expression.algebra.polynomial import times
@@ -26,7 +27,7 @@ def signed_root(expr: Expr, policy: SimplifyPolicy = SIMPLIFY) -> Expr:
 
 def root_of_square(expr: Expr, symbols: list[Symbol], policy: SimplifyPolicy = SIMPLIFY) -> Expr | None:
     """The polynomial whose square this is, with a positive leading coefficient; None where there is none."""
-    if not symbols or not expr.free_symbols:
+    if not symbols or not expr.free_symbols or _terms_of(expr) > policy.most_terms_of_square:
         return None
     try:
         square = Poly(expr, *symbols)
@@ -51,6 +52,17 @@ def root_of_square(expr: Expr, symbols: list[Symbol], policy: SimplifyPolicy = S
         if abs(value) > policy.same_coefficients * abs(terms[powers]) / (2.0 * size):
             root[other] = value
     return Poly.from_dict(root, *symbols).as_expr() if _is_square(root, terms, policy.same_coefficients) else None
+
+
+def _terms_of(expr: Expr) -> float:
+    """How many terms it has at most when it is multiplied out."""
+    if isinstance(expr, Add):
+        return sum(map(_terms_of, expr.args))
+    if isinstance(expr, Mul):
+        return prod(map(_terms_of, expr.args))
+    if isinstance(expr, Pow) and expr.exp.is_Integer and expr.exp > 0:
+        return _terms_of(expr.base) ** int(expr.exp)
+    return 1
 
 
 def _is_square(root: Terms, terms: Terms, same: float) -> bool:
