@@ -74,7 +74,7 @@ def discover_system(
     interrupted = False
     try:
         with suppress(OutOfTime):  # what was being fitted is given up
-            if not _is_found_quickly(search, others):
+            if _is_murky(search.record.contest) or not _is_found_quickly(search, others):
                 _rounds(search)
     except KeyboardInterrupt:
         interrupted = True
@@ -188,6 +188,12 @@ def _is_clean(contest: Contest) -> bool:
     """Whether the smooth path is as good as the samples: none that comes from a model is any better."""
     share = contest.noise[:: contest.series.order] / contest.movement[:: contest.series.order]
     return bool(np.all(share < contest.policy.smoothing.clean))
+
+
+def _is_murky(contest: Contest) -> bool:
+    """Whether there is so much noise that among many powers some fit it better than the law does."""
+    share = contest.noise[:: contest.series.order] / contest.movement[:: contest.series.order]
+    return bool(np.any(share > contest.policy.choice.murky))
 
 
 def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:

@@ -139,6 +139,7 @@ class ChoicePolicy:
     behind: float = 60.0  # by so much worse than the best a system whose segments are loose is not fitted any further
     sweeps: int = 2  # over the equations, each exchanged for its alternatives
     quick: int = 4  # rounds at most of sums of powers alone along the path of the best, before those
+    murky: float = 0.1  # of a state's movement: with more noise than this there are none of these
     rounds: int = 8  # of candidates at most: from the second on, along the path that the best system takes
     stands: float = 10.0  # of the criterion: a round that gains less has brought nothing
     finer: float = 0.3  # of the noise so far: where the best system leaves less, the noise was an error of smoothing
