@@ -63,8 +63,7 @@ Best best_of_panel(const PairScan<float> &scan, int64_t first, size_t most, Aren
     const int64_t last = std::min(first + lanes, scan.others), rows = scan.ordered ? last - 1 : scan.count;
     for (int64_t row = 0; row < rows; row += pair_rows) {
         float of_block[2];
-        own.pair_gains(scan, first, panel, row / pair_rows, best.by_score.limit(), gain, score,
-                       of_block);
+        own.pair_gains(scan, first, panel, row / pair_rows, best.by_score.limit(), gain, score, of_block);
         if (!best.by_gain.wants(-of_block[0]) && !best.by_score.wants(of_block[1]))
             continue;
         for (int64_t i = row; i < std::min(row + pair_rows, rows); ++i)

@@ -110,7 +110,8 @@ void panel_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t
         const T price = scan.prices[block * pair_rows + k];
         cheapest = price < cheapest ? price : cheapest;
     }
-    // No score is below that of the largest share at the lowest price: mostly one logarithm shows that none is wanted.
+    // No score is below that of the largest share at the lowest price: mostly one logarithm shows that none
+    // is wanted.
     Lane<T> least = scored(most, cheapest) - score_slack<T>;
     bool is_wanted = false;
     for (int k = 0; k < w; ++k)

@@ -62,8 +62,8 @@ class Shelf:
         """The factors that two monomials both have, and where they are among the terms of each."""
         known = self._shared.get((a, b))
         if known is None:
-            own = (self.places[self.with_monomial(m), 1] for m in (a, b))
-            known = self._shared[a, b] = np.intersect1d(*own, return_indices=True)
+            of_a, of_b = (self.places[self.with_monomial(m), 1] for m in (a, b))
+            known = self._shared[a, b] = np.intersect1d(of_a, of_b, return_indices=True)
         return known
 
     @cached_property
