@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ceql.catalogue.offers import offers, seconds_for_offers
+from ceql.catalogue.offers import offers
 from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
@@ -28,12 +28,13 @@ from ceql.expression.text.write import short_text
 from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
 from ceql.network.libraries import search_network
 from ceql.search.driver import run
-from ceql.search.finishing import seconds_for_simpler, sketches_within
+from ceql.search.finishing import sketches_within
 from ceql.search.fixed_template import fitted_template
 from ceql.search.guesses import starting_formulas
-from ceql.search.judgement import constant_for, judged, seconds_for_judging, warn_of_rows_without_loss
+from ceql.search.judgement import constant_for, judged, warn_of_rows_without_loss
+from ceql.search.kept_time import for_long_sums, for_offers, for_simpler_numbers, is_wide, seconds_kept
 from ceql.search.logged import log_beginning, log_end, logged
-from ceql.search.long_sums import JudgedSum, long_sum, seconds_for_long_sum
+from ceql.search.long_sums import JudgedSum, long_sum
 from ceql.search.losses import SQUARED, Loss, read_loss, robust_scale
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
@@ -126,15 +127,7 @@ def _discovered(
             found = _found_earlier(keeper, settings, data)
             if found is None:
                 with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
-                    kept = _seconds_for_offers(data, settings)
-                    kept += _seconds_for_long_sums(data, settings)
-                    kept += policy.sifting.seconds_for(len(data.y), settings.time_limit)
-                    kept += (
-                        _seconds_for_simpler(data, settings)
-                        if loss is None
-                        else seconds_for_judging(data, settings.time_limit, policy.judgement)
-                    )
-                    own = replace(settings, time_limit=settings.time_limit - kept)
+                    own = replace(settings, time_limit=settings.time_limit - seconds_kept(data, settings))
                     founders = tuple(formula.expression for formula in guessed)
                     shown = few if settings.template or loss else pictured(few, constraints.asked, policy.shaped)
                     given = shown, own, workers, watch, loss, weights, founders, tell, keeper.note, keeper.write
@@ -190,23 +183,17 @@ def _offers(
         return []
     operators = _operators_of(settings)
     least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
-    has_time = _seconds_for_offers(data, settings) > 0.0 and loss is None and not until.over
+    has_time = for_offers(data, settings) > 0.0 and loss is None and not until.over
     policy = settings.search.catalogue if has_time else least
     in_memory = settings.search.memory.rows(data.x.shape[1])
     policy = replace(policy, most_rows=min(policy.most_rows, in_memory)).within(settings.time_limit)
-    before = until.earlier(_seconds_for_simpler(data, settings))
+    before = until.earlier(for_simpler_numbers(data, settings))
     found = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy, before)
     found = [formula for formula in found if loss is None or not formula.is_shrunk]  # which is a matter of squares
     if loss is not None:
         return found
     policies = settings.search.finishing.leaders, settings.search.polish, settings.search.prices
     return found + simpler_than_the_best([*formulas, *found], data, settings.constraints, *policies, until)
-
-
-def _seconds_for_simpler(data: Dataset, settings: Settings) -> float:
-    if settings.template is not None:
-        return 0.0
-    return seconds_for_simpler(settings.time_limit, len(data.y), settings.search.finishing, data.x.shape[1])
 
 
 def _operators_of(settings: Settings) -> Collection[str] | None:
@@ -216,42 +203,18 @@ def _operators_of(settings: Settings) -> Collection[str] | None:
     return search_network(1, settings.operators, settings.constraints.without).operator_names
 
 
-def _is_wide(data: Dataset, settings: Settings) -> bool:
-    """Which columns a term is made of costs nothing, and of many columns many terms can be made that suit some rows: so
-    rows held out have a say there."""
-    return data.x.shape[1] > settings.search.catalogue.most_table_columns
-
-
 def _long_sums(
     data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None, folds: Folds | None, until: Deadline
 ) -> list[JudgedSum]:
     """At most one, where rows held out have a say."""
     constraints, policy = settings.constraints, settings.search
-    has_time = _seconds_for_long_sums(data, settings) > 0.0 and not until.over
+    has_time = for_long_sums(data, settings) > 0.0 and not until.over
     if loss is not None or not has_time or not _is_contest(outcome, settings):
         return []
     most = np.inf if settings.max_complexity is None else settings.max_complexity
     given = data, constraints, _operators_of(settings), most, folds, policy.closed_forms.long_sums, policy.polish
     found = long_sum(*given)
     return [] if found is None or not _is_allowed(found.formula, settings) else [found]
-
-
-def _seconds_for_long_sums(data: Dataset, settings: Settings) -> float:
-    """Seconds kept for them: none where they are not to be."""
-    if not _is_wide(data, settings) or settings.template is not None or settings.constraints.known:
-        return 0.0
-    return seconds_for_long_sum(data, settings.time_limit, settings.search.closed_forms.long_sums)
-
-
-def _seconds_for_offers(data: Dataset, settings: Settings) -> float:
-    """Seconds kept for them: none where a search is not to be, or the limit is too short for both."""
-    policy = settings.search.catalogue
-    rows, columns = data.x.shape
-    seconds = seconds_for_offers(rows, columns, policy)
-    is_large = columns > policy.most_table_columns or rows * (columns - 1) > policy.most_cells
-    if is_large or settings.template is not None or seconds > policy.most_of_limit * settings.time_limit:
-        return 0.0
-    return seconds
 
 
 def _concluded(
@@ -280,7 +243,7 @@ def _concluded(
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
     chosen = favourite = _chosen(shown, settings, data, held)
     is_best = settings.model_selection == "best" and _is_contest(found.outcome, settings)
-    if is_best and loss is None and _is_wide(data, settings):
+    if is_best and loss is None and is_wide(data, settings):
         first = _first_allowed(shown, settings)
         chosen = first + or_simpler(chosen - first, shown[first:], data, folds, policy.prices, policy.sifting.simpler)
         lines = [formula for formula in formulas if formula.is_shrunk]
