@@ -103,7 +103,7 @@ def judged(shot: Shot, contest: Contest) -> float:
 
 
 def is_exact(one: Contender, contest: Contest) -> bool:
-    """Whether nothing is left that could be told from errors of computing."""
+    """Whether nothing is left but errors of computing: an approximation may come below what counts elsewhere."""
     return bool(np.all(one.shot.squares <= (contest.policy.choice.exact * contest.floor) ** 2))
 
 

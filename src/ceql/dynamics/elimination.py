@@ -31,14 +31,15 @@ def taken_down(
     """The best sums on the way down from all products of powers, for every degree that the samples can carry."""
     found: dict[Shape, Formula] = {}
     for degree in policy.degrees:
-        terms = _monomials(symbols, degree)
+        terms = monomials(symbols, degree)
         if len(terms) <= min(policy.most_terms, policy.share * target.rows):
             for formula in _of_degree(target, terms, tuple(symbols), floor, policy):
                 found.setdefault(shape_of(formula.expression), formula)
     return list(found.values())
 
 
-def _monomials(symbols: Sequence[sympy.Symbol], degree: int) -> list[Any]:
+def monomials(symbols: Sequence[sympy.Symbol], degree: int) -> list[Any]:
+    """All products of powers up to this degree, the constant first."""
     powers = range(degree + 1)
     return [sympy.Mul(*group) for power in powers for group in combinations_with_replacement(symbols, power)]
 

@@ -22,15 +22,16 @@ from ceql.dynamics.candidates import (
 )
 from ceql.dynamics.choosing import (
     Contender,
-    Contest,
     Record,
     compete,
     contender,
+    exchanged,
     is_exact,
     shared_where_possible,
     simplified,
     structure_of,
 )
+from ceql.dynamics.contests import contest_of, is_clean, is_murky, taken_over, with_less_noise
 from ceql.dynamics.finding import DynamicsFinding, Fitted
 from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
 from ceql.dynamics.policy import DynamicsPolicy, SmoothingPolicy
@@ -40,6 +41,7 @@ from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
 from ceql.dynamics.smoothing import SmoothTrajectory, smoothed, with_error_sizes
 from ceql.dynamics.system import System
 from ceql.dynamics.vocabulary import Vocabulary, vocabulary
+from ceql.dynamics.whole_fits import is_taken_down, whole_fit
 from ceql.engine.deadline import NEVER, OutOfTime, Stopwatch
 from ceql.engine.one_thread import one_thread
 from ceql.formula import Formula, make_symbols
@@ -74,7 +76,8 @@ def discover_system(
     interrupted = False
     try:
         with suppress(OutOfTime):  # what was being fitted is given up
-            if _is_murky(search.record.contest) or not _is_found_quickly(search, others):
+            is_quick = not is_murky(search.record.contest) and _is_found_quickly(search, others)
+            if not is_quick and not _is_found_whole(search):
                 _rounds(search)
     except KeyboardInterrupt:
         interrupted = True
@@ -91,7 +94,7 @@ def _with_own_constants(series: Series, settings: DynamicsSettings, tell: Tell) 
     found = discover_system(replace(series, trajectories=(longest,)), alone, lambda s, f: tell(s, 0.6 * f))
     series = with_error_sizes(series, policy.smoothing)
     smooth = [smoothed(one, policy.smoothing) for one in series.trajectories]
-    record = Record(_contest(series, smooth, policy, watch.until(settings.time_limit)))
+    record = Record(contest_of(series, smooth, policy, watch.until(settings.time_limit)))
     with suppress(OutOfTime):
         for number, fit in enumerate(found.systems):
             tell("constants of the trajectories", 0.6 + 0.2 * number / len(found.systems))
@@ -164,7 +167,7 @@ def _rounds(search: _Search) -> None:
         if best is None or _is_settled(search.record, search.candidates):
             break
         search.path, search.other = _paths_of_model(search.path, best, series)
-        search.record = _with_less_noise(search.record, best)
+        search.record = with_less_noise(search.record, best)
 
 
 def _searches(series: Series, settings: DynamicsSettings, watch: Stopwatch, tell: Tell) -> Iterator[_Search]:
@@ -176,24 +179,12 @@ def _searches(series: Series, settings: DynamicsSettings, watch: Stopwatch, tell
         smoothing = replace(policy.smoothing, caution=caution)
         smooth = [smoothed(one, smoothing) for one in series.trajectories]
         path = path_of(smooth, series.order, settings.depends_on_time, policy.integral)
-        contest = _contest(series, smooth, policy, until)
-        if nearest is not None and (_is_clean(contest) or np.all(contest.noise > policy.smoothing.nearer * nearest)):
+        contest = contest_of(series, smooth, policy, until)
+        if nearest is not None and (is_clean(contest) or np.all(contest.noise > policy.smoothing.nearer * nearest)):
             continue
         nearest = contest.noise
         other = _other_path(series, settings, smoothing)
         yield _Search(Record(contest), path, other, _equations(series, policy), smooth, settings, watch, tell)
-
-
-def _is_clean(contest: Contest) -> bool:
-    """Whether the smooth path is as good as the samples: none that comes from a model is any better."""
-    share = contest.noise[:: contest.series.order] / contest.movement[:: contest.series.order]
-    return bool(np.all(share < contest.policy.smoothing.clean))
-
-
-def _is_murky(contest: Contest) -> bool:
-    """Whether there is so much noise that among many powers some fit it better than the law does."""
-    share = contest.noise[:: contest.series.order] / contest.movement[:: contest.series.order]
-    return bool(np.any(share > contest.policy.choice.murky))
 
 
 def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:
@@ -210,18 +201,44 @@ def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:
             return True
     smooth, noise = (search.path, search.other), search.record.contest.noise[:: search.series.order]
     last = np.inf
-    for _ in range(0 if _is_clean(search.record.contest) else choice.quick):
+    for _ in range(0 if is_clean(search.record.contest) else choice.quick):
         best = search.record.best
         if best is None or last - best.criterion < choice.stands:
             break
         last = best.criterion
         search.path, search.other = _paths_of_model(search.path, best, search.series)
-        search.record = _with_less_noise(search.record, best)
+        search.record = with_less_noise(search.record, best)
         if _powers_tried(search):
             return True
     best = search.record.best
     if best is None or np.any(np.sqrt(best.shot.squares) > noise):
         search.path, search.other = smooth
+    return False
+
+
+def _is_found_whole(search: _Search) -> bool:
+    """Polynomials that are fitted to the trajectories all at once: the motion may be too fast for its samples. Where
+    that comes much nearer to the samples than the smooth path, what follows begins there."""
+    series, settings = search.series, search.settings
+    policy, choice = settings.policy.whole_fits, settings.policy.choice
+    if len(series.states) < policy.fewest_states:
+        return False
+    search.tell("whole systems", 0.3)
+    through = replace(settings.policy.smoothing, decades=policy.through_samples, steps=1)
+    smooth = [smoothed(one, through) for one in series.trajectories]
+    path = path_of(smooth, series.order, settings.depends_on_time, settings.policy.integral)
+    contest = contest_of(series, smooth, settings.policy, search.record.contest.until)
+    targets = [target_of(path, equation.values, equation.sizes) for equation in search.equations]
+    system = _system([None for _ in search.equations], series, settings)
+    for degree in policy.degrees:
+        whole = whole_fit(contest, system, targets, degree, policy)
+        if whole is None:
+            continue
+        if np.all(np.sqrt(whole.shot.squares) < choice.finer * search.record.contest.noise[:: series.order]):
+            search.record = taken_over(search.record, contest, whole)
+            search.path, search.other = _paths_of_model(search.path, whole, series)
+        if is_taken_down(search.record, whole, policy):
+            return True
     return False
 
 
@@ -240,7 +257,24 @@ def _first_tried(search: _Search) -> bool:
     """Whether the best candidates of all equations together settle it."""
     for first in _first_systems(search.candidates, search.series, search.settings):
         search.record.try_out(first)
-    return _is_settled(search.record, search.candidates)
+    if not _is_settled(search.record, search.candidates):
+        return False
+    _equals_tried(search.record, search.candidates)
+    return True
+
+
+def _equals_tried(record: Record, candidates: Sequence[Sequence[Candidate]]) -> None:
+    """Along a single trajectory one state may be a function of another, and equations be exchanged for others that say
+    the same there: simple numbers will tell which is meant."""
+    best = record.best
+    if best is None:
+        return
+    for place, few in zip(best.system.searched, candidates, strict=True):
+        least = min(candidate.criterion for candidate in few)
+        close = least + record.contest.policy.choice.alike
+        for candidate in few[: record.contest.policy.choice.most_equal]:
+            if candidate.criterion < close:
+                record.try_out(exchanged(best.system, place, candidate.formula))
 
 
 def _done(number: int, share: float) -> float:
@@ -260,36 +294,6 @@ def _is_settled(record: Record, candidates: Sequence[Sequence[Candidate]]) -> bo
         if not leaps or max(leaps) < record.contest.policy.choice.leap:
             return False
     return True
-
-
-def _with_less_noise(record: Record, best: Contender) -> Record:
-    """A path through few samples may miss them by more than their noise. Where the best system comes nearer, the noise
-    is less, and the best systems are simulated and fitted as closely."""
-    contest = record.contest
-    choice, order = contest.policy.choice, contest.series.order
-    left = np.maximum(np.sqrt(best.shot.squares), contest.floor)
-    if np.all(left > choice.finer * contest.noise[::order]):
-        return record
-    noise = contest.noise.copy()
-    for k, size in enumerate(left):
-        ratio = min(size / noise[k * order], 1.0)
-        noise[k * order : (k + 1) * order] *= ratio
-    finer = Record(replace(contest, noise=np.maximum(noise, choice.floor * contest.movement)))
-    for one in sorted(record.contenders, key=lambda one: one.criterion)[: choice.taken_along]:
-        finer.try_out(one.system)
-    return record if finer.best is None else finer
-
-
-def _contest(series: Series, smooth: Sequence[SmoothTrajectory], policy: DynamicsPolicy, until) -> Contest:
-    begins = np.vstack([states_at(one, one.measured.time, series.order) for one in smooth])
-    movement = np.std(begins, axis=0)
-    counts = [len(one.measured.time) for one in smooth]
-    noise = np.sqrt(np.average([one.noise**2 for one in smooth], axis=0, weights=counts))
-    if series.order == 2:  # a speed has the errors of slopes
-        slopes = np.sqrt(np.mean(np.vstack([one.slope_errors for one in smooth]) ** 2, axis=0))
-        noise = np.column_stack([noise, slopes]).ravel()
-    movement = np.where(movement > 0.0, movement, 1.0)
-    return Contest(series, begins, np.maximum(noise, policy.choice.floor * movement), movement, policy, until)
 
 
 def _equations(series: Series, policy: DynamicsPolicy) -> list[_Equation]:
@@ -427,8 +431,10 @@ def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
         record.try_out(next(left))
     if record.best is not None and not interrupted:
         search.tell("numbers", 0.92)
+        own = record.until(watch.until(choice.simplifying * settings.time_limit))
         with suppress(OutOfTime):
-            simplified(record.until(watch.until(choice.simplifying * settings.time_limit)), record.best)
+            for one in _alike(record, record.best):
+                simplified(own, one)
     contenders = _reported(search, record)
     likely = weights([one.criterion for one in contenders])
     systems = tuple(fitted(one, weight, series) for one, weight in zip(contenders, likely, strict=True))
@@ -439,6 +445,13 @@ def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
         held = None if interrupted else held_out_r2(contenders[0].system, contest)
     notes = ("Interrupted: the best system so far.",) if interrupted else ()
     return DynamicsFinding(series, systems, _how(systems[0], series, settings), watch.seconds, held, notes)
+
+
+def _alike(record: Record, best: Contender) -> list[Contender]:
+    """The best system and those that are hardly worse: simple numbers may tell them apart."""
+    choice = record.contest.policy.choice
+    few = sorted(record.contenders, key=lambda one: one.criterion)[: choice.most_alike]
+    return [one for one in few if one.criterion <= best.criterion + choice.alike]
 
 
 def _reported(search: _Search, record: Record) -> list[Contender]:

@@ -73,6 +73,19 @@ class EliminationPolicy:
 
 
 @dataclass(frozen=True)
+class WholeFitPolicy:
+    """Systems of all powers, fitted to the trajectories and taken down there."""
+
+    degrees: tuple[int, ...] = (2,)
+    fewest_states: int = 2  # of one state the smooth path tells as much
+    through_samples: tuple[float, float] = (-22.0, -22.0)  # decades of the penalty of the path that they begin with
+    most_constants: int = 40  # to begin with,
+    share: float = 0.25  # and at most so many of the values that were measured
+    ridge: float = 1e-6  # of a term, in the fit along the smooth path that this begins with
+    kept: int = 4  # systems on the way down that are fitted themselves
+
+
+@dataclass(frozen=True)
 class RelativesPolicy:
     """Right-hand sides that are one step away from the best ones."""
 
@@ -146,8 +159,11 @@ class ChoicePolicy:
     taken_along: int = 3  # systems that are fitted again then
     floor: float = 1e-6  # of a state's movement: simulated states that are nearer to the samples say nothing
     leap: float = 100.0  # times which smaller right-hand sides leave more than one that is thought to be the law
-    exact: float = 3.0  # times this floor: what is nearer is exact
+    exact: float = 0.1  # times this floor: what is nearer is exact
     lowest: float = 0.9  # of the noise that smooth paths leave: no system can leave less
+    alike: float = 8.0  # of the criterion: systems that are no worse by more may be told apart by simple numbers,
+    most_alike: int = 3  # at most so many,
+    most_equal: int = 6  # and equations of what settles the search are exchanged for so many that fit as well
     removable: float = 0.3  # of the motion of a slope: smaller terms are tried without
     snapped: float = 4.0  # errors by which a constant may miss a simple number to be tried as one
     simplest: int = 12  # whole numbers up to this one are simple
@@ -163,6 +179,7 @@ class DynamicsPolicy:
     integral: IntegralPolicy = field(default_factory=IntegralPolicy)
     terms: TermPolicy = field(default_factory=TermPolicy)
     elimination: EliminationPolicy = field(default_factory=EliminationPolicy)
+    whole_fits: WholeFitPolicy = field(default_factory=WholeFitPolicy)
     relatives: RelativesPolicy = field(default_factory=RelativesPolicy)
     candidates: CandidatePolicy = field(default_factory=CandidatePolicy)
     shooting: ShootingPolicy = field(default_factory=ShootingPolicy)
