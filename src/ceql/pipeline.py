@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ceql.catalogue.offers import offers
+from ceql.catalogue.offers import line_out_of_time, offers
 from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
@@ -179,9 +179,12 @@ def _offers(
         return []
     if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED):
         return []
-    if formulas and until.over and not settings.constraints.is_about_shape:  # of known shape a plain model may be best
-        return []
     operators = _operators_of(settings)
+    if formulas and until.over and not settings.constraints.is_about_shape:  # of known shape a plain model may be best
+        if loss is not None or not is_wide(data, settings):
+            return []
+        bounded = settings.search.catalogue.within(settings.time_limit)
+        return line_out_of_time(data, settings.constraints, operators, bounded)
     least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
     has_time = for_offers(data, settings) > 0.0 and loss is None and not until.over
     policy = settings.search.catalogue if has_time else least

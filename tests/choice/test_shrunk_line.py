@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, RidgeCV
 
+from ceql.catalogue.offers import line_out_of_time
 from ceql.catalogue.plain import shrunk
+from ceql.catalogue.policy import POLICY
 from ceql.choice.shrunk_line import shrunk_line
 from ceql.choice.validation import held_out, is_beaten, own_folds
 from ceql.data.dataset import Dataset
@@ -97,3 +101,11 @@ def test_many_weak_columns_are_reported_as_such_a_line():
     assert found.best.law.name == "straight line in 10 columns, shrunk together"
     assert max(found.weights) == found.weights[found.chosen]
     assert r2(found.best(new.x), new) > r2(LinearRegression().fit(data.x, data.y).predict(new.x), new) - 0.01
+
+
+def test_a_line_that_takes_no_time_is_there_when_the_time_is_up():
+    data, _ = weak_columns(120, 9, 0)
+    (line,) = line_out_of_time(data)
+    assert line.is_shrunk
+    assert line_out_of_time(data, operators=("sin",)) == []  # it needs products
+    assert line_out_of_time(data, policy=replace(POLICY, quick_line=1.0)) == []

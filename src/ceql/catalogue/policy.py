@@ -41,6 +41,7 @@ class CataloguePolicy:
         20,
         25,
     )  # straight lines in as many of a wide table
+    quick_line: float = 1e9  # multiplications for a line in all columns, which take next to no time
     most_terms: int = 12  # columns up to which a straight line in all of them is fitted
     # About how long all of it takes: the least, for every further column, for every row of at most that many.
     seconds: float = 1.4
