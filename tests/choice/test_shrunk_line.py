@@ -107,5 +107,4 @@ def test_a_line_that_takes_no_time_is_there_when_the_time_is_up():
     data, _ = weak_columns(120, 9, 0)
     (line,) = line_out_of_time(data)
     assert line.is_shrunk
-    assert line_out_of_time(data, operators=("sin",)) == []  # it needs products
     assert line_out_of_time(data, policy=replace(POLICY, quick_line=1.0)) == []
