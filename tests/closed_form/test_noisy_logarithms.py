@@ -73,3 +73,13 @@ def test_a_shape_has_its_scale_fitted_and_no_value_where_it_changes_sign():
     crossing = PowerFit(y, np.ones(len(y)), columns, np.zeros(3), shape=np.log, group=group)
     assert crossing.left == np.inf
     assert crossing.fitted() is crossing
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e170])
+def test_values_whose_squares_are_beyond_doubles_are_no_error(size):
+    x, _, noisy = table(0.1)
+    y = size * noisy
+    assert noisy_logarithms(x, y, np.ones(len(y))) is None
+    columns = np.column_stack([np.ones(len(y)), np.log(x)])
+    fit = PowerFit(y, np.ones(len(y)), columns, np.array([np.log(size), 1.0, -1.0]))
+    assert not np.isnan(fit.fitted().errors).any()

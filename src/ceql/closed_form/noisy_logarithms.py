@@ -60,7 +60,11 @@ def noisy_logarithms(
     far = (noise > policy.far * typical) & (sign * y > 0)
     size = np.where(far, np.abs(y), np.maximum(size, _TINY))
     wrong = np.mean(sign * y * weight < -policy.far * typical)
-    return None if wrong > policy.wrong_sign else NoisyLogarithms.around(sign, y, size)
+    if wrong > policy.wrong_sign:
+        return None
+    found = NoisyLogarithms.around(sign, y, size)
+    is_usable = np.isfinite(found.values).all() and np.isfinite(found.weight(weight)).all()
+    return found if is_usable else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +81,13 @@ class _Trend:
         """In each row; None where it leaves too much of y."""
         design = self._design
         mean = float(np.average(self.y, weights=self.weight**2))
-        if not mean > 0.0:
+        power = float(np.sum((self.weight * self.y) ** 2))
+        if not mean > 0.0 or not 0.0 < power < np.inf:  # squares may be beyond doubles
             return None
         numbers = np.zeros(design.shape[1])
         numbers[0] = np.log(mean)
         numbers = self._fitted(design, numbers)
         values = np.exp(design @ numbers)
-        power = float(np.sum((self.weight * self.y) ** 2))
         return values if self._left(values) <= self.policy.left * power else None
 
     @property

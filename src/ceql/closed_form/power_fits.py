@@ -52,10 +52,11 @@ class PowerFit:
     def errors(self) -> np.ndarray:
         """Standard errors of the numbers, and of the logarithm of the scale."""
         slopes = self.slopes
-        if not np.isfinite(slopes).all():
+        squares = slopes.T @ slopes
+        if not np.isfinite(squares).all():
             return np.full(slopes.shape[1], np.inf)
         variance = self.left * len(self.y) / max(len(self.y) - slopes.shape[1], 1)
-        return np.sqrt(np.diag(np.linalg.pinv(slopes.T @ slopes)) * variance)
+        return np.sqrt(np.diag(np.linalg.pinv(squares)) * variance)
 
     def fitted(self) -> PowerFit:
         fit, left = self, self.left
