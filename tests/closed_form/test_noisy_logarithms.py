@@ -82,4 +82,5 @@ def test_values_whose_squares_are_beyond_doubles_are_no_error(size):
     assert noisy_logarithms(x, y, np.ones(len(y))) is None
     columns = np.column_stack([np.ones(len(y)), np.log(x)])
     fit = PowerFit(y, np.ones(len(y)), columns, np.array([np.log(size), 1.0, -1.0]))
-    assert not np.isnan(fit.fitted().errors).any()
+    with np.errstate(all="ignore"):  # as all who call it
+        assert not np.isnan(fit.fitted().errors).any()
