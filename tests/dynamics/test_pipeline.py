@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy
 
+from ceql.dynamics.choosing import has_real_numbers
 from ceql.dynamics.pipeline import discover_system
 from ceql.dynamics.policy import CandidatePolicy, DynamicsPolicy
 from ceql.dynamics.series import Series, Trajectory
@@ -126,3 +128,10 @@ def test_without_time_there_is_a_system_of_powers():
     assert len(found.system.formulas) == 2
     assert all(len(formula.form.symbols) for formula in found.system.formulas)
     assert found.r2_held_out is None
+
+
+def test_a_number_that_goes_leaves_no_complex_one():
+    w, x = sympy.symbols("w x", real=True)
+    assert has_real_numbers(sympy.log(x + 2.5))
+    assert not has_real_numbers(sympy.log(x + w - 2.5).subs({x: 0, w: 0}))
+    assert not has_real_numbers((x / w).subs(w, 0))

@@ -187,6 +187,11 @@ def _simpler(best: Contender, contest: Contest) -> Iterator[System]:
     yield from _with_simple_numbers(best, contest.policy)
 
 
+def has_real_numbers(expression: Any) -> bool:
+    """Not where a number that was replaced stood under a fraction, or beside what is negative in a logarithm."""
+    return not expression.has(sympy.zoo, sympy.nan, sympy.oo, sympy.I)
+
+
 def _without_a_number(shot: Shot, place: int, rows: np.ndarray, whole: float) -> Iterator[tuple[float, Any]]:
     """The equation with zero for one of its constants, and by what share of its motion that changes it."""
     form, formula = shot.sides.forms[place], shot.system.formulas[place]
@@ -195,7 +200,7 @@ def _without_a_number(shot: Shot, place: int, rows: np.ndarray, whole: float) ->
         numbers: list[Any] = [sympy.Float(float(value)) for value in values]
         numbers[k] = sympy.Integer(0)
         expression = form.substitute(numbers)
-        if expression.is_Number or expression.has(sympy.zoo, sympy.nan, sympy.oo):
+        if expression.is_Number or not has_real_numbers(expression):
             continue
         with np.errstate(all="ignore"):
             change = Formula(expression, formula.symbols, 0.0)(rows) - formula(rows)
@@ -229,7 +234,7 @@ def _with_simple_numbers(best: Contender, policy: DynamicsPolicy) -> Iterator[Sy
                 numbers[k] = simple
                 trials.append((distance, place, form.substitute(numbers)))
     for _, place, expression in sorted(trials, key=lambda trial: trial[:2]):
-        if not expression.has(sympy.zoo, sympy.nan, sympy.oo):
+        if has_real_numbers(expression):
             yield exchanged(best.system, place, best.system.formulas[place].with_expression(expression))
 
 
