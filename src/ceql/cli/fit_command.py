@@ -70,8 +70,9 @@ def fit(ctx: click.Context, **_: Any) -> None:
         from ceql.cli.resuming import checkpoint_for, how_to_go_on, how_to_write_again
         from ceql.data.tables import read_cells
         from ceql.engine.cluster import cluster
-        from ceql.estimator import regressor  # noqa: F401 - all of the library, which takes longest
+        from ceql.estimator.bringing import bring_the_library
 
+        bring_the_library()  # which takes longest
         cells = read_cells(options["table"], layout_of(options))
     chosen = _chosen(cells, options)
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)

@@ -253,7 +253,7 @@ def _all_of(atoms: Sequence[_Atom], terms: Iterable[_Term]) -> list[Written]:
 
 
 def _columns(atoms: Sequence[_Atom], terms: Sequence[_Term]) -> np.ndarray:
-    """The values of the terms, (rows, terms): each power of an atom, and each beginning of a term, is worked out once."""
+    """The values of the terms, (rows, terms): each power of an atom and each beginning of a term is made once."""
     known: dict[_Term, np.ndarray] = {(): np.ones(len(atoms[0].values))}
     powers: dict[tuple[int, int], np.ndarray] = {}
 

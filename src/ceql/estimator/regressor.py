@@ -3,55 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ceql.choice.chi_square import chi_square
-from ceql.choice.selection import check_rule
-from ceql.constraints import NONE, Constraints
 from ceql.data.dataset import is_table, shape_of
 from ceql.data.groups import column_apart
-from ceql.data.targets import Targets
-from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import InputError
-from ceql.estimator.around_a_fit import advise, checkpoint_of, earlier_formulas
+from ceql.estimator.bringing import bring_the_library
 from ceql.estimator.checked_rows import checked_rows
-from ceql.estimator.complex_targets import joined, rows_of_parts
-from ceql.estimator.forecasts import checked_level, forecasts, in_columns
-from ceql.estimator.grouping import Grouped, discover_grouped, grouped_labels, wanted_of
-from ceql.estimator.measured import with_folds
-from ceql.estimator.parameters import checked_policy, is_number, named_operators, seed_of, texts_of
-from ceql.estimator.plain_settings import with_objects
+from ceql.estimator.grouped import Grouped
 from ceql.estimator.presentation import Presented
-from ceql.estimator.results import (
-    Finding,
-    constants_table,
-    equations_table,
-    finding,
-    formula_in_row,
-    one_or_all,
-    over_table,
-    struck_table,
-)
-from ceql.estimator.several_targets import discover_each
-from ceql.estimator.unit_texts import read_units, with_known_units
-from ceql.expression.complex_parts import PART
-from ceql.expression.prices import Prices
-from ceql.formula import Formula, in_readable_form
-from ceql.output.export import write
-from ceql.output.progress import live_display
-from ceql.pipeline import resolve_recipe
-from ceql.search.losses import SQUARED
-from ceql.search.policy import SearchPolicy
-from ceql.storage.checkpoint import Checkpoint
-from ceql.storage.destinations import write_text
-from ceql.storage.model_file import ModelFileError, read_model, write_model
-from ceql.templates import Template
+
+if TYPE_CHECKING:
+    from ceql.constraints import Constraints
+    from ceql.data.targets import Targets
+    from ceql.discovery import Discovery
+    from ceql.estimator.results import Finding
+    from ceql.expression.prices import Prices
+    from ceql.formula import Formula
+    from ceql.search.policy import SearchPolicy
+    from ceql.storage.checkpoint import Checkpoint
+    from ceql.templates import Template
 
 
 class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
@@ -201,7 +178,7 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         threads: int | None = None,
         device: str = "cpu",
         template: Template | None = None,
-        loss: str = SQUARED,
+        loss: str = "squared",
         guesses: Any = None,
         constraints: Constraints | None = None,
         units: Any = None,
@@ -211,6 +188,7 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         checkpoint: str | Path | Checkpoint | None = None,
         verbose: bool | None = None,
     ) -> None:
+        bring_the_library()
         self.recipe = recipe
         self.operators = operators
         self.time_limit = time_limit
@@ -260,7 +238,15 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         `censored` says of each row whether y lies "below" or "above" what is written (or is known: ""), as an array or
         the name of a column; below a common `detection_limit` all rows are.
         """
-        settings, from_frame, wanted = self._settings(), is_table(X), wanted_of(self.per_group, self.template)
+        from ceql.estimator.around_a_fit import advise, checkpoint_of, earlier_formulas
+        from ceql.estimator.grouping import discover_grouped, grouped_labels, wanted_of
+        from ceql.estimator.measured import with_folds
+        from ceql.estimator.settings_of_model import settings_of
+        from ceql.estimator.several_targets import discover_each
+        from ceql.estimator.unit_texts import read_units
+        from ceql.output.progress import live_display
+
+        settings, from_frame, wanted = settings_of(self), is_table(X), wanted_of(self.per_group, self.template)
         X, groups = column_apart(X, groups)
         errors, limits = (sigma, sigma_x, absolute_sigma), (censored, detection_limit)
         held = None if wanted is not None else groups
@@ -280,6 +266,10 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         return self
 
     def _take(self, discoveries: Sequence[Discovery], targets: Targets, from_frame: bool) -> None:
+        from ceql.choice.chi_square import chi_square
+        from ceql.estimator.results import constants_table, equations_table, one_or_all, struck_table
+        from ceql.estimator.settings_of_model import prices_of
+
         self._targets = targets
         inputs = targets.inputs[:-1] if self._has_parts or targets.groups else targets.inputs
         self.n_features_in_ = len(inputs)
@@ -289,7 +279,7 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
             del self.feature_names_in_
         self.discoveries_ = list(discoveries)
         self.target_names_ = list(targets.names)
-        prices = (self._policy() or SearchPolicy()).prices
+        prices = prices_of(self)
         self.equations_ = one_or_all([equations_table(discovery, prices) for discovery in discoveries])
         self.constants_ = one_or_all([constants_table(found.best, found.units) for found in discoveries])
         pairs = zip(discoveries, targets.datasets, strict=True)
@@ -300,6 +290,8 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
     @property
     def _has_parts(self) -> bool:
         """Whether the target is complex: then its parts are told apart by the last column."""
+        from ceql.expression.complex_parts import PART
+
         return self.template is not None and self.template.has_unit and self._targets.inputs[-1] == PART
 
     @property
@@ -314,6 +306,9 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
+        from ceql.estimator.parameters import checked_policy
+        from ceql.storage.model_file import write_model
+
         check_is_fitted(self)
         structured = {"template": self.template, "constraints": self.constraints}
         plain = {name: None if value is None else value.as_dict() for name, value in structured.items()}
@@ -337,6 +332,8 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
 
         `groups` are the labels of the rows of a model with `per_group`, unless X has the column of them.
         """
+        from ceql.estimator.forecasts import forecasts
+
         formulas = self._formulas(row)
         x = self._with_codes(self._checked(X), X, groups)
         values = self._joined([formula(x) for formula in formulas])
@@ -352,6 +349,8 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
 
         They are as far from the prediction as ``predict(X, return_std=True)`` says, in units of Student's distribution.
         """
+        from ceql.estimator.forecasts import checked_level, forecasts
+
         level, formulas = checked_level(level), self._formulas(row)
         x = self._with_codes(self._checked(X), X, groups)
         known = forecasts(formulas, self.discoveries_, self._targets, x)
@@ -364,12 +363,16 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
 
         With several targets it is a list of them.
         """
+        from ceql.estimator.results import one_or_all
+
         if form == "named":
             return one_or_all([formula.named for formula in self._formulas(row)])
         return one_or_all([formula.shown for formula in self._in_form(row, form)])
 
     def latex(self, row: Any = None, form: str = "smallest") -> Any:
         """The formula in LaTeX; with several targets a list of them."""
+        from ceql.estimator.results import one_or_all
+
         return one_or_all([formula.latex() for formula in self._in_form(row, form)])
 
     def export(
@@ -385,6 +388,9 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         The text computes what `predict` computes. With `path` it is written to that file as well. With several targets
         `target` names the one that is meant, and `group` the group whose constants are.
         """
+        from ceql.output.export import write
+        from ceql.storage.destinations import write_text
+
         found = self._finding(row, target)
         text = write(*self._of_group(found, group, to), to, found.name)
         if path is not None:
@@ -392,6 +398,9 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         return text
 
     def _in_form(self, row: Any, form: str) -> list[Formula]:
+        from ceql.estimator.results import over_table
+        from ceql.formula import in_readable_form
+
         formulas = self._formulas(row)
         if form not in ("smallest", "readable"):
             raise InputError(f"form must be 'smallest', 'readable' or, of sympy(), 'named', not {form!r}.")
@@ -402,6 +411,8 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
 
     def _formulas(self, row: Any = None) -> list[Formula]:
         """The chosen formula of each target, or the one in that row."""
+        from ceql.estimator.results import formula_in_row
+
         check_is_fitted(self)
         count = len(self.discoveries_)
         rows = list(row) if isinstance(row, list | tuple | np.ndarray) else [row] * count
@@ -411,15 +422,23 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
 
     def _finding(self, row: int | None = None, target: str | None = None) -> Finding:
         """One target's formula and all that goes with it, for whatever shows one formula at a time."""
+        from ceql.constraints import NONE
+        from ceql.estimator.results import finding
+        from ceql.estimator.settings_of_model import prices_of
+
         check_is_fitted(self)
-        prices = (self._policy() or SearchPolicy()).prices
-        return finding(self.discoveries_, self._targets, row, target, prices, self.constraints or NONE)
+        return finding(self.discoveries_, self._targets, row, target, prices_of(self), self.constraints or NONE)
 
     def _checked(self, X: Any) -> np.ndarray:
+        from ceql.estimator.complex_targets import rows_of_parts
+
         x = checked_rows(X, getattr(self, "feature_names_in_", None), self.n_features_in_)
         return rows_of_parts(x) if self._has_parts else x
 
     def _joined(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        from ceql.estimator.complex_targets import joined
+        from ceql.estimator.forecasts import in_columns
+
         return joined(values[0]) if self._has_parts else in_columns(values)
 
     def __sklearn_tags__(self) -> Any:
@@ -427,63 +446,18 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def _settings(self) -> Settings:
-        if self.recipe not in SEARCHES:
-            resolve_recipe(self.recipe)
-        if not is_number(self.time_limit) or not self.time_limit > 0:
-            raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}.")
-        limit = self.max_complexity
-        if limit is not None and (not isinstance(limit, int | np.integer) or limit < 1):
-            raise InputError(f"max_complexity must be a whole number of at least 1, or None, not {limit!r}.")
-        check_rule(self.model_selection)
-        if not isinstance(self.catalogue, bool | np.bool_):
-            raise InputError(f"catalogue must be True or False, not {self.catalogue!r}.")
-        if not isinstance(self.more, int | np.integer) or isinstance(self.more, bool) or self.more < 0:
-            raise InputError(f"more must be a whole number of at least 0, not {self.more!r}.")
-        if self.template is not None and not isinstance(self.template, Template):
-            raise InputError(
-                "template must be a ceql.Template, such as Template('A*exp(-k*x)', {'A': Parameter(), 'k': "
-                f"Parameter()}}), not {self.template!r}."
-            )
-        if self.template is not None and self.guesses:
-            raise InputError("A template says what the formula is: leave guesses out, or write them as the template.")
-        if self.template is not None and self.recipe not in SEARCHES:
-            raise InputError("A template needs recipe='search': the other recipes train one dense network.")
-        if not isinstance(self.constraints, Constraints | None):
-            raise InputError(f"constraints must be ceql.Constraints(...), not {type(self.constraints).__name__}.")
-        if self.loss != SQUARED and self.recipe not in SEARCHES:
-            raise InputError("Another loss than 'squared' needs recipe='search': the other recipes minimise squares.")
-        if self.policy is not None and self.recipe not in SEARCHES:
-            raise InputError("A policy needs recipe='search': the other recipes train one dense network.")
-        return Settings(
-            recipe=self.recipe,
-            operators=named_operators(self.operators),
-            time_limit=float(self.time_limit),
-            max_complexity=None if limit is None else int(limit),
-            model_selection=self.model_selection,
-            catalogue=self.catalogue,
-            more=int(self.more),
-            seed=seed_of(self.random_state),
-            n_jobs=self.n_jobs,
-            threads=self.threads,
-            device=self.device,
-            template=self.template,
-            constraints=self.constraints or NONE,
-            loss=self.loss,
-            guesses=texts_of(self.guesses),
-            search=checked_policy(self._policy()),
-        )
-
-    def _policy(self) -> SearchPolicy | None:
-        if self.prices is None:
-            return self.policy
-        if not isinstance(self.prices, Prices):
-            raise InputError(f"prices must be a {Prices.__module__}.Prices(...) or None, not {self.prices!r}.")
-        return replace(self.policy or SearchPolicy(), prices=self.prices)
+    def __setstate__(self, state: Any) -> None:
+        bring_the_library()
+        super().__setstate__(state)
 
 
 def load(path: str | Path) -> CEQLRegressor:
     """A model as it was saved. Nothing in the file is run as code, so it may come from anybody."""
+    bring_the_library()
+    from ceql.estimator.plain_settings import with_objects
+    from ceql.estimator.unit_texts import with_known_units
+    from ceql.storage.model_file import ModelFileError, read_model
+
     parameters, discoveries, targets, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
     try:
