@@ -65,7 +65,7 @@ __all__ = [
 # Where each name lives. They are imported when first used: SymPy, pandas and scikit-learn take a second to load,
 # which `ceql --help` and a process that only reads the version should not pay.
 _HOMES = {
-    "CEQLRegressor": "ceql.estimator",
+    "CEQLRegressor": "ceql.estimator.regressor",
     "CeqlError": "ceql.errors",
     "CeqlWarning": "ceql.errors",
     "Constraints": "ceql.constraints",

@@ -48,7 +48,7 @@ def output_of(program: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("module", ["ceql.estimator", "ceql.estimator.working"])
+@pytest.mark.parametrize("module", ["ceql.estimator.regressor", "ceql.estimator.working"])
 def test_a_fork_during_another_threads_import(module):
     """Of the class, and of what its first model brings."""
     output_of(DURING_THE_IMPORT.replace("MODULE", repr(module)))

@@ -19,10 +19,10 @@ from ceql.search.policy import SearchPolicy
 from ceql.templates import Template
 
 if TYPE_CHECKING:
-    from ceql.estimator.regressor import CEQLRegressor
+    from ceql.estimator.model import Model
 
 
-def settings_of(model: CEQLRegressor) -> Settings:
+def settings_of(model: Model) -> Settings:
     """What a model's parameters ask for; complains of those that cannot be."""
     if model.recipe not in SEARCHES:
         resolve_recipe(model.recipe)
@@ -71,7 +71,7 @@ def settings_of(model: CEQLRegressor) -> Settings:
     )
 
 
-def policy_of(model: CEQLRegressor) -> SearchPolicy | None:
+def policy_of(model: Model) -> SearchPolicy | None:
     """The numbers of the search, with the prices of the choice; None: the defaults."""
     if model.prices is None:
         return model.policy
@@ -80,6 +80,6 @@ def policy_of(model: CEQLRegressor) -> SearchPolicy | None:
     return replace(model.policy or SearchPolicy(), prices=model.prices)
 
 
-def prices_of(model: CEQLRegressor) -> Prices:
+def prices_of(model: Model) -> Prices:
     """What operators, numbers, constants and names cost in the choice."""
     return (policy_of(model) or SearchPolicy()).prices
