@@ -1,6 +1,7 @@
 """ceql: reads a formula out of data, at home at poles, logarithms, square roots and resonances."""
 
 import gc as _gc
+import logging as _logging  # noqa: F401 - see below
 import os as _os
 import sys as _sys
 from collections.abc import Iterator as _Iterator
@@ -10,6 +11,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError as _NotInstalled
 from importlib.metadata import version as _version
 from threading import RLock as _RLock
+from types import ModuleType as _Module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ __all__ = [
 # Where each name lives. They are imported when first used: SymPy, pandas and scikit-learn take a second to load,
 # which `ceql --help` and a process that only reads the version should not pay.
 _HOMES = {
-    "CEQLRegressor": "ceql.estimator",
+    "CEQLRegressor": "ceql.estimator.regressor",
     "CeqlError": "ceql.errors",
     "CeqlWarning": "ceql.errors",
     "Constraints": "ceql.constraints",
@@ -88,7 +90,8 @@ _HOMES = {
 
 
 # A process that is forked while another thread imports would wait for ever for the lock of a module that nobody imports
-# there. So a fork waits until the import is done.
+# there. So a fork waits until the import is done. What was registered last is asked first: so logging, whose lock an
+# import may want, was registered before.
 _importing = _RLock()
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(
@@ -99,12 +102,15 @@ if hasattr(_os, "register_at_fork"):
 def __getattr__(name: str) -> object:
     if name != "operators" and name not in _HOMES:
         raise AttributeError(f"module 'ceql' has no attribute {name!r}")
-    with _importing:
-        if name == "operators":
-            return import_module("ceql.operators")
-        home = _HOMES[name]
-        with _nullcontext() if home in _sys.modules else _without_collecting():
-            return getattr(import_module(home), name)
+    if name == "operators":
+        return _brought("ceql.operators")
+    return getattr(_brought(_HOMES[name]), name)
+
+
+def _brought(module: str) -> _Module:
+    """The module; no process is forked while it is imported."""
+    with _importing, _nullcontext() if module in _sys.modules else _without_collecting():
+        return import_module(module)
 
 
 @_contextmanager

@@ -14,7 +14,7 @@ from ceql.expression.text.parse import parse_formula
 from ceql.operators.program import compile_numpy
 from ceql.sums import Known, SumSearchPolicy, Table, exact, expression, make_table, plain_view, stretch, tidied
 from ceql.sums.fitting import fitted
-from ceql.sums.moves import Foremost, Scan, multiplied, surroundings, swapped
+from ceql.sums.moves import Foremost, Scan, beside_each, multiplied, surroundings, swapped
 from ceql.sums.search import is_sound, ranked, with_numbers_freed
 from ceql.sums.terms import Factor, Real, Sum, Term
 from ceql.sums.view import View, smooth_functions, view_beside
@@ -147,6 +147,35 @@ def test_the_gain_is_no_less_than_what_is_explained_on_the_grid(move: str, view_
         left = near.rest - matrix @ np.linalg.lstsq(matrix, near.rest, rcond=None)[0]
         assert 1.0 - float(left @ left) <= gain + 1e-3  # the slopes explain more
         assert gain <= 1.01
+
+
+@pytest.mark.parametrize("view_of", [plain_view, smooth_view])
+def test_the_gain_of_monomials_that_share_a_factor_is_what_they_explain_without_slopes(view_of) -> None:
+    x = columns(2)
+    view = view_of(table_of(x, x[:, 1] * np.sin(3.0 * x[:, 0]) + np.exp(-x[:, 0]) * (1.0 + x[:, 1])))
+    begun = Sum((Term((0,)), Term((1,))))
+    near = surroundings(begun, view)
+    assert near is not None
+    proposals = list(Scan(view, begun, near).groups())
+    assert {len(found.terms[-1].factors[0].numbers) for _, found in proposals} == {1, 2}
+    for gain, found in sorted(proposals, key=lambda p: -p[0])[:12]:
+        matrix = view.beside(view.table.columns_of(found)[0])
+        matrix = matrix / np.linalg.norm(matrix, axis=0)
+        left = near.rest - matrix @ np.linalg.lstsq(matrix, near.rest, rcond=None)[0]
+        # The products are in single precision, and some of these terms are nearly in the sum.
+        assert gain == pytest.approx(1.0 - float(left @ left), abs=5e-3)
+
+
+def test_a_shelf_beside_several_sums_at_once_is_that_beside_each() -> None:
+    x = columns(2)
+    view = plain_view(table_of(x, np.exp(-x[:, 0]) + np.sqrt(x[:, 1])))
+    sums = [Sum(()), Sum((Term((0,)),)), Sum((Term((1,)), Term((2,))))]
+    near = [one for found in sums if (one := surroundings(found, view)) is not None]
+    assert len(near) == 3
+    for shelf in view.shelves:
+        for one, alone in zip(beside_each(shelf, near), (beside_each(shelf, [n])[0] for n in near), strict=True):
+            np.testing.assert_allclose(one.against, alone.against, atol=1e-5)  # in single precision
+            np.testing.assert_allclose(one.rest_along, alone.rest_along, atol=1e-5)
 
 
 @settings(derandomize=True, deadline=None, max_examples=30)

@@ -13,7 +13,7 @@ import numpy as np
 from ceql.choice.uncertainty import uncertain
 from ceql.data.tables import Table
 from ceql.errors import InputError
-from ceql.estimator.regressor import CEQLRegressor
+from ceql.estimator.model import Model
 from ceql.estimator.results import Finding
 
 _LEVEL = 0.95
@@ -51,7 +51,7 @@ def named(paths: Sequence[Path]) -> list[str]:
 
 
 def compared(
-    models: Mapping[str, CEQLRegressor], table: Table, target: str | None, drop: bool
+    models: Mapping[str, Model], table: Table, target: str | None, drop: bool
 ) -> tuple[list[Compared], str, tuple[str, ...]]:
     """A row for each, what they come to, and notes."""
     column = target or _common_target(models)
@@ -77,14 +77,14 @@ def compared(
     return rows, _verdict(squares, int(defined.sum()), len(y)), tuple(note for note in notes if note)
 
 
-def _common_target(models: Mapping[str, CEQLRegressor]) -> str:
+def _common_target(models: Mapping[str, Model]) -> str:
     names = {name for model in models.values() for name in model.target_names_}
     if len(names) > 1:
         raise InputError(f"The models are of {', '.join(sorted(names))}: say which column was measured with --target.")
     return names.pop()
 
 
-def _finding(model: CEQLRegressor, target: str) -> Finding:
+def _finding(model: Model, target: str) -> Finding:
     return model._finding(target=target)
 
 

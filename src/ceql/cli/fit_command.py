@@ -22,7 +22,7 @@ from ceql.storage.files import beside
 if TYPE_CHECKING:
     from ceql.data.chosen_columns import Chosen
     from ceql.data.tables import Table
-    from ceql.estimator.regressor import CEQLRegressor
+    from ceql.estimator.model import Model
     from ceql.estimator.results import Finding
     from ceql.storage.checkpoint import Checkpoint
 
@@ -70,8 +70,9 @@ def fit(ctx: click.Context, **_: Any) -> None:
         from ceql.cli.resuming import checkpoint_for, how_to_go_on, how_to_write_again
         from ceql.data.tables import read_cells
         from ceql.engine.cluster import cluster
-        from ceql.estimator import regressor  # noqa: F401 - all of the library, which takes longest
+        from ceql.estimator.bringing import bring_the_library
 
+        bring_the_library()  # which takes longest
         cells = read_cells(options["table"], layout_of(options))
     chosen = _chosen(cells, options)
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
@@ -201,9 +202,9 @@ def _course(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in places}
 
 
-def _regressor(options: dict[str, Any], columns: list[str], kept_in: Checkpoint | None) -> CEQLRegressor:
+def _regressor(options: dict[str, Any], columns: list[str], kept_in: Checkpoint | None) -> Model:
+    from ceql.estimator.model import PlainModel
     from ceql.estimator.plain_settings import whole_template, with_objects
-    from ceql.estimator.regressor import CEQLRegressor
     from ceql.network.libraries import LIBRARIES
 
     operators, template = options["operators"], options["template"]
@@ -211,7 +212,7 @@ def _regressor(options: dict[str, Any], columns: list[str], kept_in: Checkpoint 
         operators = operators if operators in LIBRARIES else listed(operators) or None
     objects = {name: options[name] for name in _OBJECTS}
     objects["template"] = None if template is None else whole_template(template, columns)
-    return CEQLRegressor(
+    return PlainModel(
         recipe=options["recipe"],
         operators=operators,
         time_limit=options["time_limit"],
@@ -243,7 +244,7 @@ def _per_group(text: str | None) -> Any:
 
 
 def _outputs(
-    model: CEQLRegressor, options: dict[str, Any], pages: dict[str, Path], ctx: click.Context
+    model: Model, options: dict[str, Any], pages: dict[str, Path], ctx: click.Context
 ) -> Iterator[Callable[[], None]]:
     """What is printed comes first: the disk may turn out to be full, and the formula must not be lost with it."""
     from ceql.cli.project_file import as_project

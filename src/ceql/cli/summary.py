@@ -20,7 +20,7 @@ from ceql.dimensions import Dimensions
 from ceql.dimensions.constants import ConstantUnit
 from ceql.discovery import Discovery, constant_units, poles_of
 from ceql.errors import in_terms_of
-from ceql.estimator.regressor import CEQLRegressor
+from ceql.estimator.model import Model
 from ceql.estimator.results import Finding
 from ceql.expression.evaluate.poles import count_overlooked
 from ceql.formula import POLISH, Formula, NamedLaw, in_readable_form
@@ -153,7 +153,7 @@ def _of_row(values: Sequence[float], row: int) -> float:
     return values[row] if values else math.nan
 
 
-def how_found(model: CEQLRegressor, found: Finding) -> str:
+def how_found(model: Model, found: Finding) -> str:
     """The settings and the effort that a formula took."""
     discovery, data = found.discovery, found.data
     operators = model.operators if isinstance(model.operators, str | None) else ", ".join(model.operators)

@@ -96,7 +96,7 @@ def monomials(x: np.ndarray, symbols: Sequence[Any], most: int, policy: PowerPol
     """Products of powers of the columns by growing size: their values and a way to write them. The constant is none."""
     atoms = _powers(x.T, symbols, policy)
     with np.errstate(all="ignore"):
-        return [_both(atoms, term) for term in _terms(atoms, most, policy) if term]
+        return _all_of(atoms, (term for term in _terms(atoms, most, policy) if term))
 
 
 def candidates(
@@ -121,7 +121,7 @@ def candidates(
             *_products(atoms, few, last, goal, weight, (policy.most_products, policy.best_products)),
             *(_pairs(len(powers), len(images)) if len(powers) <= policy.few_columns else ()),
         ]
-        return [_both(atoms, term) for term in terms]
+        return _all_of(atoms, terms)
 
 
 def _products(
@@ -136,7 +136,7 @@ def _products(
     most, best = room
     if len(first) * len(last) <= most:
         return [(*one, *other) for one, other in product(first, last)]
-    left, right = (np.stack([_product(atoms, term) for term in terms], axis=1) for terms in (first, last))
+    left, right = (_columns(atoms, terms) for terms in (first, last))
     chosen = sorted(zip(*best_products(left, right, goal[:, None], best, weight), strict=True))
     return [(*first[i], *last[j]) for i, j in chosen]
 
@@ -194,7 +194,7 @@ def _images(functions: Sequence[str], x: np.ndarray, symbols: Sequence[Any], mod
 
 def _sum_of(atoms: Sequence[_Atom], terms: Sequence[_Term], y: np.ndarray, policy: SumPolicy) -> Any:
     with np.errstate(all="ignore"):
-        columns = np.stack([_product(atoms, term) for term in terms], axis=1)
+        columns = _columns(atoms, terms)
         weight = _weight(y, policy)
         found = few_of(columns * weight[:, None], y * weight, policy.terms)
     if found is None:
@@ -247,15 +247,29 @@ def _of_size(limits: Sequence[tuple[int, int]], first: int, size: int) -> Iterat
                     yield ((atom, power), *rest)
 
 
-def _both(atoms: Sequence[_Atom], term: _Term) -> Written:
-    return _product(atoms, term), partial(_written, atoms, term)
+def _all_of(atoms: Sequence[_Atom], terms: Iterable[_Term]) -> list[Written]:
+    terms = list(terms)
+    return list(zip(_columns(atoms, terms).T, [partial(_written, atoms, term) for term in terms], strict=True))
 
 
-def _product(atoms: Sequence[_Atom], term: _Term) -> np.ndarray:
-    value = np.ones(len(atoms[0].values))
-    for atom, power in term:
-        value = value * atoms[atom].values ** float(power)
-    return value
+def _columns(atoms: Sequence[_Atom], terms: Sequence[_Term]) -> np.ndarray:
+    """The values of the terms, (rows, terms): each power of an atom and each beginning of a term is made once."""
+    known: dict[_Term, np.ndarray] = {(): np.ones(len(atoms[0].values))}
+    powers: dict[tuple[int, int], np.ndarray] = {}
+
+    def product_of(term: _Term) -> np.ndarray:
+        value = known.get(term)
+        if value is None:
+            atom, power = last = term[-1]
+            if last not in powers:
+                powers[last] = atoms[atom].values ** float(power)
+            value = known[term] = product_of(term[:-1]) * powers[last]
+        return value
+
+    columns = np.empty((len(terms), len(atoms[0].values)))
+    for k, term in enumerate(terms):
+        columns[k] = product_of(term)
+    return np.ascontiguousarray(columns.T)
 
 
 def _written(atoms: Sequence[_Atom], term: _Term) -> Any:

@@ -1,5 +1,1 @@
-"""The interface for scikit-learn."""
-
-from ceql.estimator.regressor import CEQLRegressor, load
-
-__all__ = ["CEQLRegressor", "load"]
+"""The interface for scikit-learn: `regressor.py`; all of it that does without is in `model.py`."""

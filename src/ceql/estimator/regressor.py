@@ -1,60 +1,18 @@
-"""The estimator for scikit-learn: validate, discover, expose what was found."""
+"""The estimator for scikit-learn."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
-from ceql.choice.chi_square import chi_square
-from ceql.choice.selection import check_rule
-from ceql.constraints import NONE, Constraints
-from ceql.data.dataset import is_table, shape_of
-from ceql.data.groups import column_apart
-from ceql.data.targets import Targets
-from ceql.discovery import SEARCHES, Discovery, Settings
 from ceql.errors import InputError
-from ceql.estimator.around_a_fit import advise, checkpoint_of, earlier_formulas
-from ceql.estimator.checked_rows import checked_rows
-from ceql.estimator.complex_targets import joined, rows_of_parts
-from ceql.estimator.forecasts import checked_level, forecasts, in_columns
-from ceql.estimator.grouping import Grouped, discover_grouped, grouped_labels, wanted_of
-from ceql.estimator.measured import with_folds
-from ceql.estimator.parameters import checked_policy, is_number, named_operators, seed_of, texts_of
-from ceql.estimator.plain_settings import with_objects
-from ceql.estimator.presentation import Presented
-from ceql.estimator.results import (
-    Finding,
-    constants_table,
-    equations_table,
-    finding,
-    formula_in_row,
-    one_or_all,
-    over_table,
-    struck_table,
-)
-from ceql.estimator.several_targets import discover_each
-from ceql.estimator.unit_texts import read_units, with_known_units
-from ceql.expression.complex_parts import PART
-from ceql.expression.prices import Prices
-from ceql.formula import Formula, in_readable_form
-from ceql.output.export import write
-from ceql.output.progress import live_display
-from ceql.pipeline import resolve_recipe
-from ceql.search.losses import SQUARED
-from ceql.search.policy import SearchPolicy
-from ceql.storage.checkpoint import Checkpoint
-from ceql.storage.destinations import write_text
-from ceql.storage.model_file import ModelFileError, read_model, write_model
-from ceql.templates import Template
+from ceql.estimator.bringing import bring_the_library
+from ceql.estimator.model import Model
 
 
-class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
+class CEQLRegressor(Model, RegressorMixin, BaseEstimator):
     """Finds a short formula for y in terms of the columns of X, or one for each column of y.
 
     Parameters
@@ -184,306 +142,23 @@ class CEQLRegressor(Grouped, Presented, RegressorMixin, BaseEstimator):
         As everywhere in scikit-learn; the names are there if X was a table.
     """
 
-    def __init__(
-        self,
-        recipe: Any = "search",
-        operators: Any = None,
-        time_limit: float = 60.0,
-        max_complexity: int | None = None,
-        model_selection: str = "best",
-        cv: Any = None,
-        per_group: Any = None,
-        catalogue: bool = True,
-        prices: Prices | None = None,
-        more: int = 20,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        threads: int | None = None,
-        device: str = "cpu",
-        template: Template | None = None,
-        loss: str = SQUARED,
-        guesses: Any = None,
-        constraints: Constraints | None = None,
-        units: Any = None,
-        constants: Any = "any",
-        policy: SearchPolicy | None = None,
-        warm_start: bool = False,
-        checkpoint: str | Path | Checkpoint | None = None,
-        verbose: bool | None = None,
-    ) -> None:
-        self.recipe = recipe
-        self.operators = operators
-        self.time_limit = time_limit
-        self.max_complexity = max_complexity
-        self.model_selection = model_selection
-        self.cv = cv
-        self.per_group = per_group
-        self.catalogue = catalogue
-        self.prices = prices
-        self.more = more
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.threads = threads
-        self.device = device
-        self.template = template
-        self.loss = loss
-        self.guesses = guesses
-        self.constraints = constraints
-        self.units = units
-        self.constants = constants
-        self.policy = policy
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.verbose = verbose
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        sigma: Any = None,
-        sigma_x: Any = None,
-        absolute_sigma: bool = True,
-        censored: Any = None,
-        detection_limit: float | None = None,
-    ) -> CEQLRegressor:
-        """Searches for a formula for y, or for each column of y. Ctrl-C stops the search and keeps the best so far.
-
-        `groups` are labels of the rows, an array or the name of a column of X, which is no input then. With `per_group`
-        each group has constants of its own; without it, rows with the same label are held out together (see `cv`).
-
-        `sigma` are the standard deviations of y, an array or the name of a column, which is no input then: rows count
-        as 1/sigma**2, and errors of constants follow. `sigma_x` gives columns errors, ``{"x1": 0.1}``, numbers, arrays
-        or names of columns. With ``absolute_sigma=False`` all are known up to a factor, which the rows tell.
-
-        `censored` says of each row whether y lies "below" or "above" what is written (or is known: ""), as an array or
-        the name of a column; below a common `detection_limit` all rows are.
-        """
-        settings, from_frame, wanted = self._settings(), is_table(X), wanted_of(self.per_group, self.template)
-        X, groups = column_apart(X, groups)
-        errors, limits = (sigma, sigma_x, absolute_sigma), (censored, detection_limit)
-        held = None if wanted is not None else groups
-        given, folds = with_folds(X, y, sample_weight, errors, self.template, self.cv, held, limits)
-        labels = grouped_labels(self, groups, shape_of(X, "X")[0], given.weight, y, sigma_x, limits)
-        with live_display(self.verbose) as display:
-            if labels is not None and wanted is not None:
-                found, targets = discover_grouped(given.targets, labels, settings, wanted, self.cv, folds, display)
-            else:
-                earlier = earlier_formulas(self, given.targets)
-                units = read_units(self.units, self.constants, given.targets.inputs, given.targets.names)
-                kept_in = checkpoint_of(self)
-                discoveries = discover_each(given.targets, settings, earlier, display, kept_in, folds, units)
-                found, targets = given.fitted_again(discoveries, settings.constraints, folds)
-        self._take(found, targets, from_frame)
-        advise(self)
-        return self
-
-    def _take(self, discoveries: Sequence[Discovery], targets: Targets, from_frame: bool) -> None:
-        self._targets = targets
-        inputs = targets.inputs[:-1] if self._has_parts or targets.groups else targets.inputs
-        self.n_features_in_ = len(inputs)
-        if from_frame:
-            self.feature_names_in_ = np.array(inputs, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self.discoveries_ = list(discoveries)
-        self.target_names_ = list(targets.names)
-        prices = (self._policy() or SearchPolicy()).prices
-        self.equations_ = one_or_all([equations_table(discovery, prices) for discovery in discoveries])
-        self.constants_ = one_or_all([constants_table(found.best, found.units) for found in discoveries])
-        pairs = zip(discoveries, targets.datasets, strict=True)
-        self.chi_square_ = one_or_all([chi_square(discovery.best, data) for discovery, data in pairs])
-        self.poles_ = one_or_all([list(discovery.poles) for discovery in discoveries])
-        self.struck_ = one_or_all([struck_table(discovery) for discovery in discoveries])
-
-    @property
-    def _has_parts(self) -> bool:
-        """Whether the target is complex: then its parts are told apart by the last column."""
-        return self.template is not None and self.template.has_unit and self._targets.inputs[-1] == PART
-
-    @property
-    def discovery_(self) -> Discovery:
-        """How the search went. With several targets there is one in ``discoveries_`` for each."""
-        check_is_fitted(self)
-        if len(self.discoveries_) > 1:
-            raise AttributeError(
-                f"This model has {len(self.discoveries_)} targets ({', '.join(self.target_names_)}): see discoveries_."
-            )
-        return self.discoveries_[0]
-
-    def save(self, path: str | Path) -> None:
-        """Writes the fitted model to one JSON file; ``ceql.load`` reads it back."""
-        check_is_fitted(self)
-        structured = {"template": self.template, "constraints": self.constraints}
-        plain = {name: None if value is None else value.as_dict() for name, value in structured.items()}
-        policy = None if self.policy is None else asdict(checked_policy(self.policy))
-        cv = self.cv if isinstance(self.cv, int | np.integer) else None  # splitters have no form in a file
-        prices = None if self.prices is None else asdict(self.prices)
-        others = {"policy": policy, "prices": prices, "checkpoint": None, "cv": cv}
-        parameters = {**self.get_params(deep=False), **plain, **others}
-        write_model(path, parameters, self.discoveries_, self._targets, hasattr(self, "feature_names_in_"))
-
-    def predict(self, X: Any, row: Any = None, return_std: bool = False, groups: Any = None) -> Any:
-        """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.
-
-        With several targets the values have one column for each, and `row` may be a list with a row for each.
-
-        ``return_std=True`` returns the standard deviation of what would be measured there as well: from the noise of
-        the residuals, the errors of the constants and the disagreement of the formulas that compete, by their weights.
-        It grows outside the data, and is infinite where the data do not determine the constants that matter.
-
-        Of a complex target both are complex: the standard deviation has those of the real and of the imaginary part.
-
-        `groups` are the labels of the rows of a model with `per_group`, unless X has the column of them.
-        """
-        formulas = self._formulas(row)
-        x = self._with_codes(self._checked(X), X, groups)
-        values = self._joined([formula(x) for formula in formulas])
-        if not return_std:
-            return values
-        known = forecasts(formulas, self.discoveries_, self._targets, x)
-        return values, self._joined([one.deviation for one in known])
-
-    def predict_interval(
-        self, X: Any, level: float = 0.95, row: Any = None, groups: Any = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and upper bounds between which a new measurement lies with the probability `level`.
-
-        They are as far from the prediction as ``predict(X, return_std=True)`` says, in units of Student's distribution.
-        """
-        level, formulas = checked_level(level), self._formulas(row)
-        x = self._with_codes(self._checked(X), X, groups)
-        known = forecasts(formulas, self.discoveries_, self._targets, x)
-        lower, upper = zip(*(one.interval(level) for one in known), strict=True)
-        return self._joined(lower), self._joined(upper)
-
-    def sympy(self, row: Any = None, form: str = "smallest") -> Any:
-        """The formula in SymPy: the form with the fewest nodes, form="readable" for the shortest constants, or
-        form="named" with names in place of them, which are those of ``constants_`` for a template.
-
-        With several targets it is a list of them.
-        """
-        if form == "named":
-            return one_or_all([formula.named for formula in self._formulas(row)])
-        return one_or_all([formula.shown for formula in self._in_form(row, form)])
-
-    def latex(self, row: Any = None, form: str = "smallest") -> Any:
-        """The formula in LaTeX; with several targets a list of them."""
-        return one_or_all([formula.latex() for formula in self._in_form(row, form)])
-
-    def export(
-        self,
-        to: str = "python",
-        row: int | None = None,
-        path: str | Path | None = None,
-        target: str | None = None,
-        group: Any = None,
-    ) -> str:
-        """The formula as source text: "python", "numpy", "jax", "torch", "c", "fortran", "julia", "excel" or "latex".
-
-        The text computes what `predict` computes. With `path` it is written to that file as well. With several targets
-        `target` names the one that is meant, and `group` the group whose constants are.
-        """
-        found = self._finding(row, target)
-        text = write(*self._of_group(found, group, to), to, found.name)
-        if path is not None:
-            write_text(Path(path), text)
-        return text
-
-    def _in_form(self, row: Any, form: str) -> list[Formula]:
-        formulas = self._formulas(row)
-        if form not in ("smallest", "readable"):
-            raise InputError(f"form must be 'smallest', 'readable' or, of sympy(), 'named', not {form!r}.")
-        if form == "smallest":
-            return formulas
-        pairs = zip(formulas, self._targets.datasets, strict=True)
-        return [in_readable_form(f, data, over_table(self.constraints, data)) for f, data in pairs]
-
-    def _formulas(self, row: Any = None) -> list[Formula]:
-        """The chosen formula of each target, or the one in that row."""
-        check_is_fitted(self)
-        count = len(self.discoveries_)
-        rows = list(row) if isinstance(row, list | tuple | np.ndarray) else [row] * count
-        if len(rows) != count:
-            raise InputError(f"row has {len(rows)} entries, but there are {count} target(s): give one for each.")
-        return [formula_in_row(found, wanted) for found, wanted in zip(self.discoveries_, rows, strict=True)]
-
-    def _finding(self, row: int | None = None, target: str | None = None) -> Finding:
-        """One target's formula and all that goes with it, for whatever shows one formula at a time."""
-        check_is_fitted(self)
-        prices = (self._policy() or SearchPolicy()).prices
-        return finding(self.discoveries_, self._targets, row, target, prices, self.constraints or NONE)
-
-    def _checked(self, X: Any) -> np.ndarray:
-        x = checked_rows(X, getattr(self, "feature_names_in_", None), self.n_features_in_)
-        return rows_of_parts(x) if self._has_parts else x
-
-    def _joined(self, values: Sequence[np.ndarray]) -> np.ndarray:
-        return joined(values[0]) if self._has_parts else in_columns(values)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
-    def _settings(self) -> Settings:
-        if self.recipe not in SEARCHES:
-            resolve_recipe(self.recipe)
-        if not is_number(self.time_limit) or not self.time_limit > 0:
-            raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}.")
-        limit = self.max_complexity
-        if limit is not None and (not isinstance(limit, int | np.integer) or limit < 1):
-            raise InputError(f"max_complexity must be a whole number of at least 1, or None, not {limit!r}.")
-        check_rule(self.model_selection)
-        if not isinstance(self.catalogue, bool | np.bool_):
-            raise InputError(f"catalogue must be True or False, not {self.catalogue!r}.")
-        if not isinstance(self.more, int | np.integer) or isinstance(self.more, bool) or self.more < 0:
-            raise InputError(f"more must be a whole number of at least 0, not {self.more!r}.")
-        if self.template is not None and not isinstance(self.template, Template):
-            raise InputError(
-                "template must be a ceql.Template, such as Template('A*exp(-k*x)', {'A': Parameter(), 'k': "
-                f"Parameter()}}), not {self.template!r}."
-            )
-        if self.template is not None and self.guesses:
-            raise InputError("A template says what the formula is: leave guesses out, or write them as the template.")
-        if self.template is not None and self.recipe not in SEARCHES:
-            raise InputError("A template needs recipe='search': the other recipes train one dense network.")
-        if not isinstance(self.constraints, Constraints | None):
-            raise InputError(f"constraints must be ceql.Constraints(...), not {type(self.constraints).__name__}.")
-        if self.loss != SQUARED and self.recipe not in SEARCHES:
-            raise InputError("Another loss than 'squared' needs recipe='search': the other recipes minimise squares.")
-        if self.policy is not None and self.recipe not in SEARCHES:
-            raise InputError("A policy needs recipe='search': the other recipes train one dense network.")
-        return Settings(
-            recipe=self.recipe,
-            operators=named_operators(self.operators),
-            time_limit=float(self.time_limit),
-            max_complexity=None if limit is None else int(limit),
-            model_selection=self.model_selection,
-            catalogue=self.catalogue,
-            more=int(self.more),
-            seed=seed_of(self.random_state),
-            n_jobs=self.n_jobs,
-            threads=self.threads,
-            device=self.device,
-            template=self.template,
-            constraints=self.constraints or NONE,
-            loss=self.loss,
-            guesses=texts_of(self.guesses),
-            search=checked_policy(self._policy()),
-        )
-
-    def _policy(self) -> SearchPolicy | None:
-        if self.prices is None:
-            return self.policy
-        if not isinstance(self.prices, Prices):
-            raise InputError(f"prices must be a {Prices.__module__}.Prices(...) or None, not {self.prices!r}.")
-        return replace(self.policy or SearchPolicy(), prices=self.prices)
+    def __setstate__(self, state: Any) -> None:
+        bring_the_library()
+        super().__setstate__(state)
 
 
 def load(path: str | Path) -> CEQLRegressor:
     """A model as it was saved. Nothing in the file is run as code, so it may come from anybody."""
+    bring_the_library()
+    from ceql.estimator.plain_settings import with_objects
+    from ceql.estimator.unit_texts import with_known_units
+    from ceql.storage.model_file import ModelFileError, read_model
+
     parameters, discoveries, targets, from_frame = read_model(path)
     known = CEQLRegressor().get_params()
     try:

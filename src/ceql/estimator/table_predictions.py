@@ -11,14 +11,14 @@ from ceql.choice.uncertainty import uncertain
 from ceql.data.groups import known_codes
 from ceql.data.tables import Table
 from ceql.errors import InputError
-from ceql.estimator.regressor import CEQLRegressor
+from ceql.estimator.model import Model
 from ceql.estimator.results import Finding
 
 _OF_A_FIT = (", or choose other columns with --features, or leave this one out with --exclude", " --missing drop")
 
 
 def predicted(
-    model: CEQLRegressor,
+    model: Model,
     table: Table,
     row: int | None = None,
     with_inputs: bool = False,
@@ -46,7 +46,7 @@ def predicted(
     return made, sentences
 
 
-def inputs_of(table: Table, model: CEQLRegressor, names: Sequence[str]) -> np.ndarray:
+def inputs_of(table: Table, model: Model, names: Sequence[str]) -> np.ndarray:
     """The columns that a formula takes, with NaN in gaps, those of groups by their numbers."""
     if not model.groups_:
         return numbers_of(table, names)

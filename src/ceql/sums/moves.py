@@ -6,7 +6,7 @@ judged with its own slopes, so that it need not lie on the grid. All of it is ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from ceql.engine.pairs import Directions, PairRules, best_pairs
+from ceql.sums.policy import SumSearchPolicy
 from ceql.sums.terms import Sum, Term
 from ceql.sums.view import Shelf, View, spanned
 from ceql.sums.vocabulary import POLES
@@ -23,6 +24,7 @@ Proposal = tuple[float, Sum]  # the share of the rest that would be explained, a
 # Of the square of one direction, what others must leave of it, in the precision at hand.
 _APART = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-11}
 _IN_PAIRS = 1e-3  # in pairs, where rounding has gathered
+_ROUNDED = 2e-6  # of a square, what rounding makes of products of directions of which nearly nothing is left
 _TOO_MUCH = 1.01  # explained: it is rounding that explains
 _NEW_SLOPE = 1e-9  # of the length of the longest combination of terms and slopes, what a shorter one must have
 _HUGE = 1e100  # values whose squares are nearly too large for a number
@@ -75,11 +77,8 @@ class Beside:
 
     shelf: Shelf
     near: Surroundings
-
-    @cached_property
-    def against(self) -> np.ndarray:
-        """The basis times every direction: (width, basis, terms)."""
-        return np.stack([self.near.basis.T @ one for one in self.shelf.directions])
+    against: np.ndarray  # the basis times every direction: (width, basis, terms)
+    rest_along: np.ndarray  # and the rest times every direction: (width, terms)
 
     @cached_property
     def mixing(self) -> np.ndarray:
@@ -103,9 +102,8 @@ class Beside:
 
     @cached_property
     def along(self) -> np.ndarray:
-        """What of the rest lies along each direction: (width, terms)."""
-        plain = np.stack([self.near.rest @ one for one in self.shelf.directions])
-        return np.einsum("kwf,wf->kf", self.mixing, plain)
+        """What of the rest lies along each direction, beside the sum: (width, terms)."""
+        return np.einsum("kwf,wf->kf", self.mixing, self.rest_along)
 
     @property
     def gain(self) -> np.ndarray:
@@ -130,20 +128,28 @@ class Beside:
         return Directions(self.directions(slice(0, most)), self.shelf.prices[:most], present)
 
 
+def beside_each(shelf: Shelf, near: Sequence[Surroundings]) -> list[Beside]:
+    """The terms of a shelf beside each of several sums: they are read once for all of them."""
+    near = [one.like(shelf.directions) for one in near]
+    columns = np.concatenate([part for one in near for part in (one.basis, one.rest[:, None])], axis=1).T
+    products = np.stack([columns @ one for one in shelf.directions])
+    ends = np.cumsum([one.basis.shape[1] + 1 for one in near])[:-1]
+    parts = zip(near, np.split(products, ends, axis=1), strict=True)
+    return [Beside(shelf, one, part[:, :-1], part[:, -1]) for one, part in parts]
+
+
 class Scan:
     """All that is worked out once of the view beside a sum."""
 
     def __init__(self, view: View, found: Sum, near: Surroundings, threads: int = 1) -> None:
         self.view, self.found, self.rest, self.threads = view, found, near.rest, threads
         self.policy = view.table.policy
-        self.shelves = [Beside(shelf, near.like(shelf.directions)) for shelf in view.shelves]
+        self.shelves = [beside_each(shelf, [near])[0] for shelf in view.shelves]
 
     def single_terms(self) -> Iterator[Proposal]:
         """A monomial with a factor."""
         for beside in self.shelves:
-            weight = self.policy.weights_of_misfit[0]
-            for gain, k in _best(beside.gain, beside.shelf.prices, self.policy.refined, weight):
-                yield gain, with_terms(self.found, beside.shelf.term(k))
+            yield from _single_terms(self.found, beside, self.policy)
 
     def groups(self) -> Iterator[Proposal]:
         """Two monomials of low degree that share a factor with numbers."""
@@ -155,14 +161,11 @@ class Scan:
         shelf, linear = beside.shelf, beside.shelf.block.linear
         prices = self.view.table.monomials.prices
         low = [m for m in shelf.monomials if prices[m] <= self.policy.monomial]
-        own = {m: beside.directions(shelf.with_monomial(m), linear) for m in low}
         for a, b in combinations(low, 2):
-            factors, at_a, at_b = shelf.shared(a, b)
+            factors, one, other, products = shelf.shared(a, b)
             if not len(factors):
                 continue
-            one = shelf.with_monomial(a)[at_a]
-            gains = np.sum(beside.along[:linear, one] ** 2, axis=0)
-            gains += _added(own[a][:, :, at_a], own[b][:, :, at_b], beside.near.rest)
+            gains = np.sum(beside.along[:linear, one] ** 2, axis=0) + _added(beside, one, other, products)
             for gain, k in _best(gains, shelf.prices[one], 1, self.policy.weights_of_misfit[0]):
                 yield gain, with_terms(self.found, Term((a, b), (shelf.block.factors[factors[k]],)))
 
@@ -196,20 +199,39 @@ class Scan:
             yield gain, with_terms(self.found, shelf.term(i), other_shelf.term(j))
 
 
-def _added(first: np.ndarray, second: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """What second terms explain beside first ones, two by two, without their slopes."""
-    gain = np.zeros(first.shape[2], first.dtype)
-    known = list(first)
-    for column in second:
-        left = column
-        for before in known:
-            left = left - before * np.einsum("nf,nf->f", before, left)
-        size = np.einsum("nf,nf->f", left, left)
-        fresh = size > _IN_PAIRS
-        left = left * np.where(fresh, 1.0 / np.sqrt(np.where(fresh, size, 1.0)), 0.0).astype(left.dtype)
-        known.append(left)
-        gain += (rest @ left) ** 2
+def _added(beside: Beside, one: np.ndarray, other: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """What second terms of a shelf explain beside first ones, two by two, without their slopes.
+
+    Of the directions of both the products are known: (linear, linear, terms).
+    """
+    linear = len(products)
+    mix, mix_other = (beside.mixing[:linear, :linear, places] for places in (one, other))
+    products = products - np.einsum("wbf,vbf->wvf", *(beside.against[:linear, :, k] for k in (one, other)))
+    products = np.einsum("awf,wvf,cvf->acf", mix, products, mix_other)
+    largest = np.max([mix[k, k] for k in range(linear)], axis=0) * np.max(
+        [mix_other[k, k] for k in range(linear)], axis=0
+    )
+    least = np.maximum(_IN_PAIRS, _ROUNDED * largest)
+    rest = beside.along[:linear, other] - np.einsum("af,acf->cf", beside.along[:linear, one], products)
+    gram = -np.einsum("acf,adf->cdf", products, products)
+    gain = np.zeros(products.shape[2])
+    for k in range(linear):
+        left = gram[k, k] + (mix_other[k, k] > 0.0)
+        fresh = left > least
+        inverse = np.where(fresh, 1.0 / np.where(fresh, left, 1.0), 0.0)
+        gain += rest[k] ** 2 * inverse
+        for after in range(k + 1, linear):
+            share = gram[k, after] * inverse
+            rest[after] -= share * rest[k]
+            gram[after, after] -= share * gram[k, after]
+            for last in range(after + 1, linear):
+                gram[after, last] -= share * gram[k, last]
     return gain
+
+
+def _single_terms(found: Sum, beside: Beside, policy: SumSearchPolicy) -> Iterator[Proposal]:
+    for gain, k in _best(beside.gain, beside.shelf.prices, policy.refined, policy.weights_of_misfit[0]):
+        yield gain, with_terms(found, beside.shelf.term(k))
 
 
 class Foremost:
@@ -254,11 +276,12 @@ def _best(gain: np.ndarray, prices: np.ndarray, most: int, weight: float) -> lis
 
 def swapped(view: View, found: Sum) -> Iterator[Proposal]:
     """Another term in place of one: the first were chosen knowing little."""
-    for place in range(len(found.terms)) if len(found.terms) > 1 else ():
-        others = found.replaced(place)
-        near = surroundings(others, view)
-        if near is not None:
-            yield from Scan(view, others, near).single_terms()
+    others = [found.replaced(place) for place in range(len(found.terms))] if len(found.terms) > 1 else []
+    tries = [(left, near) for left in others if (near := surroundings(left, view)) is not None]
+    shelves = [beside_each(shelf, [near for _, near in tries]) for shelf in view.shelves] if tries else []
+    for (left, _), *besides in zip(tries, *shelves, strict=True):
+        for beside in besides:
+            yield from _single_terms(left, beside, view.table.policy)
 
 
 def multiplied(view: View, found: Sum) -> Iterator[Proposal]:
@@ -275,7 +298,7 @@ def multiplied(view: View, found: Sum) -> Iterator[Proposal]:
             if block.width > 2:
                 continue
             shelf = view.products(block, own[:, 0])
-            gains = Beside(shelf, near.like(shelf.directions)).gain
+            gains = beside_each(shelf, [near])[0].gain
             for gain, k in _best(gains, shelf.prices, policy.refined, policy.weights_of_misfit[0]):
                 factor = block.factors[shelf.places[k, 1]]
                 if factor.kind and factor.key not in taken:
@@ -292,7 +315,7 @@ def over_poles(view: View, found: Sum, near: Surroundings) -> Iterator[Proposal]
         own = table.columns_of(Sum((term,)))[0] / table.root_weight[:, None]
         for block in table.blocks:
             shelf = view.products(block, own[:, 0])
-            gains = Beside(shelf, near.like(shelf.directions)).gain
+            gains = beside_each(shelf, [near])[0].gain
             for gain, k in _best(gains, shelf.prices, policy.refined, policy.weights_of_misfit[0]):
                 factor = block.factors[shelf.places[k, 1]]
                 if factor.kind and (view.within is None or factor.inner in view.within):

@@ -58,12 +58,17 @@ class Shelf:
             known = self._with_monomial[monomial] = np.flatnonzero(self.places[:, 0] == monomial)
         return known
 
-    def shared(self, a: int, b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The factors that two monomials both have, and where they are among the terms of each."""
+    def shared(self, a: int, b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The factors that two monomials both have, the places of their terms, and the products of the directions of
+        these, slopes left out: (linear, linear, factors)."""
         known = self._shared.get((a, b))
         if known is None:
-            of_a, of_b = (self.places[self.with_monomial(m), 1] for m in (a, b))
-            known = self._shared[a, b] = np.intersect1d(of_a, of_b, return_indices=True)
+            places = [self.with_monomial(m) for m in (a, b)]
+            factors, *at = np.intersect1d(*(self.places[own, 1] for own in places), return_indices=True)
+            one, other = (own[where] for own, where in zip(places, at, strict=True))
+            linear = self.directions[: self.block.linear]
+            products = np.einsum("wnf,vnf->wvf", linear[:, :, one], linear[:, :, other], dtype=float)
+            known = self._shared[a, b] = factors, one, other, products
         return known
 
     @cached_property
@@ -71,7 +76,7 @@ class Shelf:
         return {}
 
     @cached_property
-    def _shared(self) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def _shared(self) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         return {}
 
     @cached_property

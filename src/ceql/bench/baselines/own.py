@@ -22,7 +22,7 @@ _NEAR = 1e-9  # misfit below which a formula may be hidden under edges it does n
 class Own(Adapter):
     """`CEQLRegressor` with its defaults, but for what is set here."""
 
-    imports: ClassVar = ("ceql.estimator",)
+    imports: ClassVar = ("ceql.estimator.regressor",)
     recipe: str = "search"
     operators: tuple[str, ...] | None = None
     catalogue: bool = True
@@ -48,7 +48,7 @@ class WithUnits(Own):
     suite names, the same for all its problems."""
 
     requires: ClassVar = (("pint", "pint"),)
-    imports: ClassVar = ("ceql.estimator", "pint")
+    imports: ClassVar = ("ceql.estimator.regressor", "pint")
     units: tuple[tuple[str, str], ...] = ()
     unit_constants: tuple[tuple[str, str], ...] = ()
 
@@ -76,7 +76,7 @@ class Paper(Adapter):
     length: a time limit does not apply to it.
     """
 
-    imports: ClassVar = ("ceql.estimator",)
+    imports: ClassVar = ("ceql.estimator.regressor",)
     timed: ClassVar = False
     schedule: str = "paper"
     complex_weights: bool = True
