@@ -1,7 +1,7 @@
 // The entry points of the GPU. A block is one warp and fits one start after the
 // other; nothing here depends on the tape, so the module is compiled once per
 // machine.
-#include "levenberg.cuh"
+#include "separable.cuh"
 
 namespace ceql::CEQL_ISA {
 
@@ -84,10 +84,13 @@ template <class T, int K> inline void fit_all(const Problem<T> &problem) {
             if (lane_id() == 0)
                 *shared_at<Fit<T, K>>(0) = f;
             __syncwarp();
-            end = stage.is_adam
-                      ? run_adam<T, K>(problem, stage.adam, row)
-                      : run_levenberg<T, K>(problem, stage.levenberg,
-                                            reinterpret_cast<double *>(scratch + problem.scratch_size));
+            double *const matrices = reinterpret_cast<double *>(scratch + problem.scratch_size);
+            if (stage.is_adam)
+                end = run_adam<T, K>(problem, stage.adam, row);
+            else if (stage.levenberg.separable)
+                end = run_separable<T, K>(problem, stage.levenberg, matrices);
+            else
+                end = run_levenberg<T, K>(problem, stage.levenberg, matrices);
         }
         for (int k = lane_id(); k < f.n; k += warp)
             problem.params[row * problem.tape.n_params + shared_at<int32_t>(f.param_index)[k]] =

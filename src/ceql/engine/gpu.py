@@ -221,7 +221,7 @@ class _Class:
 
     rows: np.ndarray
     shared: int  # bytes of shared memory that the largest needs
-    normal_size: int  # bytes of its normal equations
+    normal_size: int  # bytes of its normal equations, or of the triangles of separable least squares
 
 
 @lru_cache(maxsize=32)
@@ -259,6 +259,8 @@ class Batch:
         self.tape, self.samples = tape, samples
         if params.shape != masks.shape or params.shape[1] != tape.n_params:
             raise InputError("params and masks need a column per parameter and a row per start.")
+        if samples.mixing is not None:
+            raise InputError('Mixed samples are fitted on the processor alone; use device="cpu".')
         if samples.x.shape[1] != tape.n_inputs:
             raise InputError("The tape and the data differ in their number of inputs.")
         self.masks = self._cp.ascontiguousarray(self._cp.asarray(masks), self._cp.uint8)
@@ -332,8 +334,6 @@ class Batch:
         table = np.zeros(len(stages), _STAGE)
         for k, (row, stage) in enumerate(zip(table, stages, strict=True)):
             kind = "adam" if isinstance(stage.options, Adam) else "levenberg"
-            if isinstance(stage.options, Levenberg) and stage.options.separable:
-                raise InputError('Separable least squares are not to be had on the GPU; use device="cpu".')
             row["is_adam"] = kind == "adam"
             for field in fields(stage.options):
                 row[kind][field.name] = getattr(stage.options, field.name)
@@ -386,7 +386,7 @@ class Batch:
         for number in np.unique(blocks):
             rows = np.flatnonzero(blocks == number).astype(np.int32)
             pitch = _in_units(int(n_params[rows].max()) + 1, 8)
-            found.append(_Class(rows, int(bytes_needed[rows].max()), _in_units(8 * pitch * pitch, 256)))
+            found.append(_Class(rows, int(bytes_needed[rows].max()), _in_units(8 * pitch * (2 * pitch + 1), 256)))
         return found
 
     def _launch(self, problem: dict[str, int], deadline: float) -> None:
