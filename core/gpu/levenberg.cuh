@@ -85,16 +85,13 @@ template <class T, int K> struct Plain {
         for (int k = lane_id(); k < f.n; k += warp) {
             shared_at<double>(f.e)[k] = normal.at(k, k);
             shared_at<double>(f.a)[k] = scale_of(normal.at(k, k), largest);
-            shared_at<double>(f.b)[k] =
-                is_held(shared_at<double>(f.params)[k], shared_at<double>(f.lower)[k],
-                        shared_at<double>(f.upper)[k], normal.at(k, f.n));
+            shared_at<double>(f.b)[k] = is_held(shared_at<double>(f.params)[k], shared_at<double>(f.lower)[k],
+                                                shared_at<double>(f.upper)[k], normal.at(k, f.n));
         }
         return true;
     }
 
-    bool solve(double damping) {
-        return ceql::CEQL_ISA::solve(f, normal, damping, f.e, f.a, f.b, f.c);
-    }
+    bool solve(double damping) { return ceql::CEQL_ISA::solve(f, normal, damping, f.e, f.a, f.b, f.c); }
 
     double move(double damping) {
         double promised = 0.0;

@@ -1,5 +1,5 @@
-// Separable least squares on a warp, step by step as in core/separable.hpp: the weights of the model's last sum
-// are solved at every step, by the R of a QR factorisation.
+// Separable least squares on a warp, step by step as in core/separable.hpp: the weights of the model's last
+// sum are solved at every step, by the R of a QR factorisation.
 #pragma once
 #include "levenberg.cuh"
 
@@ -11,6 +11,7 @@ template <class T, int K> inline bool is_linear(const Fit<T, K> &f, const Step &
     if ((readout.outputs & seen) != 1 || shared_at<double>(f.lower)[parameter] > -INFINITY ||
         shared_at<double>(f.upper)[parameter] < INFINITY)
         return false;
+#pragma unroll 1
     for (int e = 0; e < f.n_links; ++e)
         if (shared_at<Link<T>>(f.links)[e].parameter == parameter && (e < readout.first || e >= readout.last))
             return false;
@@ -20,6 +21,7 @@ template <class T, int K> inline bool is_linear(const Fit<T, K> &f, const Step &
 // The model's last sum among the steps, or -1.
 template <class T, int K> inline int find_readout(const Fit<T, K> &f) {
     int found = -1;
+#pragma unroll 1
     for (int k = 0; k < f.n_steps; ++k) {
         const Step &step = shared_at<Step>(f.steps)[k];
         if (step.op == LINEAR && step.value == shared_at<Output>(f.outputs)[0].value)
@@ -32,10 +34,10 @@ template <class T, int K> inline int find_readout(const Fit<T, K> &f) {
 template <class T, int K> inline int order_columns(const Fit<T, K> &f, int readout) {
     int placed = 0, n_linear = 0;
     for (int turn = 0; turn < 2; ++turn) {
+#pragma unroll 1
         for (int first = 0; first < f.n; first += warp) {
             const int p = first + lane_id();
-            const bool linear =
-                p < f.n && readout >= 0 && is_linear(f, shared_at<Step>(f.steps)[readout], p);
+            const bool linear = p < f.n && readout >= 0 && is_linear(f, shared_at<Step>(f.steps)[readout], p);
             const unsigned now = __ballot_sync(everyone, p < f.n && linear == (turn == 0));
             if (now >> lane_id() & 1)
                 shared_at<int32_t>(f.order)[placed + __popc(now & ((1u << lane_id()) - 1))] = p;
@@ -47,7 +49,8 @@ template <class T, int K> inline int order_columns(const Fit<T, K> &f, int reado
     return n_linear;
 }
 
-// The columns that the weights of the readout multiply and the residual, for the samples of row u of the tile.
+// The columns that the weights of the readout multiply and the residual, for the samples of row u of the
+// tile.
 template <class T, int K>
 inline void fill_weight_columns(const Fit<T, K> &f, int readout, int64_t start, int u) {
     const int i = u * warp + lane_id();
@@ -67,8 +70,8 @@ inline void fill_weight_columns(const Fit<T, K> &f, int readout, int64_t start, 
     column[f.n * column_pitch] = root * (value - f.y[start + i]);
 }
 
-// All parameters but the weights of the readout, which follow them. Vectors: a has the scales of the damping, b
-// who stays at a bound, c the step and e the slope, in the order of the columns; d has the trial.
+// All parameters but the weights of the readout, which follow them. Vectors: a has the scales of the damping,
+// b who stays at a bound, c the step and e the slope, in the order of the columns; d has the trial.
 template <class T, int K> struct Projected {
     const Problem<T> &problem;
     const Fit<T, K> f;
@@ -84,6 +87,7 @@ template <class T, int K> struct Projected {
         set_parameters(f, params);
         weights.clear();
         double misfit = 0.0, aux = 0.0;
+#pragma unroll 1
         for (int64_t start = 0; start < f.n_samples; start += K * warp) {
             enter_tile(f, start);
             forward<T, K>(false);
@@ -102,11 +106,13 @@ template <class T, int K> struct Projected {
     void solve_weights(int params) {
         double *const at = shared_at<double>(params);
         const int32_t *const order = shared_at<int32_t>(f.order);
+#pragma unroll 1
         for (int j = n_linear - 1; j >= 0; --j) {
             const int row = shared_at<int32_t>(f.pivot)[j];
             if (row < 0)
                 continue;
             double known = 0.0;
+#pragma unroll 1
             for (int k = j + 1 + lane_id(); k < n_linear; k += warp)
                 known += weights.at(row, k) * at[order[k]];
             known = warp_sum(known);
@@ -120,6 +126,7 @@ template <class T, int K> struct Projected {
     Loss project(int params) {
         double *const at = shared_at<double>(params);
         const int32_t *const order = shared_at<int32_t>(f.order);
+#pragma unroll 1
         for (int j = lane_id(); j < n_linear; j += warp)
             at[order[j]] = 0.0;
         __syncwarp();
@@ -131,6 +138,7 @@ template <class T, int K> struct Projected {
         solve_weights(params);
         const double rest = weights.at(shared_at<int32_t>(f.pivot)[n_linear], n_linear);
         double on_weights = 0.0;
+#pragma unroll 1
         for (int j = lane_id(); j < n_linear; j += warp)
             on_weights += shared_at<double>(f.ridge)[order[j]] * at[order[j]] * at[order[j]];
         return {larger(rest * rest - warp_sum(on_weights), 0.0), rest * rest + elsewhere};
@@ -138,13 +146,15 @@ template <class T, int K> struct Projected {
 
     // Half the slope of the projected objective, the scales of the damping, and who stays at a bound.
     bool linearise() {
-        sweep<T, K>(TRIANGLE, f.params, -1, full.memory);
+        sweep_triangle<T, K>(f.params, full.memory);
         fold_ridge(f, full, f.params);
         top = settle(full, n_linear, rounding_left<T>, f.pivot);
         double largest = 0.0;
         bool finite = top >= 0;
+#pragma unroll 1
         for (int k = lane_id(); k < n_others && finite; k += warp) {
             double slope = 0.0, diagonal = 0.0;
+#pragma unroll 1
             for (int i = top; i <= top + k; ++i) {
                 const double own = full.at(i, n_linear + k);
                 slope += own * full.at(i, f.n);
@@ -158,6 +168,7 @@ template <class T, int K> struct Projected {
         if (!__all_sync(everyone, finite))
             return false;
         largest = warp_maximum(largest);
+#pragma unroll 1
         for (int k = lane_id(); k < n_others; k += warp) {
             const int p = parameter_of(k);
             shared_at<double>(f.a)[k] = scale_of(shared_at<double>(f.a)[k], largest);
@@ -168,8 +179,8 @@ template <class T, int K> struct Projected {
         return true;
     }
 
-    // The others' part of R in the place of columns and cells, with the rows of the damping below the diagonal:
-    // column j of these lies in row j + 1. A thread looks after a column.
+    // The others' part of R in the place of columns and cells, with the rows of the damping below the
+    // diagonal: column j of these lies in row j + 1. A thread looks after a column.
     int pitch() const { return (n_others + 1) | 1; } // odd, so that a row of threads reads different banks
     double &upper(int i, int j) const { return shared_at<double>(f.columns)[i * pitch() + j]; }
     double *damped(int j) const { return shared_at<double>(f.columns) + (j + 1) * pitch(); }
@@ -177,7 +188,9 @@ template <class T, int K> struct Projected {
     void copy_others(double damping) {
         const double *hold = shared_at<double>(f.b), *diagonal = shared_at<double>(f.a);
         __syncwarp();
+#pragma unroll 1
         for (int i = 0; i < n_others; ++i)
+#pragma unroll 1
             for (int j = i + lane_id(); j <= n_others; j += warp) {
                 const bool out = j < n_others && hold[j] != 0.0;
                 upper(i, j) = out ? 0.0 : full.at(top + i, n_linear + j);
@@ -187,20 +200,25 @@ template <class T, int K> struct Projected {
     }
 
     void fold_damping() {
+#pragma unroll 1
         for (int j = 0; j < n_others; ++j) {
             const double *v = damped(j), own = upper(j, j);
             double below = 0.0;
+#pragma unroll 1
             for (int i = lane_id(); i <= j; i += warp)
                 below += v[i] * v[i];
             below = warp_sum(below);
             if (below == 0.0)
                 continue;
             const Reflection by = reflection(own, below);
+#pragma unroll 1
             for (int k = j + 1 + lane_id(); k <= n_others; k += warp) {
                 double *x = damped(k), along = by.head * upper(j, k);
+#pragma unroll 1
                 for (int i = 0; i <= j; ++i)
                     along += v[i] * x[i];
                 upper(j, k) -= by.tau * along * by.head;
+#pragma unroll 1
                 for (int i = 0; i <= j; ++i)
                     x[i] -= by.tau * along * v[i];
             }
@@ -217,12 +235,14 @@ template <class T, int K> struct Projected {
         copy_others(damping);
         fold_damping();
         bool finite = true;
+#pragma unroll 1
         for (int k = n_others - 1; k >= 0; --k) {
             const double known = -upper(k, n_others) / upper(k, k);
             finite = finite && is_finite(known);
             __syncwarp();
             if (lane_id() == 0)
                 shared_at<double>(f.c)[k] = known;
+#pragma unroll 1
             for (int i = lane_id(); i < k; i += warp)
                 upper(i, n_others) += upper(i, k) * known;
             __syncwarp();
@@ -232,6 +252,7 @@ template <class T, int K> struct Projected {
 
     double move(double damping) {
         double promised = 0.0;
+#pragma unroll 1
         for (int k = lane_id(); k < n_others; k += warp) {
             const int p = parameter_of(k);
             const double s = shared_at<double>(f.c)[k], moved = shared_at<double>(f.params)[p] + s;
@@ -248,13 +269,21 @@ template <class T, int K> struct Projected {
 };
 
 template <class T, int K>
-Ending run_separable(const Problem<T> &problem, const LevenbergOptions &options, double *scratch) {
+__noinline__ Ending run_separable(const Problem<T> &problem, const LevenbergOptions &options,
+                                  double *scratch) {
     const Fit<T, K> f = own_fit<T, K>();
     const int readout = find_readout(f), n_linear = order_columns(f, readout), n = f.n;
     const int pitch = in_whole_units(n + 1, 8);
     double *const given_params = scratch + 2 * pitch * pitch;
-    Projected<T, K> model = {problem, f, readout, n_linear, n - n_linear, {n + 1, pitch, scratch},
-                             {n_linear + 1, pitch, scratch + pitch * pitch}, 0};
+    Projected<T, K> model = {problem,
+                             f,
+                             readout,
+                             n_linear,
+                             n - n_linear,
+                             {n + 1, pitch, scratch},
+                             {n_linear + 1, pitch, scratch + pitch * pitch},
+                             0};
+#pragma unroll 1
     for (int k = lane_id(); k < n; k += warp)
         given_params[k] = shared_at<double>(f.params)[k];
     const Loss given = sweep<T, K>(LOSS, f.params, -1, nullptr);
@@ -264,6 +293,7 @@ Ending run_separable(const Problem<T> &problem, const LevenbergOptions &options,
     end.loss = sweep<T, K>(LOSS, f.params, -1, nullptr); // with the rounding of the weights
     if (end.loss.total <= given.total || !is_finite(given.total))
         return end;
+#pragma unroll 1
     for (int k = lane_id(); k < n; k += warp)
         shared_at<double>(f.params)[k] = given_params[k];
     __syncwarp();

@@ -7,11 +7,13 @@ namespace ceql::CEQL_ISA {
 
 enum Purpose { LOSS, GRADIENT, NORMAL, TRIANGLE };
 
-inline bool takes_rows(Purpose purpose) { return purpose >= NORMAL; } // an output at a time, with its residuals
+inline bool takes_rows(Purpose purpose) {
+    return purpose >= NORMAL;
+} // an output at a time, with its residuals
 
-// What the adjoint of output k begins with, and where rows are taken the residual that belongs to it. A penalty
-// that is met has no slope: the triangle leaves its row out.
-template <class T, int K>
+// What the adjoint of output k begins with, and where rows are taken the residual that belongs to it. A
+// penalty that is met has no slope: the triangle leaves its row out.
+template <class T, int K, bool by_triangle>
 inline void seed_outputs(const Fit<T, K> &f, Purpose purpose, int64_t start, int only, T *residual) {
     const T root_aux = T(sqrt(f.aux_weight));
 #pragma unroll 1
@@ -25,7 +27,7 @@ inline void seed_outputs(const Fit<T, K> &f, Purpose purpose, int64_t start, int
             const T value = cell(f, out.value)[i], gap = k == 0 ? value - f.y[start + i] : value;
             T seed = T(0);
             if (takes_rows(purpose)) {
-                const bool is_met = k > 0 && purpose == TRIANGLE && value == T(0);
+                const bool is_met = by_triangle && k > 0 && value == T(0);
                 seed = k == 0 ? sqrt(f.weight[start + i]) : counts && !is_met ? root_aux : T(0);
                 residual[u] = seed * gap;
             } else if (counts) {
@@ -66,8 +68,10 @@ inline void add_rows(const Fit<T, K> &f, const Triangle &triangle, int output, c
     }
 }
 
-// `gradient` is the vector for GRADIENT, `matrix` the memory for NORMAL and TRIANGLE, whose loss is not computed.
-template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, int gradient, double *matrix) {
+// `gradient` is the vector for GRADIENT, `matrix` the memory for NORMAL and TRIANGLE, whose loss is not
+// computed.
+template <class T, int K, bool by_triangle>
+inline Loss sweep_all(Purpose purpose, int params, int gradient, double *matrix) {
     const Fit<T, K> f = own_fit<T, K>();
     const Normal normal = {f.n, in_whole_units(f.n + 1, 8), matrix};
     set_parameters(f, params);
@@ -78,7 +82,7 @@ template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, i
     const Triangle triangle = {f.n + 1, normal.pitch, matrix};
     if (purpose == NORMAL)
         clear_normal(f, normal);
-    if (purpose == TRIANGLE)
+    if (by_triangle)
         triangle.clear();
     double misfit = 0, aux = 0;
     for (int64_t start = 0; start < f.n_samples; start += K * warp) {
@@ -97,14 +101,14 @@ template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, i
             waiting &= waiting - 1;
             clear_adjoints(f);
             T residual[K] = {};
-            seed_outputs(f, purpose, start, k, residual);
+            seed_outputs<T, K, by_triangle>(f, purpose, start, k, residual);
             backward<T, K>(takes_rows(purpose) ? uint64_t(1) << k : ~uint64_t(0));
             if (purpose == GRADIENT)
                 add_gradient(f, gradient);
-            else if (purpose == NORMAL)
-                add_normal(f, normal, uint64_t(1) << k, residual);
-            else
+            else if (by_triangle)
                 add_rows(f, triangle, k, residual);
+            else
+                add_normal(f, normal, uint64_t(1) << k, residual);
         }
     }
     __syncwarp();
@@ -114,6 +118,14 @@ template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, i
     const Loss loss = total_of(f, misfit, aux, ridge_penalty(f, params) + lasso);
     __syncwarp();
     return loss;
+}
+
+// Two functions, so that what is called most is no longer than it must be.
+template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, int gradient, double *matrix) {
+    return sweep_all<T, K, false>(purpose, params, gradient, matrix);
+}
+template <class T, int K> __noinline__ void sweep_triangle(int params, double *matrix) {
+    sweep_all<T, K, true>(TRIANGLE, params, -1, matrix);
 }
 
 } // namespace ceql::CEQL_ISA

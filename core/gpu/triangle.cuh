@@ -1,5 +1,5 @@
-// The R of a QR factorisation on a warp, as in core/triangle.hpp. It is in global memory; rows are folded into
-// it 32 at a time, from the columns in shared memory.
+// The R of a QR factorisation on a warp, as in core/triangle.hpp. It is in global memory; rows are folded
+// into it 32 at a time, from the columns in shared memory.
 #pragma once
 #include "normal.cuh"
 
@@ -11,6 +11,7 @@ struct Triangle {
     double *memory;
     double &at(int i, int j) const { return memory[i * pitch + j]; }
     void clear() const {
+#pragma unroll 1
         for (int k = lane_id(); k < columns * pitch; k += warp)
             memory[k] = 0.0;
     }
@@ -22,39 +23,52 @@ template <class T, int K> inline T *rows_of(const Fit<T, K> &f, const Triangle &
     return shared_at<T>(f.columns) + parameter * column_pitch;
 }
 
-// Folds in the rows that are in the columns, which are used up. For every reflection threads share out the
-// other columns and, where these are few, the rows; each begins at another row, so that no two read the same
-// bank.
+// In a fold four threads share a column, so that eight columns are at work at once; each has every fourth
+// row, so that no two read the same bank.
+constexpr int row_groups = 4, rows_each = warp / row_groups, columns_at_once = warp / row_groups;
+
+// The sum over the threads that share a column.
+inline double sum_of_column(double x) {
+    for (int distance = 1; distance < row_groups; distance *= 2)
+        x += __shfl_xor_sync(everyone, x, distance);
+    return x;
+}
+
+// Folds in the rows that are in the columns, which are used up.
 template <class T, int K> __noinline__ void fold(Triangle r) {
     const Fit<T, K> f = own_fit<T, K>();
+    const int group = lane_id() % row_groups, place = lane_id() / row_groups;
+#pragma unroll 1
     for (int j = 0; j < r.columns; ++j) {
         __syncwarp();
-        const T *v = rows_of(f, r, j);
-        const double own = r.at(j, j), row = v[lane_id()], below = warp_sum(row * row);
-        if (below == 0.0)
+        const T *own_rows = rows_of(f, r, j) + group;
+        const double own = r.at(j, j);
+        double v[rows_each], below[2] = {0.0, 0.0};
+        for (int i = 0; i < rows_each; ++i) {
+            v[i] = double(own_rows[i * row_groups]);
+            below[i % 2] += v[i] * v[i];
+        }
+        const double left = sum_of_column(below[0] + below[1]);
+        if (left == 0.0)
             continue;
-        const Reflection by = reflection(own, below);
-        int width = warp;
-        while (width >= 2 * (r.columns - 1 - j) && width > 1)
-            width /= 2;
-        for (int first = j + 1; first < r.columns; first += width) {
-            const int k = first + (lane_id() & (width - 1));
+        const Reflection by = reflection(own, left);
+#pragma unroll 1
+        for (int k = j + 1 + place; k - place < r.columns; k += columns_at_once) {
             const bool is_there = k < r.columns;
+            T *rows = rows_of(f, r, is_there ? k : j) + group;
             const double above = is_there ? r.at(j, k) : 0.0;
-            T *x = rows_of(f, r, is_there ? k : j);
-            double along = 0.0;
-#pragma unroll 4
-            for (int i = 0; i < width; ++i)
-                along += double(v[(i + lane_id()) % warp]) * double(x[(i + lane_id()) % warp]);
-            for (int distance = width; distance < warp; distance *= 2)
-                along += __shfl_xor_sync(everyone, along, distance);
-            const double factor = by.tau * (by.head * above + along);
-            if (is_there && lane_id() < width)
+            double x[rows_each], along[2] = {0.0, 0.0};
+            for (int i = 0; i < rows_each; ++i) {
+                x[i] = double(rows[i * row_groups]);
+                along[i % 2] += v[i] * x[i];
+            }
+            const double factor = by.tau * (by.head * above + sum_of_column(along[0] + along[1]));
+            if (!is_there)
+                continue;
+            for (int i = 0; i < rows_each; ++i)
+                rows[i * row_groups] = T(x[i] - factor * v[i]);
+            if (group == 0)
                 r.at(j, k) = above - factor * by.head;
-            if (is_there)
-#pragma unroll 4
-                for (int i = 0; i < width; ++i)
-                    x[(i + lane_id()) % warp] -= T(factor) * v[(i + lane_id()) % warp];
         }
         __syncwarp();
         if (lane_id() == 0)
@@ -65,12 +79,14 @@ template <class T, int K> __noinline__ void fold(Triangle r) {
 
 // Folds in a row for every quadratic penalty on the parameters of R's columns; `params` has their values.
 template <class T, int K> inline void fold_ridge(const Fit<T, K> &f, const Triangle &r, int params) {
+#pragma unroll 1
     for (int first = 0; first + 1 < r.columns; first += warp) {
         const int k = first + lane_id(), p = k + 1 < r.columns ? shared_at<int32_t>(f.order)[k] : -1;
         const double root = p < 0 ? 0.0 : sqrt(shared_at<double>(f.ridge)[p]);
         if (!__any_sync(everyone, root != 0.0))
             continue;
         __syncwarp();
+#pragma unroll 1
         for (int c = 0; c < r.columns; ++c)
             rows_of(f, r, c)[lane_id()] = T(0);
         if (root != 0.0) { // a row per thread
@@ -86,12 +102,15 @@ template <class T, int K> inline void fold_ridge(const Fit<T, K> &f, const Trian
 inline void lift(const Triangle &r, int top, int j, double left) {
     const double own = r.at(top, j), size = sqrt(left), corner = own > 0.0 ? -size : size, v = own - corner;
     const double tau = 1.0 / (size * (size + fabs(own)));
+#pragma unroll 1
     for (int k = j + 1 + lane_id(); k < r.columns; k += warp) {
         double f = v * r.at(top, k);
+#pragma unroll 1
         for (int i = top + 1; i <= j; ++i)
             f += r.at(i, j) * r.at(i, k);
         f *= tau;
         r.at(top, k) -= f * v;
+#pragma unroll 1
         for (int i = top + 1; i <= j; ++i)
             r.at(i, k) -= f * r.at(i, j);
     }
@@ -105,9 +124,11 @@ inline void lift(const Triangle &r, int top, int j, double left) {
 // large for its square to be a number.
 __noinline__ int settle(Triangle r, int n_linear, double tolerance, int pivot) {
     int top = 0, rank = 0;
+#pragma unroll 1
     for (int j = 0; j < r.columns; ++j) {
         __syncwarp();
         double above = 0.0, left = 0.0;
+#pragma unroll 1
         for (int i = lane_id(); i <= j; i += warp)
             (i < top ? above : left) += r.at(i, j) * r.at(i, j);
         above = warp_sum(above);

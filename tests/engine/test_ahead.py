@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 
@@ -20,15 +21,15 @@ def ahead():
 
 
 def keys(*names: object) -> Plan[str]:
+    """One after the other, without a result that the next depends on."""
     for name in names:
-        yield [(name,)]
+        yield "one", lambda before, name=name: (name,)
 
 
-def counting() -> Plan[str]:
-    """What comes next depends on what came before."""
-    text = ""
-    while True:
-        [text] = yield [(text,)]
+def counting(*chains: str) -> Plan[str]:
+    """By turns of chains in which what comes next depends on what came before."""
+    for chain in itertools.cycle(chains):
+        yield chain, lambda before, chain=chain: (before or chain,)
 
 
 def longer(key: Key, stop: StopFlag) -> str:
@@ -52,28 +53,52 @@ def test_it_runs_on_another_thread_and_each_is_given_once(ahead):
 
 
 def test_results_come_in_order_and_lead_to_the_next(ahead):
-    ahead.begin(counting(), longer)
-    text = ""
+    ahead.begin(counting("a"), longer)
+    text = "a"
     for _ in range(20):
         assert ahead.is_running
         text = ahead.result((text,))
-    assert text == "x" * 20
+    assert text == "a" + "x" * 20
 
 
-def test_several_that_do_not_need_each_other_run_at_the_same_time(ahead):
-    there = threading.Barrier(3, timeout=10.0)
+def test_chains_run_at_the_same_time_and_do_not_wait_for_each_other():
+    made, others = [], threading.Event()
 
-    def together(key: Key, stop: StopFlag) -> str:
-        there.wait()
+    def call(key: Key, stop: StopFlag) -> str:
+        if key[0] == "b":
+            assert others.wait(10.0)
+        made.append(key[0])
+        if key[0] == "axx":
+            others.set()
         return longer(key, stop)
 
-    def plan() -> Plan[str]:
-        results = yield [(1,), (2,), (3,)]
-        yield [(text,) for text in results]
-
-    ahead.begin(plan(), together)
-    wanted = [1, 2, 3, "1x", "2x", "3x"]
+    ahead = Ahead[str](6, 2)
+    ahead.begin(counting("a", "b"), call)
+    wanted = ["a", "b", "ax", "bx", "axx", "bxx"]
     assert [ahead.result((key,)) for key in wanted] == [f"{key}x" for key in wanted]
+    assert made.index("axx") < made.index("b")
+    ahead.give_up()
+
+
+def test_no_more_calls_are_made_at_once_than_allowed():
+    at_work, most_at_work = [], []
+
+    def call(key: Key, stop: StopFlag) -> str:
+        at_work.append(key)
+        most_at_work.append(len(at_work))
+        time.sleep(2e-3)
+        at_work.remove(key)
+        return longer(key, stop)
+
+    ahead = Ahead[str](8, 2)
+    ahead.begin(counting("a", "b", "c", "d"), call)
+    texts = {chain: chain for chain in "abcd"}
+    for _ in range(5):
+        for chain in "abcd":
+            texts[chain] = ahead.result((texts[chain],)) or "nothing"
+    assert set(texts.values()) == {chain + 5 * "x" for chain in "abcd"}
+    assert max(most_at_work) == 2
+    ahead.give_up()
 
 
 def test_a_plan_that_ends_leaves_its_results(ahead):
@@ -127,6 +152,7 @@ def test_an_error_comes_to_whoever_asks_for_the_result(ahead):
     ahead.begin(keys(1, 2), failing)
     with pytest.raises(ValueError, match="no"):
         ahead.result((1,))
+    assert ahead.result((2,)) is None
 
 
 def test_it_runs_in_the_context_of_who_begins_it(ahead):

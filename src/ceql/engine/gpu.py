@@ -251,7 +251,7 @@ def _arrays_of(device: int, tape: Tape, samples: Samples) -> dict[str, Any]:
 class Batch:
     """Starts on the device. Arrays may be handed in from the host or as CuPy arrays; they are copied."""
 
-    separates = False
+    separates = True
 
     def __init__(self, tape: Tape, samples: Samples, params: Any, masks: Any, stop: StopFlag | None = None) -> None:
         self._cp, self._stop = cupy(), stop

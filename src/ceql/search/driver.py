@@ -53,7 +53,7 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
     search.keep(first)
     exact: list[Formula] = []
     outcome = Outcome.OUT_OF_TIME if state.starts and search.deadline_of_rounds.over else None
-    ahead: Ahead[Archive] = Ahead(search.workers.rounds_ahead)
+    ahead: Ahead[Archive] = Ahead(search.workers.rounds_ahead, search.workers.at_once)
     beside = SumsBeside(search)
     try:
         state, exact = _between_groups(search, stage, state)
@@ -124,26 +124,25 @@ def _foresee(search: Search, stage: Stage, state: SearchState, ahead: Ahead[Arch
 
 
 def _foreseen(search: Search, stage: Stage, state: SearchState) -> Plan[Archive]:
-    """Problem, archive and number of starts of the next rounds; ends before other targets would have to be made. Whose
-    turn comes after y depends on whether y looks noisy: it is taken to look as before."""
+    """The next rounds, a chain for each target; ends before other targets would have to be made. Whose turn comes after
+    y depends on whether y looks noisy: it is taken to look as before."""
     targets, most, deadline = stage.targets, search.settings.max_starts, search.deadline_of_rounds
     while not deadline.over and (most is None or state.starts < most):
-        rounds: dict[int, Key] = {}  # of different targets
-        counted = state  # as if they were done
-        while len(rounds) < search.workers.at_once and (most is None or counted.starts < most):
-            following, turn = next_turn(targets, counted, deadline.left)
-            if turn in rounds:
-                break
-            state, known = following, following.targets[turn]
-            count = round_of(targets, state, turn, most)
-            rounds[turn] = stage.problems(state)[turn], known.archive, count
-            done = replace(known.archive, starts=known.archive.starts + count, rounds=known.archive.rounds + 1)
-            counted = state.with_target(turn, replace(known, archive=done))
-        archives = yield list(rounds.values())
-        for turn, archive in zip(rounds, archives, strict=True):
-            state = state.with_target(turn, replace(state.targets[turn], archive=archive))
+        state, turn = next_turn(targets, state, deadline.left)
+        problem, known = stage.problems(state)[turn], state.targets[turn]
+        count = round_of(targets, state, turn, most)
+        yield turn, partial(_round_after, problem, known.archive, count)
+        # as if it were done
+        done = replace(known.archive, starts=known.archive.starts + count, rounds=known.archive.rounds + 1)
+        state = state.with_target(turn, replace(known, archive=done))
         if targets.has_others and not targets.has_made_others(state):
             return
+
+
+def _round_after(problem: TargetProblem, archive: Archive, count: int, before: Archive | None) -> Key:
+    """Problem, archive and number of starts of a round: what it depends on. Before the first of a chain the archive is
+    the one that is there."""
+    return problem, archive if before is None else before, count
 
 
 def _continued(search: Search, moment: Moment, exact: list[Formula]) -> tuple[Stage, SearchState, Outcome | None]:
