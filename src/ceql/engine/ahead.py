@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextvars import copy_context
@@ -15,150 +14,166 @@ from ceql.engine.fit import StopFlag
 
 Key = tuple[object, ...]
 Result = TypeVar("Result")
-# What is expected to be asked for, in order. Each is a step of a chain: what its call depends on, the key, is known
-# from the result of the step before it there, or from nothing for the first step of a chain.
-Plan = Iterator[tuple[Hashable, Callable[[Result | None], Key]]]
 Call = Callable[[Key, StopFlag], Result]
+
+
+@dataclass(frozen=True, eq=False)
+class Planned(Generic[Result]):
+    """A call that is expected to be asked for: a step of a chain. Its key is what it depends on."""
+
+    chain: Hashable
+    size: int
+    key_after: Callable[[Result | None], Key]  # the result of the step before it in its chain; None for the first one
 
 
 @dataclass(eq=False)
 class _Step(Generic[Result]):
-    """A call that is planned, under way or made."""
-
-    key_after: Callable[[Result | None], Key]
+    planned: Planned[Result]
     before: _Step[Result] | None  # in its chain, until the key is known
     future: Future[Result] = field(default_factory=Future)
+    stop: StopFlag = field(default_factory=StopFlag)
     key: Key | None = None
     is_taken: bool = False
 
     def has_key(self) -> bool:
         """Whether the key is known by now."""
-        if self.key is None and (self.before is None or self.before.future.done()):
-            failed = self.before is not None and self.before.future.exception() is not None
-            if not failed:
-                self.key = self.key_after(None if self.before is None else self.before.future.result())
-                self.before = None
+        before = self.before
+        if self.key is None and (before is None or (before.future.done() and before.future.exception() is None)):
+            self.key = self.planned.key_after(None if before is None else before.future.result())
+            self.before = None
         return self.key is not None
 
-
-@dataclass(eq=False)
-class _Run(Generic[Result]):
-    """A plan that is being followed."""
-
-    plan: Plan[Result]
-    call: Call[Result]
-    stop: StopFlag = field(default_factory=StopFlag)
-    begun: deque[_Step[Result]] = field(default_factory=deque)  # that are not asked for yet
-    last: dict[Hashable, _Step[Result]] = field(default_factory=dict)  # of every chain
-    threads: list[Thread] = field(default_factory=list)
-    at_work: int = 0  # threads
-    is_planned: bool = False  # to its end
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether there is a result that is not asked for, or will be."""
-        return bool(self.begun) or (self.at_work > 0 and not self.is_planned)
-
-    def plan_one(self) -> bool:
-        """Whether there is another step, which is then the last one begun."""
-        planned = next(self.plan, None)
-        self.is_planned = planned is None
-        if planned is not None:
-            chain, key_after = planned
-            self.last[chain] = _Step(key_after, self.last.get(chain))
-            self.begun.append(self.last[chain])
-        return planned is not None
+    def is_as(self, planned: Planned[Result], is_first: bool) -> bool:
+        """Whether it does what is planned. The first step of a chain does not depend on another that is not done."""
+        if is_first and self.has_key():
+            return self.key == planned.key_after(None)
+        return self.planned.size == planned.size
 
 
 class Ahead(Generic[Result]):
-    """What somebody is expected to ask for, in order. So it changes when a result is there, not what it is; where
-    something else is asked for, all is given up."""
+    """What somebody is expected to ask for. So it changes when a result is there, not what it is."""
 
-    def __init__(self, most: int = 1, at_once: int = 1) -> None:
-        """No call is begun while `most` results are not asked for, nor while `at_once` calls are being made."""
-        self._most, self._at_once = most, at_once
+    def __init__(self, most: int = 1, at_once: int = 1, room: float = float("inf")) -> None:
+        """No call is begun while `most` results are not asked for, or a few of that size in all, nor while `at_once`
+        calls are being made."""
+        self._most, self._few, self._at_once, self._room = most, min(most, at_once + 2), at_once, room
         self._change = Condition()
-        self._run: _Run[Result] | None = None
+        self._steps: list[_Step[Result]] = []  # in the order of the plan, that are not asked for yet
+        self._last: dict[Hashable, _Step[Result]] = {}  # of every chain of the plan, asked for or not
+        self._plan: Iterator[Planned[Result]] | None = None
+        self._call: Call[Result] | None = None
+        self._threads: list[Thread] = []
+        self._is_given_up = False
 
     @property
-    def is_running(self) -> bool:
-        """Whether there is a result to ask for, or will be."""
+    def is_on_course(self) -> bool:
+        """Whether there is a plan, and what was asked for was the next thing on it."""
         with self._change:
-            return self._run is not None and self._run.goes_on
+            return self._plan is not None
 
-    def begin(self, plan: Plan[Result], call: Call[Result]) -> None:
-        """Begins to make the calls of a plan; one ends early once the flag is set. The first is planned here."""
-        self.give_up()
-        run = _Run(plan, call)
-        if not run.plan_one():
-            return
-        work = partial(self._work, run)
-        run.threads = [Thread(target=copy_context().run, args=(work,), daemon=True) for _ in range(self._at_once)]
-        self._run, run.at_work = run, len(run.threads)
-        for thread in run.threads:
-            thread.start()
+    def follow(self, plan: Iterator[Planned[Result]], call: Call[Result]) -> None:
+        """Begins to make the calls of a plan; one ends early once its flag is set. Those that it has in common with
+        the plan before go on."""
+        with self._change:
+            before, self._steps, self._last = self._steps, [], {}
+            self._plan, self._call = plan, call
+            for _ in range(2 * len(before) + 1):
+                if before or not self._steps:
+                    self._plan_one(before)
+            for step in before:
+                step.stop.set()
+            self._change.notify_all()
+        if self._steps and not self._threads:
+            run = [copy_context().run for _ in range(self._at_once)]
+            self._threads = [Thread(target=partial(one, self._work), daemon=True) for one in run]
+            for thread in self._threads:
+                thread.start()
 
-    def result(self, key: Key) -> Result | None:
-        """What the next call gives, when it is done; None where that has another key, or there is none."""
-        run = self._run
-        if run is None:
-            return None
+    def result(self, chain: Hashable, key: Key) -> Result | None:
+        """What the next call of a chain gives, when it is done; None where that has another key, or there is none."""
         with self._change:
-            self._change.wait_for(lambda: run.begun or not run.goes_on)
-            future = run.begun[0].future if run.begun and run.begun[0].has_key() and run.begun[0].key == key else None
-            self._change.wait_for(lambda: future is None or future.done() or not run.at_work)
-        if future is None or not future.done():
-            self.give_up()
-            return None
-        result = future.result()
+            if self._plan is not None and not self._steps and self._threads:
+                self._plan_one([])
+            own = [step for step in self._steps if step.planned.chain == chain]
+            step = own[0] if own else None
+            if step is None or step is not self._steps[0]:
+                self._plan = None
+            if step is None:
+                return None
+            if not step.has_key() or step.key != key:
+                self._plan = None
+                self._cut(own)
+                return None
+        result = step.future.result()  # until then it can be given up
         with self._change:
-            run.begun.popleft()
+            self._steps.remove(step)
             self._change.notify_all()
         return result
 
     def give_up(self) -> None:
         """Ends the calls under way; an error in one is one of something that nobody asked for."""
-        run, self._run = self._run, None
-        if run is None:
-            return
         with self._change:
-            run.stop.set()
+            self._is_given_up = True
+            self._plan = None
+            self._cut(self._steps)
             self._change.notify_all()
-        for thread in run.threads:
+        for thread in self._threads:
             thread.join()
+        self._threads, self._is_given_up = [], False
 
-    def _work(self, run: _Run[Result]) -> None:
-        try:
-            while step := self._taken(run):
-                self._make(run, step)
-        finally:
-            with self._change:
-                run.at_work -= 1
-                self._change.notify_all()
+    def _cut(self, steps: list[_Step[Result]]) -> None:
+        for step in steps:
+            step.stop.set()
+        self._steps = [step for step in self._steps if step not in steps]
 
-    def _taken(self, run: _Run[Result]) -> _Step[Result] | None:
-        """The first call that can be made, once there is one and room for it; none after a stop and at the end."""
+    def _plan_one(self, before: list[_Step[Result]]) -> None:
+        """Takes another step of the plan, one of those before where there is such a one; the others of its chain are of
+        no use where there is not."""
+        planned = None if self._plan is None else next(self._plan, None)
+        if planned is None:
+            self._plan = None
+            return
+        last = self._last.get(planned.chain)
+        own = [step for step in before if step.planned.chain == planned.chain]
+        if own and own[0].is_as(planned, last is None):
+            step = own[0]
+            before.remove(step)
+        else:
+            step = _Step(planned, last)
+            for other in own:
+                other.stop.set()
+                before.remove(other)
+        self._last[planned.chain] = step
+        self._steps.append(step)
+
+    def _work(self) -> None:
+        while step := self._taken():
+            self._make(step)
+
+    def _taken(self) -> _Step[Result] | None:
+        """The first call that can be made, once there is one and room for it; none at the end."""
         with self._change:
-            while not run.stop.is_set():
-                step = next((step for step in run.begun if not step.is_taken and step.has_key()), None)
+            while not self._is_given_up:
+                step = next((step for step in self._steps if not step.is_taken and step.has_key()), None)
                 if step is not None:
                     step.is_taken = True
                     return step
-                has_room = len(run.begun) < self._most
-                if has_room and not run.is_planned:
-                    run.plan_one()
-                    continue
-                if run.is_planned and all(step.is_taken for step in run.begun):
-                    return None
-                self._change.wait()
+                if self._plan is not None and self._has_room():
+                    self._plan_one([])
+                else:
+                    self._change.wait()
         return None
 
-    def _make(self, run: _Run[Result], step: _Step[Result]) -> None:
+    def _has_room(self) -> bool:
+        count, size = len(self._steps), sum(step.planned.size for step in self._steps)
+        return count < self._few or (count < self._most and size < self._room)
+
+    def _make(self, step: _Step[Result]) -> None:
+        assert step.key is not None
+        assert self._call is not None
         try:
-            assert step.key is not None
-            step.future.set_result(run.call(step.key, run.stop))
+            step.future.set_result(self._call(step.key, step.stop))
         except BaseException as error:
             step.future.set_exception(error)
-            run.stop.set()  # what would follow it is never asked for
         with self._change:
             self._change.notify_all()

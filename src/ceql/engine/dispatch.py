@@ -25,9 +25,12 @@ from ceql.engine.stages import Chunk, Work, fit_chunks, on_processor
 from ceql.errors import CeqlError, InputError, WorkersLostError
 
 _ATTEMPTS = 4  # a round is sent this many times before its workers count as lost
-_MOST_AHEAD = 6  # rounds that are fitted before what follows them is done, where there are threads for it
-_AT_ONCE = 3  # pieces of a round, or rounds of different targets, that are fitted at the same time,
-_MANY_THREADS = 4  # on a GPU or on this many threads
+_MOST_AHEAD = 6  # rounds that are fitted before what follows them is done, where there are threads for it,
+_MOST_AHEAD_ON_GPU = 48  # and on a GPU, which has nothing else to do, as long as they are small:
+_STARTS_AHEAD = 65_536  # in all, beyond a few rounds
+_AT_ONCE = 3  # pieces of a round, or rounds of different targets, that are fitted at the same time
+_MANY_THREADS = 4  # on this many threads,
+_AT_ONCE_ON_GPU = 4  # and on a GPU
 _GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
 
 
@@ -147,15 +150,23 @@ class Workers:
     @property
     def at_once(self) -> int:
         """How many fits are worth running at the same time: the last starts of one would leave most threads idle."""
-        has_many = self.device == "gpu" or self.force.threads >= _MANY_THREADS
-        return _AT_ONCE if has_many and self._pool is None else 1
+        if self._pool is not None:
+            return 1
+        if self.device == "gpu":
+            return _AT_ONCE_ON_GPU
+        return _AT_ONCE if self.force.threads >= _MANY_THREADS else 1
 
     @property
     def rounds_ahead(self) -> int:
         """How many rounds may be fitted before what follows them is done; none where nothing can run beside a fit."""
         if self._pool is not None:
             return 0
-        return _MOST_AHEAD if self.device == "gpu" else min(self.force.threads - 1, _MOST_AHEAD)
+        return _MOST_AHEAD_ON_GPU if self.device == "gpu" else min(self.force.threads - 1, _MOST_AHEAD)
+
+    @property
+    def starts_ahead(self) -> int:
+        """How many starts these rounds may have in all, unless they are few."""
+        return _STARTS_AHEAD
 
     def fit(self, works: Sequence[Work], deadline: Deadline = NEVER, stop: fit.StopFlag | None = None) -> list[Chunk]:
         """The fitted chunks, in the order given; those of one piece of work may come as one.

@@ -183,7 +183,7 @@ def next_round(
         state, closed = closed_form(problem, state, deadline)
         if closed:
             return state, closed
-    archive = None if ahead is None else ahead.result((problem, state.archive, count))
+    archive = None if ahead is None else ahead.result(problem, (problem, state.archive, count))
     if archive is None:
         archive = fitted_round(problem, state.archive, count, workers, deadline)
     if deadline.over and not anyhow:
