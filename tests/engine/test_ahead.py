@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from ceql.engine.ahead import Ahead, Key, Planned
+from ceql.engine.ahead import Ahead, Key, Plan, Planned
 from ceql.engine.fit import StopFlag
 
 
@@ -29,13 +28,13 @@ def wide():
     made.give_up()
 
 
-def keys(*names: object) -> Iterator[Planned[str]]:
+def keys(*names: object) -> Plan[str]:
     """One after the other, without a result that the next depends on."""
     for name in names:
         yield Planned("one", 1, lambda before, name=name: (name,))
 
 
-def turns(chains: str, begin: str | None = None, size: int = 1) -> Iterator[Planned[str]]:
+def turns(chains: str, begin: str | None = None, size: int = 1) -> Plan[str]:
     """By turns of chains in which what comes next depends on what came before; the first key is the chain's name."""
     for chain in itertools.cycle(chains):
         first = begin if begin is not None and begin.startswith(chain) else chain
@@ -144,6 +143,22 @@ def test_what_the_next_plan_has_otherwise_is_given_up(wide):
     assert wide.result("a", ("ay",)) == "ayx"
 
 
+def test_a_plan_may_wait_for_what_is_under_way(wide):
+    def growing() -> Plan[str]:
+        there: list[str] = []
+        for name in "abc":
+            yield Planned(name, 1, lambda before, name=name: (name, *there), there.append)
+            while name not in "".join(there):
+                yield None
+
+    wide.follow(growing(), longer)
+    assert wide.result("a", ("a",)) == "ax"
+    assert wide.result("b", ("b", "ax")) == "bx"
+    wide.follow(growing(), longer)  # which has nothing in common with what is there
+    assert [wide.result(name, key) for name, key in (("a", ("a",)), ("b", ("b", "ax")))] == ["ax", "bx"]
+    assert wide.result("c", ("c", "ax", "bx")) == "cx"
+
+
 def test_a_plan_that_ends_leaves_its_results(ahead):
     ahead.follow(keys(1, 2), longer)
     assert [ahead.result("one", (1,)), ahead.result("one", (2,)), ahead.result("one", (3,))] == ["1x", "2x", None]
@@ -151,7 +166,7 @@ def test_a_plan_that_ends_leaves_its_results(ahead):
     assert ahead.result("one", (1,)) is None
 
 
-def begun_at_last(ahead: Ahead[str], plan: Iterator[Planned[str]], wanted: int) -> list[Key]:
+def begun_at_last(ahead: Ahead[str], plan: Plan[str], wanted: int) -> list[Key]:
     """What is begun while nobody asks."""
     begun: list[Key] = []
 

@@ -24,6 +24,11 @@ class Planned(Generic[Result]):
     chain: Hashable
     size: int
     key_after: Callable[[Result | None], Key]  # the result of the step before it in its chain; None for the first one
+    tell: Callable[[Result], None] = lambda result: None  # what comes of it, as soon as it is there
+
+
+# What is expected to be asked for, in order. None: that cannot be said before a call under way is done.
+Plan = Iterator[Planned[Result] | None]
 
 
 @dataclass(eq=False)
@@ -59,8 +64,9 @@ class Ahead(Generic[Result]):
         self._most, self._few, self._at_once, self._room = most, min(most, at_once + 2), at_once, room
         self._change = Condition()
         self._steps: list[_Step[Result]] = []  # in the order of the plan, that are not asked for yet
+        self._old: list[_Step[Result]] = []  # of the plan before, that this one has not come to
         self._last: dict[Hashable, _Step[Result]] = {}  # of every chain of the plan, asked for or not
-        self._plan: Iterator[Planned[Result]] | None = None
+        self._plan: Plan[Result] | None = None
         self._call: Call[Result] | None = None
         self._threads: list[Thread] = []
         self._is_given_up = False
@@ -71,17 +77,17 @@ class Ahead(Generic[Result]):
         with self._change:
             return self._plan is not None
 
-    def follow(self, plan: Iterator[Planned[Result]], call: Call[Result]) -> None:
+    def follow(self, plan: Plan[Result], call: Call[Result]) -> None:
         """Begins to make the calls of a plan; one ends early once its flag is set. Those that it has in common with
         the plan before go on."""
         with self._change:
-            before, self._steps, self._last = self._steps, [], {}
-            self._plan, self._call = plan, call
-            for _ in range(2 * len(before) + 1):
-                if before or not self._steps:
-                    self._plan_one(before)
-            for step in before:
-                step.stop.set()
+            self._cut(self._old)
+            self._old, self._steps, self._last = self._steps, [], {}
+            self._plan, self._call, waits = plan, call, False
+            while (self._old or not self._steps) and len(self._steps) < self._most and not waits:
+                waits = not self._plan_one()
+            if not waits or self._plan is None:
+                self._cut(self._old)
             self._change.notify_all()
         if self._steps and not self._threads:
             run = [copy_context().run for _ in range(self._at_once)]
@@ -92,8 +98,8 @@ class Ahead(Generic[Result]):
     def result(self, chain: Hashable, key: Key) -> Result | None:
         """What the next call of a chain gives, when it is done; None where that has another key, or there is none."""
         with self._change:
-            if self._plan is not None and not self._steps and self._threads:
-                self._plan_one([])
+            if not self._steps and self._threads:
+                self._plan_one()
             own = [step for step in self._steps if step.planned.chain == chain]
             step = own[0] if own else None
             if step is None or step is not self._steps[0]:
@@ -115,7 +121,7 @@ class Ahead(Generic[Result]):
         with self._change:
             self._is_given_up = True
             self._plan = None
-            self._cut(self._steps)
+            self._cut(self._steps + self._old)
             self._change.notify_all()
         for thread in self._threads:
             thread.join()
@@ -124,27 +130,36 @@ class Ahead(Generic[Result]):
     def _cut(self, steps: list[_Step[Result]]) -> None:
         for step in steps:
             step.stop.set()
-        self._steps = [step for step in self._steps if step not in steps]
+        self._steps, self._old = ([step for step in kept if step not in steps] for kept in (self._steps, self._old))
 
-    def _plan_one(self, before: list[_Step[Result]]) -> None:
-        """Takes another step of the plan, one of those before where there is such a one; the others of its chain are of
-        no use where there is not."""
-        planned = None if self._plan is None else next(self._plan, None)
-        if planned is None:
+    def _plan_one(self) -> bool:
+        """Takes another step of the plan, if there is one by now: an old one where there is such a one; the others
+        of its chain are of no use where there is not."""
+        if self._plan is None:
+            return False
+        try:
+            planned = next(self._plan)
+        except StopIteration:
             self._plan = None
-            return
+            return False
+        if planned is None:
+            return False
         last = self._last.get(planned.chain)
-        own = [step for step in before if step.planned.chain == planned.chain]
+        own = [step for step in self._old if step.planned.chain == planned.chain]
         if own and own[0].is_as(planned, last is None):
             step = own[0]
-            before.remove(step)
+            step.planned = planned
+            self._old.remove(step)
         else:
             step = _Step(planned, last)
             for other in own:
                 other.stop.set()
-                before.remove(other)
+                self._old.remove(other)
         self._last[planned.chain] = step
         self._steps.append(step)
+        if step.future.done() and step.future.exception() is None:
+            planned.tell(step.future.result())
+        return True
 
     def _work(self) -> None:
         while step := self._taken():
@@ -158,9 +173,7 @@ class Ahead(Generic[Result]):
                 if step is not None:
                     step.is_taken = True
                     return step
-                if self._plan is not None and self._has_room():
-                    self._plan_one([])
-                else:
+                if not (self._has_room() and self._plan_one()):
                     self._change.wait()
         return None
 
@@ -172,8 +185,12 @@ class Ahead(Generic[Result]):
         assert step.key is not None
         assert self._call is not None
         try:
-            step.future.set_result(self._call(step.key, step.stop))
+            result = self._call(step.key, step.stop)
         except BaseException as error:
             step.future.set_exception(error)
+        else:
+            with self._change:
+                step.future.set_result(result)
+                step.planned.tell(result)
         with self._change:
             self._change.notify_all()

@@ -28,9 +28,9 @@ _ATTEMPTS = 4  # a round is sent this many times before its workers count as los
 _MOST_AHEAD = 6  # rounds that are fitted before what follows them is done, where there are threads for it,
 _MOST_AHEAD_ON_GPU = 48  # and on a GPU, which has nothing else to do, as long as they are small:
 _STARTS_AHEAD = 65_536  # in all, beyond a few rounds
-_AT_ONCE = 3  # pieces of a round, or rounds of different targets, that are fitted at the same time
-_MANY_THREADS = 4  # on this many threads,
-_AT_ONCE_ON_GPU = 4  # and on a GPU
+_AT_ONCE = 3  # pieces of a round, or rounds of different targets, that are fitted at the same time,
+_MANY_THREADS = 4  # on this many threads or on a GPU;
+_ROUNDS_ON_GPU = 4  # so many rounds there
 _GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
 
 
@@ -126,7 +126,9 @@ class Workers:
         self.force = workforce(n_jobs, threads)
         self.device = resolve_device(device, self.force)
         # What a process does between the rounds is done here, with the threads that the rounds leave idle.
-        self.threads_here = threads or fit.default_threads()
+        # A GPU waits for threads of Python whenever the cores have too much else to do.
+        feeds_gpu, cores = self.device == "gpu" and not self.force.workers, fit.default_threads()
+        self.threads_here = threads or (cores - min(_ROUNDS_ON_GPU, cores // 4) if feeds_gpu else cores)
         self._patience = None if time_limit == np.inf else time_limit + _GRACE
         self._make_pool = make_pool
         self._pool: Any = None
@@ -150,11 +152,13 @@ class Workers:
     @property
     def at_once(self) -> int:
         """How many fits are worth running at the same time: the last starts of one would leave most threads idle."""
-        if self._pool is not None:
-            return 1
-        if self.device == "gpu":
-            return _AT_ONCE_ON_GPU
-        return _AT_ONCE if self.force.threads >= _MANY_THREADS else 1
+        has_many = self.device == "gpu" or self.force.threads >= _MANY_THREADS
+        return _AT_ONCE if has_many and self._pool is None else 1
+
+    @property
+    def rounds_at_once(self) -> int:
+        """How many rounds of different targets are worth fitting at the same time."""
+        return _ROUNDS_ON_GPU if self.device == "gpu" and self._pool is None else self.at_once
 
     @property
     def rounds_ahead(self) -> int:

@@ -34,6 +34,7 @@ _RESERVED = 1024  # bytes of shared memory that every block costs beside its own
 _MOST_BLOCKS = {False: 8, True: 12}  # on a multiprocessor, by single precision: more of them fight for instructions
 _STREAMS = 6  # a GPU follows eight at once, and one must stay free to tell the kernels to stop
 _MOST_ROWS_AT_ONCE = 65_535  # blocks of a launch that only moves numbers
+_ROWS_A_THREAD = 512  # of parameters that are packed: to begin a thread takes time
 _POLL = 1 / 16  # of the time that a launch has taken so far: between two looks at it and at the clock,
 _SHORTEST_POLL, _LONGEST_POLL = 3e-4, 5e-3  # seconds
 
@@ -255,7 +256,8 @@ class Batch:
         cp, shape = self._cp, params.shape
         live = cp.asnumpy(masks)
         live = np.ascontiguousarray(live).view(np.uint8) if live.dtype == bool else np.ascontiguousarray(live, np.uint8)
-        values, first = _core.packed(live, np.ascontiguousarray(params, np.float64), default_threads())
+        threads = min(default_threads(), -(-shape[0] // _ROWS_A_THREAD))
+        values, first = _core.packed(live, np.ascontiguousarray(params, np.float64), max(1, threads))
         sent = cp.empty(shape, np.float64)
         if sent.size:
             unpack = _kernels(self.samples.single_precision)[2]

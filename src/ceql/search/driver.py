@@ -6,13 +6,12 @@ and how much can be drawn at the end; nothing else depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from ceql.engine import fit
-from ceql.engine.ahead import Ahead, Key, Planned
+from ceql.engine.ahead import Ahead, Key, Plan, Planned
 from ceql.errors import WorkersLostError
 from ceql.formula import Formula
 from ceql.search.archive import Archive
@@ -55,7 +54,7 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
     exact: list[Formula] = []
     outcome = Outcome.OUT_OF_TIME if state.starts and search.deadline_of_rounds.over else None
     workers = search.workers
-    ahead: Ahead[Archive] = Ahead(workers.rounds_ahead, workers.at_once, workers.starts_ahead)
+    ahead: Ahead[Archive] = Ahead(workers.rounds_ahead, workers.rounds_at_once, workers.starts_ahead)
     beside = SumsBeside(search)
     try:
         state, exact = _between_groups(search, stage, state)
@@ -133,17 +132,20 @@ def _foresee(search: Search, stage: Stage, state: SearchState, ahead: Ahead[Arch
     ahead.follow(_foreseen(search, stage, state), call)
 
 
-def _foreseen(search: Search, stage: Stage, state: SearchState) -> Iterator[Planned[Archive]]:
+def _foreseen(search: Search, stage: Stage, state: SearchState) -> Plan[Archive]:
     """The next rounds, a chain for each target; ends before other targets would have to be made. Whose turn comes after
-    y depends on whether y looks noisy: it is taken to look as it does by the rounds that are done."""
+    a round of y depends on whether y looks noisy by then."""
     targets, most, deadline = stage.targets, search.settings.max_starts, search.deadline_of_rounds
     newest: dict[int, Archive] = {}
+    under_way: set[int] = set()  # targets that are y itself
 
-    def after(turn: int, problem: TargetProblem, archive: Archive, count: int, before: Archive | None) -> Key:
-        newest[turn] = archive if before is None else before
-        return problem, newest[turn], count
+    def tell(turn: int, archive: Archive) -> None:
+        newest[turn] = archive
+        under_way.discard(turn)
 
     while not deadline.over and (most is None or state.starts < most):
+        while len(under_way) >= len(targets.mains):
+            yield None
         for turn, archive in newest.items():
             known = state.targets[turn]
             planned = replace(archive, starts=known.archive.starts, rounds=known.archive.rounds)
@@ -151,11 +153,19 @@ def _foreseen(search: Search, stage: Stage, state: SearchState) -> Iterator[Plan
         state, turn = next_turn(targets, state, deadline.left)
         problem, known = stage.problems(state)[turn], state.targets[turn]
         count = round_of(targets, state, turn, most)
-        yield Planned(problem, count, partial(after, turn, problem, known.archive, count))
+        if turn < len(targets.mains):
+            under_way.add(turn)
+        yield Planned(problem, count, partial(_round_after, problem, known.archive, count), partial(tell, turn))
         done = replace(known.archive, starts=known.archive.starts + count, rounds=known.archive.rounds + 1)
         state = state.with_target(turn, replace(known, archive=done))  # as if it were done
         if targets.has_others and not targets.has_made_others(state):
             return
+
+
+def _round_after(problem: TargetProblem, archive: Archive, count: int, before: Archive | None) -> Key:
+    """Problem, archive and number of starts of a round: what it depends on. The archive is that of the round before,
+    or the one that is there."""
+    return problem, archive if before is None else before, count
 
 
 def _continued(search: Search, moment: Moment, exact: list[Formula]) -> tuple[Stage, SearchState, Outcome | None]:
