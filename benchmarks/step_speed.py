@@ -4,9 +4,10 @@ with the weights of the readout eliminated (variable projection, VP), for one st
     python benchmarks/step_speed.py [--quick] [--json FILE] [--no-torch]
 
 Small random sub-networks (what the search fits) and the paper's dense network (what the paper fits), at 128 samples,
-in both precisions, on one and two threads; next to the dense network written in plain eager PyTorch complex128, one
-start at a time. Every figure is the best of several repeats; the first call of each is shown apart as warm-up. Figures
-for one thread are seconds of the processor, those for two are seconds of the clock.
+in both precisions, on one and two threads, and on a GPU where there is one, with many starts at once; next to the dense
+network written in plain eager PyTorch complex128, one start at a time. Every figure is the best of several repeats; the
+first call of each is shown apart as warm-up. Figures for one thread are seconds of the processor, those for two and for
+a GPU are seconds of the clock, with the way of the starts to the GPU and back.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ceql import _core
-from ceql.engine import fit
+from ceql.engine import fit, gpu
 from ceql.engine.one_thread import one_thread
 from ceql.network import Network
 from ceql.network.recording import DomainPenalty, network_tape
@@ -46,10 +47,11 @@ class Effort:
     iterations: int
     repeats: int
     torch_steps: int
+    gpu_starts: int
 
 
-FULL = Effort(starts=256, steps=200, iterations=20, repeats=7, torch_steps=300)
-QUICK = Effort(starts=64, steps=50, iterations=10, repeats=7, torch_steps=40)
+FULL = Effort(starts=256, steps=200, iterations=20, repeats=7, torch_steps=300, gpu_starts=16_384)
+QUICK = Effort(starts=64, steps=50, iterations=10, repeats=7, torch_steps=40, gpu_starts=4_096)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Row:
     what: str
     network: str
     precision: str
-    threads: int
+    threads: int  # 0: on a GPU
     microseconds: float  # per step or iteration, and start
     warm_up_ms: float  # the whole first call
     multiply_adds: float | None = None  # per step and start
@@ -137,8 +139,10 @@ def levenberg_row(problem: Problem, single: bool, threads: int, effort: Effort, 
     penalties = fit.Penalties(np.where(problem.network.is_imaginary, 1e-4, 0.0), aux=1e-2)
     samples, options = problem.samples(single), fit.Levenberg(effort.iterations, separable=separable)
 
+    levenberg = fit.levenberg if threads else gpu.levenberg
+
     def call() -> float:
-        result = fit.levenberg(tape, samples, problem.params, problem.masks, options, penalties, threads=threads)
+        result = levenberg(tape, samples, problem.params, problem.masks, options, penalties, threads=threads)
         return float(result.iterations.sum())
 
     what = "VP iteration" if separable else "LM iteration"
@@ -167,6 +171,15 @@ def measured_rows(effort: Effort, clock: float | None) -> list[Row]:
                 for threads in (1, 2):
                     rows.append(levenberg_row(problem, single, threads, effort, separable))
     return rows
+
+
+def gpu_rows(effort: Effort) -> list[Row]:
+    """Iterations of many starts at once."""
+    if not gpu.is_available():
+        return []
+    problem = small_networks(effort.gpu_starts)
+    kinds = [(separable, single) for separable in (False, True) for single in (False, True)]
+    return [levenberg_row(problem, single, 0, effort, separable) for separable, single in kinds]
 
 
 # ---- the same step in eager PyTorch --------------------------------------------------------------------------------
@@ -338,10 +351,8 @@ def table(rows: list[Row]) -> str:
     for r in rows:
         count = f"{r.multiply_adds:,.0f}" if r.multiply_adds else "-"
         cycles = f"{r.cycles_per_multiply_add:.3f}" if r.cycles_per_multiply_add else "-"
-        lines.append(
-            f"{r.what:<13}{r.network:<44}{r.precision:<10}{r.threads:>7}{r.microseconds:>9.2f}{r.warm_up_ms:>12.1f}"
-            f"{count:>10}{cycles:>9}"
-        )
+        what = f"{r.what:<13}{r.network:<44}{r.precision:<10}{r.threads or 'GPU':>7}"
+        lines.append(f"{what}{r.microseconds:>9.2f}{r.warm_up_ms:>12.1f}{count:>10}{cycles:>9}")
     return "\n".join(lines)
 
 
@@ -385,12 +396,12 @@ def main() -> None:
         print(f"{os.cpu_count()} cores; load {load:.1f} before the start, and what others run makes the figures worse")
     print(peak_line(clock))
     print(f"{SAMPLES} samples; best of {effort.repeats} after one warm-up call; time per step and start\n")
-    rows = measured_rows(effort, clock)
+    rows = measured_rows(effort, clock) + gpu_rows(effort)
     torch = [] if options.no_torch else torch_rows(effort)
     print(table([*rows, *torch]))
     print("\nMAC: multiply-adds counted from live edges, 1 forward and 2 backward per edge and sample. Operators, the")
     print("loss and Adam's update are extra work that is in the time but not in the count.")
-    print("VP is on the processor alone: a GPU has no separable least squares and finishes its fits by plain LM.\n")
+    print()
     print("\n".join(ratios(rows, torch)))
     roofs = [ceilings(single, effort.repeats) for single in (False, True)]
     print("\nRoofline, an Adam step on one thread, 1e9 multiply-adds a second: what is reached, and what a product of")

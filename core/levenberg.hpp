@@ -180,43 +180,6 @@ inline bool solve(const Normal &normal, double damping, const double *diagonal, 
     return true;
 }
 
-// Damped steps until one of the ends. The model knows what a step is: it linearises where it is, solves for a
-// step, moves by it for a trial and says what the linear model promises, judges the trial and accepts it.
-template <class Model>
-void descend(Model &model, const LevenbergOptions &options, Damping rule, Loss &loss, Start &start) {
-    bool fresh = false;
-    int64_t &iteration = start.iterations = 0;
-    for (; iteration < options.iterations && start.status == RAN_OUT; ++iteration) {
-        if (is_stopped(model.fit)) {
-            start.status = STOPPED;
-            break;
-        }
-        if (is_done(rule, options, loss)) {
-            start.status = CONVERGED;
-            break;
-        }
-        if (!fresh && !model.linearise()) {
-            start.status = is_stopped(model.fit) ? STOPPED : NOT_FINITE;
-            break;
-        }
-        fresh = true;
-        if (!model.solve(rule.damping)) {
-            after_failure(rule);
-            continue;
-        }
-        const double promised = model.move(rule.damping);
-        const Loss next = model.judge();
-        if (is_finite(next.total) && next.total < loss.total) {
-            after_success(rule, options, loss, next, promised);
-            loss = next;
-            model.accept();
-            fresh = false;
-        } else {
-            after_refusal(rule);
-        }
-    }
-}
-
 // All parameters alike, by the normal equations.
 template <class T> struct Plain {
     Fit<T> &fit;
@@ -224,6 +187,8 @@ template <class T> struct Plain {
     double *copy, *diagonal, *step, *trial;
     uint8_t *held;
     T *columns, *root_weight;
+
+    bool is_stopped() const { return ceql::CEQL_ISA::is_stopped<T>(fit); }
 
     bool linearise() {
         if (!ceql::CEQL_ISA::linearise<T>(fit, fit.params, root_weight, columns, normal))
@@ -281,7 +246,7 @@ void run_levenberg(const TapeView &tape, const DataView<T> &data, const Penaltie
     fit.stop = &stop;
     start.status = is_finite(loss.total) ? RAN_OUT : NOT_FINITE;
     if (fit.n > 0)
-        descend(model, options, {options.damping, 2.0, 0, 1e-15}, loss, start);
+        descend(model, options, from_normal_equations(options), loss, start);
     start.objective = loss.total;
     start.misfit = loss.misfit;
     close_fit<T>(fit, fit.params, start);

@@ -53,6 +53,11 @@ struct Damping {
     double least; // damping below which the arithmetic has no digits
 };
 
+inline Damping from_normal_equations(const LevenbergOptions &options) {
+    return {options.damping, 2.0, 0, 1e-15};
+}
+inline Damping from_projection(const LevenbergOptions &options) { return {options.damping, 2.0, 0, 1e-24}; }
+
 inline bool is_done(const Damping &rule, const LevenbergOptions &options, const Loss &loss) {
     return loss.misfit <= options.target || rule.damping > 1e14 || rule.stalls >= 3;
 }
@@ -86,5 +91,61 @@ inline bool is_held(double param, double lower, double upper, double slope) {
 }
 
 inline bool is_singular(double pivot, double curvature) { return !(pivot > 1e-15 * (curvature + 1e-290)); }
+
+// Damped steps until one of the ends. The model knows what a step is: it linearises where it is, solves for a
+// step, moves by it for a trial and says what the linear model promises, judges the trial and accepts it.
+// What has come of it goes into the record: iterations and status.
+template <class Model, class Record>
+void descend(Model &model, const LevenbergOptions &options, Damping rule, Loss &loss, Record &record) {
+    bool fresh = false;
+    int64_t &iteration = record.iterations = 0;
+    for (; iteration < options.iterations && record.status == RAN_OUT; ++iteration) {
+        if (model.is_stopped()) {
+            record.status = STOPPED;
+            break;
+        }
+        if (is_done(rule, options, loss)) {
+            record.status = CONVERGED;
+            break;
+        }
+        if (!fresh && !model.linearise()) {
+            record.status = model.is_stopped() ? STOPPED : NOT_FINITE;
+            break;
+        }
+        fresh = true;
+        if (!model.solve(rule.damping)) {
+            after_failure(rule);
+            continue;
+        }
+        const double promised = model.move(rule.damping);
+        const Loss next = model.judge();
+        if (is_finite(next.total) && next.total < loss.total) {
+            after_success(rule, options, loss, next, promised);
+            loss = next;
+            model.accept();
+            fresh = false;
+        } else {
+            after_refusal(rule);
+        }
+    }
+}
+
+// ---- separable least squares
+// --------------------------------------------------------------------------------------
+
+// What of a column is left after elimination and counts as rounding, relative to the column.
+template <class T> constexpr double rounding_left = sizeof(T) == 8 ? 1e-12 : 1e-5;
+
+// A Householder reflection that takes what is below a number of R to that number: the new number, the part of
+// the reflection's vector beside it, and two over the vector's square.
+struct Reflection {
+    double corner, head, tau;
+};
+
+inline Reflection reflection(double own, double below) {
+    const double size = square_root(own * own + below), corner = own > 0.0 ? -size : size;
+    const double head = own - corner;
+    return {corner, head, 2.0 / (head * head + below)};
+}
 
 } // namespace ceql::CEQL_ISA

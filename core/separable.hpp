@@ -8,9 +8,6 @@
 
 namespace ceql::CEQL_ISA {
 
-// What of a column is left after elimination and counts as rounding, relative to the column.
-template <class T> constexpr double rounding_left = sizeof(T) == 8 ? 1e-12 : 1e-5;
-
 template <class T> struct Separable {
     Fit<T> &fit;
     const Instruction *readout; // the model's last sum, or null
@@ -303,6 +300,8 @@ template <class T> struct Projected {
     double *slope, *diagonal, *step;
     uint8_t *held;
 
+    bool is_stopped() const { return ceql::CEQL_ISA::is_stopped<T>(fit); }
+
     // Half the slope of the projected objective, the scales of the damping, and who stays at a bound.
     bool linearise() {
         const int n = s.n_others, shift = s.n_linear;
@@ -400,7 +399,7 @@ void run_separable(const TapeView &tape, const SampleView<T> &data, const Penalt
     Loss loss = project<T>(s, model.params);
     fit.stop = &stop;
     start.status = !is_finite(loss.total) ? NOT_FINITE : s.n_others > 0 ? RAN_OUT : CONVERGED;
-    descend(model, options, {options.damping, 2.0, 0, 1e-24}, loss, start);
+    descend(model, options, from_projection(options), loss, start);
     fit.stop = nullptr;
     if (!is_mixed)
         loss = evaluate<T>(fit, model.params); // with the rounding of the weights

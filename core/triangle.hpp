@@ -99,8 +99,7 @@ inline Panel<T> reflections(const Triangle &r, T *const *columns, int first, int
         const double below = dot<T>(v, v, n);
         if (below == 0.0)
             continue;
-        const double size = std::sqrt(own[j] * own[j] + below), corner = own[j] > 0.0 ? -size : size;
-        const double head = own[j] - corner, tau = 2.0 / (head * head + below);
+        const auto [corner, head, tau] = reflection(own[j], below);
         own[j] = corner;
         panel.head[q] = head;
         panel.t[q][q] = tau;

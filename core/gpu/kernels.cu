@@ -1,7 +1,7 @@
 // The entry points of the GPU. A block is one warp and fits one start after the
 // other; nothing here depends on the tape, so the module is compiled once per
 // machine.
-#include "levenberg.cuh"
+#include "separable.cuh"
 
 namespace ceql::CEQL_ISA {
 
@@ -16,10 +16,7 @@ template <class T> inline Pile scratch_of(const Problem<T> &problem) {
 
 // How much shared memory each start needs.
 template <class T, int K> inline void plan_all(const Problem<T> &problem) {
-    for (int32_t ticket = next_start(problem); ticket < problem.count; ticket = next_start(problem)) {
-        if (lane_id() != 0)
-            continue;
-        const int64_t row = problem.order[ticket];
+    for (int64_t row = blockIdx.x; row < problem.count && lane_id() == 0; row += gridDim.x) {
         Pile scratch = scratch_of(problem);
         Plan<T> plan;
         lay_out<T>(problem.tape, problem.masks + row * problem.tape.n_params, scratch, plan);
@@ -65,12 +62,22 @@ inline Fit<T, K> open_fit(const Problem<T> &problem, int64_t row, char *scratch_
     return f;
 }
 
+template <class T> inline void report(const Problem<T> &problem, int64_t row, const Ending &end) {
+    problem.objective[row] = end.loss.total;
+    problem.misfit[row] = end.loss.misfit;
+    problem.iterations[row] = end.iterations;
+    problem.status[row] = end.status;
+}
+
 template <class T, int K> inline void fit_all(const Problem<T> &problem) {
     char *scratch = scratch_of(problem).base;
     for (int32_t ticket = next_start(problem); ticket < problem.count; ticket = next_start(problem)) {
-        if (is_stopped(problem))
-            break;
         const int64_t row = problem.order[ticket];
+        if (is_stopped(problem)) {
+            if (lane_id() == 0)
+                report(problem, row, {{INFINITY, INFINITY}, 0, STOPPED});
+            continue;
+        }
         Fit<T, K> f = open_fit<T, K>(problem, row, scratch);
         Ending end = {{INFINITY, INFINITY}, 0, STOPPED};
         for (int64_t k = 0; k < problem.n_stages; ++k) {
@@ -84,20 +91,19 @@ template <class T, int K> inline void fit_all(const Problem<T> &problem) {
             if (lane_id() == 0)
                 *shared_at<Fit<T, K>>(0) = f;
             __syncwarp();
-            end = stage.is_adam
-                      ? run_adam<T, K>(problem, stage.adam, row)
-                      : run_levenberg<T, K>(problem, stage.levenberg,
-                                            reinterpret_cast<double *>(scratch + problem.scratch_size));
+            double *const matrices = reinterpret_cast<double *>(scratch + problem.scratch_size);
+            if (stage.is_adam)
+                end = run_adam<T, K>(problem, stage.adam, row);
+            else if (stage.levenberg.separable)
+                end = run_separable<T, K>(problem, stage.levenberg, matrices);
+            else
+                end = run_levenberg<T, K>(problem, stage.levenberg, matrices);
         }
         for (int k = lane_id(); k < f.n; k += warp)
             problem.params[row * problem.tape.n_params + shared_at<int32_t>(f.param_index)[k]] =
                 shared_at<double>(f.params)[k];
-        if (lane_id() == 0) {
-            problem.objective[row] = end.loss.total;
-            problem.misfit[row] = end.loss.misfit;
-            problem.iterations[row] = end.iterations;
-            problem.status[row] = end.status;
-        }
+        if (lane_id() == 0)
+            report(problem, row, end);
         __syncwarp();
     }
 }

@@ -67,67 +67,57 @@ inline bool solve(const Fit<T, K> &f, const Normal &normal, double damping, int 
     return true;
 }
 
+// All parameters alike, by the normal equations.
+template <class T, int K> struct Plain {
+    const Problem<T> &problem;
+    const Fit<T, K> f;
+    const Normal normal;
+
+    bool is_stopped() const { return ceql::CEQL_ISA::is_stopped(problem); }
+
+    bool linearise() {
+        if (!ceql::CEQL_ISA::linearise(f, normal))
+            return false;
+        double largest = 0.0;
+        for (int k = lane_id(); k < f.n; k += warp)
+            largest = larger(largest, normal.at(k, k));
+        largest = warp_maximum(largest);
+        for (int k = lane_id(); k < f.n; k += warp) {
+            shared_at<double>(f.e)[k] = normal.at(k, k);
+            shared_at<double>(f.a)[k] = scale_of(normal.at(k, k), largest);
+            shared_at<double>(f.b)[k] = is_held(shared_at<double>(f.params)[k], shared_at<double>(f.lower)[k],
+                                                shared_at<double>(f.upper)[k], normal.at(k, f.n));
+        }
+        return true;
+    }
+
+    bool solve(double damping) { return ceql::CEQL_ISA::solve(f, normal, damping, f.e, f.a, f.b, f.c); }
+
+    double move(double damping) {
+        double promised = 0.0;
+        for (int k = lane_id(); k < f.n; k += warp) {
+            const double s = shared_at<double>(f.c)[k], moved = shared_at<double>(f.params)[k] + s;
+            shared_at<double>(f.d)[k] =
+                smaller(larger(moved, shared_at<double>(f.lower)[k]), shared_at<double>(f.upper)[k]);
+            if (shared_at<double>(f.b)[k] == 0.0)
+                promised += s * (damping * shared_at<double>(f.a)[k] * s - normal.at(k, f.n));
+        }
+        return warp_sum(promised);
+    }
+
+    Loss judge() { return sweep<T, K>(LOSS, f.d, -1, nullptr); }
+    void accept() { copy_vector(f.params, f.d, f.n); }
+};
+
 template <class T, int K>
 Ending run_levenberg(const Problem<T> &problem, const LevenbergOptions &options, double *scratch) {
     const Fit<T, K> f = own_fit<T, K>();
-    const int diagonal = f.a, held = f.b, step = f.c, trial = f.d, curvature = f.e;
-    const int n = f.n;
-    const Normal normal = {n, in_whole_units(n + 1, 8), scratch};
+    Plain<T, K> model = {problem, f, {f.n, in_whole_units(f.n + 1, 8), scratch}};
     Ending end = {sweep<T, K>(LOSS, f.params, -1, nullptr), 0, RAN_OUT};
-    Damping rule = {options.damping, 2.0, 0, 1e-15};
-    bool fresh = false;
     if (!is_finite(end.loss.total))
         end.status = NOT_FINITE;
-    for (; end.iterations < options.iterations && end.status == RAN_OUT && n > 0; ++end.iterations) {
-        if (is_stopped(problem)) {
-            end.status = STOPPED;
-            break;
-        }
-        if (is_done(rule, options, end.loss)) {
-            end.status = CONVERGED;
-            break;
-        }
-        if (!fresh) {
-            if (!linearise(f, normal)) {
-                end.status = NOT_FINITE;
-                break;
-            }
-            double largest = 0.0;
-            for (int k = lane_id(); k < n; k += warp)
-                largest = larger(largest, normal.at(k, k));
-            largest = warp_maximum(largest);
-            for (int k = lane_id(); k < n; k += warp) {
-                shared_at<double>(curvature)[k] = normal.at(k, k);
-                shared_at<double>(diagonal)[k] = scale_of(normal.at(k, k), largest);
-                shared_at<double>(held)[k] =
-                    is_held(shared_at<double>(f.params)[k], shared_at<double>(f.lower)[k],
-                            shared_at<double>(f.upper)[k], normal.at(k, n));
-            }
-            fresh = true;
-        }
-        if (!solve(f, normal, rule.damping, curvature, diagonal, held, step)) {
-            after_failure(rule);
-            continue;
-        }
-        double promised = 0.0;
-        for (int k = lane_id(); k < n; k += warp) {
-            const double s = shared_at<double>(step)[k], moved = shared_at<double>(f.params)[k] + s;
-            shared_at<double>(trial)[k] =
-                smaller(larger(moved, shared_at<double>(f.lower)[k]), shared_at<double>(f.upper)[k]);
-            if (shared_at<double>(held)[k] == 0.0)
-                promised += s * (rule.damping * shared_at<double>(diagonal)[k] * s - normal.at(k, n));
-        }
-        promised = warp_sum(promised);
-        const Loss next = sweep<T, K>(LOSS, trial, -1, nullptr);
-        if (is_finite(next.total) && next.total < end.loss.total) {
-            after_success(rule, options, end.loss, next, promised);
-            end.loss = next;
-            copy_vector(f.params, trial, n);
-            fresh = false;
-        } else {
-            after_refusal(rule);
-        }
-    }
+    if (f.n > 0)
+        descend(model, options, from_normal_equations(options), end.loss, end);
     return end;
 }
 

@@ -18,6 +18,7 @@ constexpr int n_vectors = 9;           // of one double per parameter, see Fit
 template <class T, int K> struct Fit {
     int n, n_steps, n_links, n_loads, n_outputs, n_cells, first_adjoint;
     int steps, links, terms, term_first, loads, outputs, partner, param_index;
+    int order, pivot; // of separable least squares: per column its parameter and its row in R
     int params, lower, upper, ridge, a, b, c, d,
         e; // vectors; the last five mean different things to Adam and to LM
     int columns,
@@ -58,12 +59,14 @@ template <class T, int K> Fit<T, K> map_memory(const Plan<T> &plan) {
     f.outputs = room(plan.n_outputs * sizeof(Output));
     f.partner = room(n * sizeof(int32_t));
     f.param_index = room(n * sizeof(int32_t));
+    f.order = room(n * sizeof(int32_t));
+    f.pivot = room((n + 1) * sizeof(int32_t));
     int *const vectors[n_vectors] = {&f.params, &f.lower, &f.upper, &f.ridge, &f.a, &f.b, &f.c, &f.d, &f.e};
     for (int k = 0; k < n_vectors; ++k)
         *vectors[k] = room(n * sizeof(double));
     f.columns = room(in_whole_units(n + 1, 8) * column_pitch * sizeof(T));
     f.cells = room(plan.n_cells * K * warp * sizeof(T));
-    const int work = f.columns + n * (n + 1) * int(sizeof(double));
+    const int work = f.columns + (n + 2) * ((n + 1) | 1) * int(sizeof(double));
     f.bytes = at > work ? at : in_whole_units(work, 16);
     return f;
 }

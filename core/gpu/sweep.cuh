@@ -1,17 +1,23 @@
-// One walk over all samples, for the loss alone, with its gradient, or with the normal equations.
+// One walk over all samples, for the loss alone, with its gradient, with the normal equations, or with the
+// triangle of a QR factorisation.
 #pragma once
-#include "normal.cuh"
+#include "triangle.cuh"
 
 namespace ceql::CEQL_ISA {
 
-enum Purpose { LOSS, GRADIENT, NORMAL };
+enum Purpose { LOSS, GRADIENT, NORMAL, TRIANGLE };
 
-// What the adjoint of output k begins with, and for the normal equations the residual that belongs to it.
-template <class T, int K>
+inline bool takes_rows(Purpose purpose) {
+    return purpose >= NORMAL;
+} // an output at a time, with its residuals
+
+// What the adjoint of output k begins with, and where rows are taken the residual that belongs to it. A
+// penalty that is met has no slope: the triangle leaves its row out.
+template <class T, int K, bool by_triangle>
 inline void seed_outputs(const Fit<T, K> &f, Purpose purpose, int64_t start, int only, T *residual) {
     const T root_aux = T(sqrt(f.aux_weight));
 #pragma unroll 1
-    for (int k = purpose == NORMAL ? only : 0; k < (purpose == NORMAL ? only + 1 : f.n_outputs); ++k) {
+    for (int k = takes_rows(purpose) ? only : 0; k < (takes_rows(purpose) ? only + 1 : f.n_outputs); ++k) {
         const Output out = shared_at<Output>(f.outputs)[k];
         if (out.adjoint == none) // a bare input column has nothing to fit
             continue;
@@ -20,14 +26,15 @@ inline void seed_outputs(const Fit<T, K> &f, Purpose purpose, int64_t start, int
             const bool counts = k == 0 || (f.uses_aux && start + i < f.n_samples); // padding repeats a sample
             const T value = cell(f, out.value)[i], gap = k == 0 ? value - f.y[start + i] : value;
             T seed = T(0);
-            if (purpose == NORMAL) {
-                seed = k == 0 ? sqrt(f.weight[start + i]) : counts ? root_aux : T(0);
+            if (takes_rows(purpose)) {
+                const bool is_met = by_triangle && k > 0 && value == T(0);
+                seed = k == 0 ? sqrt(f.weight[start + i]) : counts && !is_met ? root_aux : T(0);
                 residual[u] = seed * gap;
             } else if (counts) {
                 seed = (k == 0 ? T(2) * f.weight[start + i] : T(2 * f.aux_weight)) * gap;
             }
             T &adjoint = cell(f, out.adjoint)[i];
-            adjoint = k == 0 || out.adjoint == out.value || purpose == NORMAL ? seed : adjoint + seed;
+            adjoint = k == 0 || out.adjoint == out.value || takes_rows(purpose) ? seed : adjoint + seed;
         }
     }
 }
@@ -47,8 +54,24 @@ template <class T, int K> inline uint64_t outputs_with_residuals(const Fit<T, K>
     return found;
 }
 
-// `gradient` is the vector for GRADIENT, `matrix` the memory for NORMAL, whose loss is not computed.
-template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, int gradient, double *matrix) {
+// Folds in the rows of one output, but for those of a penalty that is met.
+template <class T, int K>
+inline void add_rows(const Fit<T, K> &f, const Triangle &triangle, int output, const T *residual) {
+#pragma unroll 1
+    for (int u = 0; u < K; ++u) {
+        if (output > 0 && !__any_sync(everyone, residual[u] != T(0)))
+            continue;
+        __syncwarp();
+        fill_columns(f, uint64_t(1) << output, u);
+        shared_at<T>(f.columns)[f.n * column_pitch + lane_id()] = residual[u];
+        fold<T, K>(triangle);
+    }
+}
+
+// `gradient` is the vector for GRADIENT, `matrix` the memory for NORMAL and TRIANGLE, whose loss is not
+// computed.
+template <class T, int K, bool by_triangle>
+inline Loss sweep_all(Purpose purpose, int params, int gradient, double *matrix) {
     const Fit<T, K> f = own_fit<T, K>();
     const Normal normal = {f.n, in_whole_units(f.n + 1, 8), matrix};
     set_parameters(f, params);
@@ -56,8 +79,11 @@ template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, i
 #pragma unroll 1
         for (int k = lane_id(); k < f.n; k += warp)
             shared_at<double>(gradient)[k] = 2 * shared_at<double>(f.ridge)[k] * shared_at<double>(params)[k];
+    const Triangle triangle = {f.n + 1, normal.pitch, matrix};
     if (purpose == NORMAL)
         clear_normal(f, normal);
+    if (by_triangle)
+        triangle.clear();
     double misfit = 0, aux = 0;
     for (int64_t start = 0; start < f.n_samples; start += K * warp) {
         uint64_t waiting = 1;
@@ -65,7 +91,7 @@ template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, i
             // The way back takes the partial derivatives with it, so every output has its way forward.
             enter_tile(f, start);
             forward<T, K>(purpose != LOSS);
-            if (purpose != NORMAL)
+            if (!takes_rows(purpose))
                 add_losses(f, start, misfit, aux);
             else if (!again)
                 waiting = outputs_with_residuals(f, start);
@@ -75,21 +101,31 @@ template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, i
             waiting &= waiting - 1;
             clear_adjoints(f);
             T residual[K] = {};
-            seed_outputs(f, purpose, start, k, residual);
-            backward<T, K>(purpose == NORMAL ? uint64_t(1) << k : ~uint64_t(0));
+            seed_outputs<T, K, by_triangle>(f, purpose, start, k, residual);
+            backward<T, K>(takes_rows(purpose) ? uint64_t(1) << k : ~uint64_t(0));
             if (purpose == GRADIENT)
                 add_gradient(f, gradient);
+            else if (by_triangle)
+                add_rows(f, triangle, k, residual);
             else
                 add_normal(f, normal, uint64_t(1) << k, residual);
         }
     }
     __syncwarp();
-    if (purpose == NORMAL)
+    if (takes_rows(purpose))
         return {0, 0};
     const double lasso = lasso_penalty(f, params, purpose == GRADIENT ? gradient : -1);
     const Loss loss = total_of(f, misfit, aux, ridge_penalty(f, params) + lasso);
     __syncwarp();
     return loss;
+}
+
+// Two functions, so that what is called most is no longer than it must be.
+template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, int gradient, double *matrix) {
+    return sweep_all<T, K, false>(purpose, params, gradient, matrix);
+}
+template <class T, int K> __noinline__ void sweep_triangle(int params, double *matrix) {
+    sweep_all<T, K, true>(TRIANGLE, params, -1, matrix);
 }
 
 } // namespace ceql::CEQL_ISA

@@ -107,9 +107,58 @@ def test_levenberg_agrees(penalty):
 
 
 @needs_gpu
+@pytest.mark.parametrize("penalty", DomainPenalty)
+def test_separable_least_squares_agree(penalty):
+    _, data, params, masks, penalties = random_starts()
+    network = search_network(2, None)
+    tape, on_the_axis = network_tape(network, penalty), np.where(network.is_imaginary, 0, masks)
+    for live in (masks, on_the_axis):
+        for iterations, share in [(0, 0.98), (1, 0.98), (3, 0.95), (20, 0.8)]:
+            options = fit.Levenberg(iterations, separable=True)
+            ours, theirs = (engine.levenberg(tape, data, params, live, options, penalties) for engine in (gpu, fit))
+            assert np.array_equal(np.isfinite(ours.objective), np.isfinite(theirs.objective))
+            assert close_share(ours.objective, theirs.objective, 1e-6) > share, iterations
+            assert np.mean(ours.status == theirs.status) > share
+
+
+@needs_gpu
+@pytest.mark.parametrize("n", [7, 128, 500])
+def test_separable_least_squares_keep_digits_that_the_normal_equations_lose(n):
+    rng = np.random.default_rng(n)
+    x, y, weight = rng.normal(size=(n, 3)), rng.normal(size=n), rng.uniform(0.1, 2, n)
+    x[:, 2] = x[:, 0] + 1e-7 * x[:, 2]
+    builder = TapeBuilder(3)
+    tape = builder.finish(builder.linear([(k, builder.parameter(), 2.0) for k in range(3)] + [(0, -1, 0.5)]))
+    samples, options = fit.Samples.of(x, y, weight), fit.Levenberg(10, separable=True)
+    ours, theirs = (engine.levenberg(tape, samples, np.zeros(3), None, options) for engine in (gpu, fit))
+    assert np.allclose(ours.params, theirs.params, rtol=1e-6)
+    assert ours.status[0] == fit.Status.CONVERGED
+
+
+@needs_gpu
+def test_a_column_that_others_hold_already_gets_no_weight_here_either():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 2))
+    x = np.column_stack([x, x[:, 0] - 2 * x[:, 1], np.zeros(50)])
+    builder = TapeBuilder(4)
+    weights, rate = [builder.parameter() for _ in range(5)], builder.parameter(0.0, 0.6)
+    growth = builder.operator("exp", builder.linear([(0, rate, 1.0)]))
+    tape = builder.finish(builder.linear([(k, weights[k], 1.0) for k in range(4)] + [(growth, weights[4], 1.0)]))
+    samples = fit.Samples.of(x, x[:, 0] + x[:, 1] + 0.5 * np.exp(0.7 * x[:, 0]))
+    penalties, options = fit.Penalties(ridge=np.full(6, 1e-3)), fit.Levenberg(60, separable=True)
+    begin = np.array([0, 0, 0, 0, 0, 0.2])
+    for given in (fit.Penalties(), penalties):
+        ours, theirs = (engine.levenberg(tape, samples, begin, None, options, given) for engine in (gpu, fit))
+        assert np.allclose(ours.params, theirs.params, atol=1e-8)
+        assert ours.params[0, 5] == 0.6
+    ours = gpu.levenberg(tape, samples, begin, None, options)
+    assert ours.params[0, 2:4].tolist() == [0.0, 0.0]
+
+
+@needs_gpu
 def test_single_precision_agrees_to_its_own_accuracy():
     tape, data, params, masks, penalties = random_starts(single=True)
-    for options in (fit.Adam(1, 0.1), fit.Levenberg(1)):
+    for options in (fit.Adam(1, 0.1), fit.Levenberg(1), fit.Levenberg(1, separable=True)):
         name = type(options).__name__.lower()
         ours, theirs = (getattr(e, name)(tape, data, params, masks, options, penalties) for e in (gpu, fit))
         assert close_share(ours.objective, theirs.objective, 1e-3) > 0.95
@@ -124,8 +173,8 @@ def test_a_dense_network_with_more_parameters_than_threads():
     x = rng.uniform(-2, 2, (128, 1))
     data, tape = fit.Samples.of(x, (0.5 - 3 * x[:, 0]) / (2.3 * x[:, 0] + 6.8)), network_tape(network)
     penalties = fit.Penalties(np.full(network.n_params, 1e-3), aux=1e-2)
-    for iterations in (1, 4):
-        options = fit.Levenberg(iterations)
+    for iterations, separable in [(1, False), (4, False), (1, True), (4, True)]:
+        options = fit.Levenberg(iterations, separable=separable)
         ours, theirs = (engine.levenberg(tape, data, params, None, options, penalties) for engine in (gpu, fit))
         assert np.allclose(ours.objective, theirs.objective, rtol=1e-6)
     ours, theirs = (engine.adam(tape, data, params, None, fit.Adam(5, 1e-2), penalties) for engine in (gpu, fit))
@@ -172,5 +221,7 @@ def test_a_time_limit_and_a_flag_stop_the_fits():
     assert np.all(np.isin(result.status, [fit.Status.STOPPED, fit.Status.NOT_FINITE]))
     flag = fit.StopFlag()
     flag.set()
-    result = gpu.levenberg(tape, data, params, masks, fit.Levenberg(10**6), penalties, stop=flag)
-    assert np.mean(result.status == fit.Status.STOPPED) > 0.5
+    for separable in (False, True):
+        options = fit.Levenberg(10**6, separable=separable)
+        result = gpu.levenberg(tape, data, params, masks, options, penalties, stop=flag)
+        assert np.mean(result.status == fit.Status.STOPPED) > 0.5

@@ -25,9 +25,12 @@ from ceql.engine.stages import Chunk, Work, fit_chunks, on_processor
 from ceql.errors import CeqlError, InputError, WorkersLostError
 
 _ATTEMPTS = 4  # a round is sent this many times before its workers count as lost
-_MOST_AHEAD = 6  # rounds that are fitted before what follows them is done, where there are threads for it
+_MOST_AHEAD = 6  # rounds that are fitted before what follows them is done, where there are threads for it,
+_MOST_AHEAD_ON_GPU = 48  # and on a GPU, which has nothing else to do, as long as they are small:
+_STARTS_AHEAD = 65_536  # in all, beyond a few rounds
 _AT_ONCE = 3  # pieces of a round, or rounds of different targets, that are fitted at the same time,
-_MANY_THREADS = 4  # on a GPU or on this many threads
+_MANY_THREADS = 4  # on this many threads or on a GPU;
+_ROUNDS_ON_GPU = 4  # so many rounds there
 _GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
 
 
@@ -123,7 +126,9 @@ class Workers:
         self.force = workforce(n_jobs, threads)
         self.device = resolve_device(device, self.force)
         # What a process does between the rounds is done here, with the threads that the rounds leave idle.
-        self.threads_here = threads or fit.default_threads()
+        # A GPU waits for threads of Python whenever the cores have too much else to do.
+        feeds_gpu, cores = self.device == "gpu" and not self.force.workers, fit.default_threads()
+        self.threads_here = threads or (cores - min(_ROUNDS_ON_GPU, cores // 4) if feeds_gpu else cores)
         self._patience = None if time_limit == np.inf else time_limit + _GRACE
         self._make_pool = make_pool
         self._pool: Any = None
@@ -151,11 +156,21 @@ class Workers:
         return _AT_ONCE if has_many and self._pool is None else 1
 
     @property
+    def rounds_at_once(self) -> int:
+        """How many rounds of different targets are worth fitting at the same time."""
+        return _ROUNDS_ON_GPU if self.device == "gpu" and self._pool is None else self.at_once
+
+    @property
     def rounds_ahead(self) -> int:
         """How many rounds may be fitted before what follows them is done; none where nothing can run beside a fit."""
         if self._pool is not None:
             return 0
-        return _MOST_AHEAD if self.device == "gpu" else min(self.force.threads - 1, _MOST_AHEAD)
+        return _MOST_AHEAD_ON_GPU if self.device == "gpu" else min(self.force.threads - 1, _MOST_AHEAD)
+
+    @property
+    def starts_ahead(self) -> int:
+        """How many starts these rounds may have in all, unless they are few."""
+        return _STARTS_AHEAD
 
     def fit(self, works: Sequence[Work], deadline: Deadline = NEVER, stop: fit.StopFlag | None = None) -> list[Chunk]:
         """The fitted chunks, in the order given; those of one piece of work may come as one.

@@ -9,8 +9,10 @@ from __future__ import annotations
 import platform
 import re
 import time
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
@@ -21,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from ceql import _core
-from ceql.engine.fit import Adam, Fits, Levenberg, Penalties, Samples, Stage, Status, StopFlag, _batch, default_threads
+from ceql.engine.fit import Adam, Fits, Levenberg, Penalties, Samples, Stage, StopFlag, _batch, default_threads
+from ceql.engine.gpu_structs import PROBLEM, fill, in_units, places, ridges_of, stage_table, together
 from ceql.errors import InputError, missing_extra
 from ceql.operators.tape import Tape
 
@@ -31,7 +34,9 @@ _RESERVED = 1024  # bytes of shared memory that every block costs beside its own
 _MOST_BLOCKS = {False: 8, True: 12}  # on a multiprocessor, by single precision: more of them fight for instructions
 _STREAMS = 6  # a GPU follows eight at once, and one must stay free to tell the kernels to stop
 _MOST_ROWS_AT_ONCE = 65_535  # blocks of a launch that only moves numbers
-_POLL = 5e-4  # seconds between two looks at the clock
+_ROWS_A_THREAD = 512  # of parameters that are packed: to begin a thread takes time
+_POLL = 1 / 16  # of the time that a launch has taken so far: between two looks at it and at the clock,
+_SHORTEST_POLL, _LONGEST_POLL = 3e-4, 5e-3  # seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,53 +180,13 @@ def _limits_of(device: int) -> _Limits:
     return _Limits(found["multiProcessorCount"], found["sharedMemPerBlockOptin"], found["sharedMemPerMultiprocessor"])
 
 
-# ---- structs, as in core/gpu/problem.cuh -----------------------------------------------------------------------------
-
-_ADAM = np.dtype(
-    [
-        ("steps", "i8"), ("rate", "f8"), ("beta1", "f8"), ("beta2", "f8"), ("epsilon", "f8"), ("patience", "i8"),
-        ("factor", "f8"), ("minimum_rate", "f8"), ("threshold", "f8"), ("keep_best", "?"),
-    ],
-    align=True,
-)  # fmt: skip
-_LEVENBERG = np.dtype(
-    [("iterations", "i8"), ("damping", "f8"), ("target", "f8"), ("least_reduction", "f8"), ("separable", "?")],
-    align=True,
-)
-_STAGE = np.dtype(
-    [
-        ("is_adam", "i8"), ("adam", _ADAM), ("levenberg", _LEVENBERG),
-        ("ridge", "u8"), ("lasso", "f8"), ("aux", "f8"),
-    ],
-    align=True,
-)  # fmt: skip
-_PROBLEM = np.dtype(
-    [(name, "i4") for name in ("n_inputs", "n_nodes", "n_edges", "n_params", "n_aux", "output")]
-    + [(name, "u8") for name in ("nodes", "edges", "coefficients", "aux", "partner", "lower", "upper")]
-    + [("n", "i8"), ("padded", "i8"), ("columns", "u8"), ("y", "u8"), ("weight", "u8"), ("count", "i8")]
-    + [(name, "u8") for name in ("order", "masks", "params", "moments", "state", "objective", "misfit", "iterations")]
-    + [(name, "u8") for name in ("status", "needs", "counter", "stop", "scratch")]
-    + [("scratch_size", "i8"), ("normal_size", "i8"), ("stages", "u8"), ("n_stages", "i8")],
-    align=True,
-)
-
-
-def _in_units(size: int, unit: int) -> int:
-    return -(-size // unit) * unit
-
-
-def _fill(struct: Any, numbers: dict[str, int]) -> None:
-    for name, value in numbers.items():
-        struct[name] = value
-
-
 @dataclass(frozen=True, eq=False)
 class _Class:
     """Starts that a multiprocessor holds equally many of."""
 
     rows: np.ndarray
     shared: int  # bytes of shared memory that the largest needs
-    normal_size: int  # bytes of its normal equations
+    normal_size: int  # bytes of its normal equations, or of the triangles of separable least squares
 
 
 @lru_cache(maxsize=32)
@@ -230,7 +195,7 @@ def _arrays_of(device: int, tape: Tape, samples: Samples) -> dict[str, Any]:
     cp = cupy()
     number = np.float32 if samples.single_precision else np.float64
     n = len(samples.y)
-    rows = np.arange(_in_units(n, _WARP * _SAMPLES_PER_THREAD))
+    rows = np.arange(in_units(n, _WARP * _SAMPLES_PER_THREAD))
     rows[n:] = 0
     columns = np.concatenate([np.asarray(samples.x, float).T, np.ones((1, n))])[:, rows]
     weight = np.where(np.arange(len(rows)) < n, np.asarray(samples.weight, float)[rows] / n, 0.0)
@@ -245,13 +210,30 @@ def _arrays_of(device: int, tape: Tape, samples: Samples) -> dict[str, Any]:
     }
 
 
+_idle_streams: dict[int, deque[Any]] = defaultdict(deque)  # of every device, in sets
+
+
+@contextmanager
+def _streams(count: int) -> Iterator[Sequence[Any]]:
+    """That many streams of the current device, which nobody else has meanwhile; to make one takes long."""
+    idle = _idle_streams[_current_device()]
+    try:
+        made = idle.pop()
+    except IndexError:
+        made = [cupy().cuda.Stream(non_blocking=True) for _ in range(_STREAMS)]
+    try:
+        yield made[:count]
+    finally:
+        idle.append(made)
+
+
 # ---- a batch of starts -----------------------------------------------------------------------------------------------
 
 
 class Batch:
     """Starts on the device. Arrays may be handed in from the host or as CuPy arrays; they are copied."""
 
-    separates = False
+    separates = True
 
     def __init__(self, tape: Tape, samples: Samples, params: Any, masks: Any, stop: StopFlag | None = None) -> None:
         self._cp, self._stop = cupy(), stop
@@ -259,6 +241,8 @@ class Batch:
         self.tape, self.samples = tape, samples
         if params.shape != masks.shape or params.shape[1] != tape.n_params:
             raise InputError("params and masks need a column per parameter and a row per start.")
+        if samples.mixing is not None:
+            raise InputError('Mixed samples are fitted on the processor alone; use device="cpu".')
         if samples.x.shape[1] != tape.n_inputs:
             raise InputError("The tape and the data differ in their number of inputs.")
         self.masks = self._cp.ascontiguousarray(self._cp.asarray(masks), self._cp.uint8)
@@ -272,7 +256,8 @@ class Batch:
         cp, shape = self._cp, params.shape
         live = cp.asnumpy(masks)
         live = np.ascontiguousarray(live).view(np.uint8) if live.dtype == bool else np.ascontiguousarray(live, np.uint8)
-        values, first = _core.packed(live, np.ascontiguousarray(params, np.float64), default_threads())
+        threads = min(default_threads(), -(-shape[0] // _ROWS_A_THREAD))
+        values, first = _core.packed(live, np.ascontiguousarray(params, np.float64), max(1, threads))
         sent = cp.empty(shape, np.float64)
         if sent.size:
             unpack = _kernels(self.samples.single_precision)[2]
@@ -286,29 +271,30 @@ class Batch:
 
     def select(self, rows: np.ndarray, masks: Any = None) -> Batch:
         """Some of the starts, from where they are now; with other masks if these are given."""
-        there = self._cp.asarray(rows)
-        of_masks = self.masks[there] if masks is None else masks
-        chosen = Batch(self.tape, self.samples, self.params[there], of_masks, self._stop)
+        cp, chosen = self._cp, copy(self)
+        there = cp.asarray(rows)
+        chosen.params, chosen.moments, chosen.state = self.params[there], None, None
         if masks is None:
-            chosen._needs = self._needs[rows]
+            chosen.masks, chosen._needs = self.masks[there], self._needs[rows]
+        else:
+            chosen.masks = cp.ascontiguousarray(cp.asarray(masks), cp.uint8)
+            chosen.params = cp.where(chosen.masks != 0, chosen.params, 0.0)
+            chosen.__dict__.pop("_needs", None)
         return chosen
 
     def run(self, stages: Sequence[Stage], *, time_limit: float = 0.0) -> DeviceFits:
         """Runs the stages on every start, in one launch per size of program."""
         cp, count = self._cp, len(self)
         deadline = time.monotonic() + time_limit if time_limit > 0 else np.inf
-        out = {name: cp.full(count, np.inf) for name in ("objective", "misfit")}
-        out["iterations"] = cp.zeros(count, np.int64)
-        out["status"] = cp.full(count, int(Status.STOPPED), np.int32)
-        table, kept = self._stages(stages)
+        words = cp.empty((3, count), np.int64)  # all of them written by the kernel
+        out = {"objective": words[0].view(np.float64), "misfit": words[1].view(np.float64), "iterations": words[2]}
+        out["status"] = cp.empty(count, np.int32)
         problem = self._problem | {name: array.data.ptr for name, array in out.items()}
         problem |= {"params": self.params.data.ptr, "masks": self.masks.data.ptr}
-        problem |= {"stages": table.data.ptr, "n_stages": len(stages)}
         if self.moments is not None and self.state is not None:
             problem |= {"moments": self.moments.data.ptr, "state": self.state.data.ptr}
         if count:
-            self._launch(problem, deadline)
-        del kept
+            self._launch(problem, stages, deadline)
         return DeviceFits(params=self.params, moments=self.moments, state=self.state, **out)
 
     # ---- what the device is told
@@ -325,22 +311,6 @@ class Batch:
         sizes |= {"n": len(self.samples.y), "padded": self._arrays["y"].size}
         return sizes | {name: array.data.ptr for name, array in self._arrays.items()}
 
-    def _stages(self, stages: Sequence[Stage]) -> tuple[Any, Any]:
-        """The stages on the device, and what they point to."""
-        none = np.zeros(self.tape.n_params)
-        ridges = self._cp.asarray(np.array([none if s.penalties.ridge is None else s.penalties.ridge for s in stages]))
-        table = np.zeros(len(stages), _STAGE)
-        for k, (row, stage) in enumerate(zip(table, stages, strict=True)):
-            kind = "adam" if isinstance(stage.options, Adam) else "levenberg"
-            if isinstance(stage.options, Levenberg) and stage.options.separable:
-                raise InputError('Separable least squares are not to be had on the GPU; use device="cpu".')
-            row["is_adam"] = kind == "adam"
-            for field in fields(stage.options):
-                row[kind][field.name] = getattr(stage.options, field.name)
-            row["ridge"] = ridges.data.ptr + k * none.nbytes
-            row["lasso"], row["aux"] = stage.penalties.lasso, stage.penalties.aux
-        return self._cp.asarray(table.view(np.uint8)), ridges
-
     # ---- launching
 
     @cached_property
@@ -349,25 +319,21 @@ class Batch:
         tape = self.tape
         slots = tape.n_inputs + 1 + len(tape.nodes)
         size = 32 * slots + 96 * len(tape.nodes) + 80 * len(tape.edges) + 24 * tape.n_params
-        return _in_units(size + 2048, 256)
+        return in_units(size + 2048, 256)
 
     @cached_property
     def _needs(self) -> np.ndarray:
         """Per start: bytes of shared memory, number of parameters."""
         cp, count = self._cp, len(self)
-        needs, order, counter = cp.zeros((count, 2), np.int32), cp.arange(count, dtype=np.int32), cp.zeros(1, np.int32)
         blocks = min(count, _limits().multiprocessors * 16)
-        scratch = cp.empty(blocks * self._scratch_size, np.uint8)
-        problem = self._problem | {"masks": self.masks.data.ptr, "needs": needs.data.ptr, "order": order.data.ptr}
-        problem |= {"counter": counter.data.ptr, "scratch": scratch.data.ptr, "scratch_size": self._scratch_size}
+        needs, scratch = cp.empty((count, 2), np.int32), cp.empty(blocks * self._scratch_size, np.uint8)
+        table = np.zeros(1, PROBLEM)
+        fill(table[0], self._problem | {"masks": self.masks.data.ptr, "needs": needs.data.ptr, "count": count})
+        fill(table[0], {"scratch": scratch.data.ptr, "scratch_size": self._scratch_size})
         plan, _, _ = _kernels(self.samples.single_precision)
-        plan((blocks,), (_WARP,), (self._packed(problem | {"count": count}),))
+        if count:
+            plan((blocks,), (_WARP,), (cp.asarray(table.view(np.uint8)),))
         return needs.get()
-
-    def _packed(self, problem: dict[str, int]) -> Any:
-        struct = np.zeros(1, _PROBLEM)
-        _fill(struct[0], problem)
-        return self._cp.asarray(struct.view(np.uint8))
 
     def _at_a_time(self, shared: Any) -> Any:
         """How many blocks that need that much shared memory a multiprocessor holds."""
@@ -385,57 +351,64 @@ class Batch:
         found = []
         for number in np.unique(blocks):
             rows = np.flatnonzero(blocks == number).astype(np.int32)
-            pitch = _in_units(int(n_params[rows].max()) + 1, 8)
-            found.append(_Class(rows, int(bytes_needed[rows].max()), _in_units(8 * pitch * pitch, 256)))
+            pitch = in_units(int(n_params[rows].max()) + 1, 8)
+            found.append(_Class(rows, int(bytes_needed[rows].max()), in_units(8 * pitch * (2 * pitch + 1), 256)))
         return found
 
-    def _launch(self, problem: dict[str, int], deadline: float) -> None:
+    def _launch(self, problem: dict[str, int], stages: Sequence[Stage], deadline: float) -> None:
         """One launch per class. What they need travels at once: a word to the device takes longer than its numbers."""
         cp, limits, classes = self._cp, _limits(), self._classes()
-        _, fit, _ = _kernels(self.samples.single_precision)
         blocks = [min(len(c.rows), limits.multiprocessors * self._at_a_time(c.shared)) for c in classes]
         room = [self._scratch_size + c.normal_size for c in classes]
-        firsts = np.cumsum([0, *(len(c.rows) for c in classes)])
         begins = np.cumsum([0, *(count * size for count, size in zip(blocks, room, strict=True))])
-        order, scratch = cp.asarray(np.concatenate([c.rows for c in classes])), cp.empty(int(begins[-1]), np.uint8)
-        words = cp.zeros(len(classes) + 1, np.int32)  # counters, and last the wish to stop
-        flag = words[-1:]
-        table = np.zeros(len(classes), _PROBLEM)
+        scratch, n_params = cp.empty(int(begins[-1]), np.uint8), self.tape.n_params
+        order, words = np.concatenate([c.rows for c in classes]), np.zeros(len(classes) + 1, np.int32)
+        ridges, table = ridges_of(stages, n_params), np.zeros(len(classes), PROBLEM)
+        parts = [stage_table(stages, 0, n_params), ridges, order, words, table]
+        *firsts, size = places(parts)
+        sent = cp.empty(size, np.uint8)
+        of_stages, of_ridges, of_order, of_words, of_table = (sent.data.ptr + first for first in firsts)
+        parts[0] = stage_table(stages, of_ridges, n_params)
+        flag = of_words + len(classes) * words.itemsize  # the last word is the wish to stop, the others are counters
+        common = problem | {"stages": of_stages, "n_stages": len(stages), "stop": flag}
+        taken = 0
         for k, (row, own) in enumerate(zip(table, classes, strict=True)):
-            pointers = {"order": order.data.ptr + int(firsts[k]) * order.itemsize, "stop": flag.data.ptr}
-            pointers |= {"counter": words.data.ptr + k * words.itemsize, "scratch": scratch.data.ptr + int(begins[k])}
-            sizes = {"count": len(own.rows), "normal_size": own.normal_size, "scratch_size": self._scratch_size}
-            _fill(row, problem | pointers | sizes)
-        packed = cp.asarray(table.view(np.uint8)).reshape(len(classes), -1)
+            pointers = {"order": of_order + taken * order.itemsize, "counter": of_words + k * words.itemsize}
+            pointers |= {"scratch": scratch.data.ptr + int(begins[k]), "scratch_size": self._scratch_size}
+            fill(row, common | pointers | {"count": len(own.rows), "normal_size": own.normal_size})
+            taken += len(own.rows)
+        sent.set(together(parts))
         cp.cuda.get_current_stream().synchronize()
-        streams = [cp.cuda.Stream(non_blocking=True) for _ in classes[:_STREAMS]]
-        for k, own in enumerate(classes):
-            with streams[k % _STREAMS]:
-                fit((blocks[k],), (_WARP,), (packed[k],), shared_mem=own.shared)
-        done = [stream.record(cp.cuda.Event(disable_timing=True)) for stream in streams]
-        self._await(done, flag, deadline)
+        _, fit, _ = _kernels(self.samples.single_precision)
+        with _streams(min(len(classes), _STREAMS)) as streams:
+            for k, own in enumerate(classes):
+                with streams[k % len(streams)]:
+                    given = (np.uintp(of_table + k * table.itemsize),)
+                    fit((blocks[k],), (_WARP,), given, shared_mem=own.shared)
+            self._await(streams, flag, deadline)
 
-    def _await(self, done: list[Any], flag: Any, deadline: float) -> None:
+    def _await(self, streams: Sequence[Any], flag: int, deadline: float) -> None:
         """Waits without a spinning core; hands a wish to stop on to the running kernels."""
-        messenger, stop = self._cp.cuda.Stream(non_blocking=True), self._stop
-        told = False
+        told, begin = False, time.monotonic()
         try:
-            while not all(event.done for event in done):
-                if not told and (time.monotonic() > deadline or (stop is not None and stop.is_set())):
-                    self._tell(flag, messenger)
+            while not all(stream.done for stream in streams):
+                if not told and (time.monotonic() > deadline or (self._stop is not None and self._stop.is_set())):
+                    self._tell(flag)
                     told = True
-                time.sleep(_POLL)
+                time.sleep(min(max(_POLL * (time.monotonic() - begin), _SHORTEST_POLL), _LONGEST_POLL))
         except BaseException:
-            self._tell(flag, messenger)
-            for event in done:
-                event.synchronize()
+            self._tell(flag)
+            for stream in streams:
+                stream.synchronize()
             raise
 
-    def _tell(self, flag: Any, messenger: Any) -> None:
+    def _tell(self, flag: int) -> None:
         # A copy, because a kernel might have to wait for those that it is to stop.
-        word = self._cp.cuda.alloc_pinned_memory(flag.nbytes)
+        cp = self._cp
+        word, messenger = cp.cuda.alloc_pinned_memory(np.dtype(np.int32).itemsize), cp.cuda.Stream(non_blocking=True)
         np.frombuffer(word, np.int32, 1)[0] = 1
-        flag.data.copy_from_host_async(word.ptr, flag.nbytes, messenger)
+        copied = cp.cuda.runtime.memcpyHostToDevice
+        cp.cuda.runtime.memcpyAsync(flag, word.ptr, np.dtype(np.int32).itemsize, copied, messenger.ptr)
         messenger.synchronize()
 
 

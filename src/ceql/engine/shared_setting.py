@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Lock
 
-_TURNS = 1e-4  # seconds that a thread of Python may keep others waiting
+_TURNS = 2e-5  # seconds that a thread of Python may keep others waiting
 
 
 class SharedSetting:

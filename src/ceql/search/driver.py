@@ -11,7 +11,7 @@ from functools import partial
 from typing import cast
 
 from ceql.engine import fit
-from ceql.engine.ahead import Ahead, Key, Plan
+from ceql.engine.ahead import Ahead, Key, Plan, Planned
 from ceql.errors import WorkersLostError
 from ceql.formula import Formula
 from ceql.search.archive import Archive
@@ -53,7 +53,8 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
     search.keep(first)
     exact: list[Formula] = []
     outcome = Outcome.OUT_OF_TIME if state.starts and search.deadline_of_rounds.over else None
-    ahead: Ahead[Archive] = Ahead(search.workers.rounds_ahead)
+    workers = search.workers
+    ahead: Ahead[Archive] = Ahead(workers.rounds_ahead, workers.rounds_at_once, workers.starts_ahead)
     beside = SumsBeside(search)
     try:
         state, exact = _between_groups(search, stage, state)
@@ -64,6 +65,7 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
             before = state.starts
             state, exact = _next_round(search, stage, state, ahead)
             if not exact:
+                state = _with_others_in_time(search, stage, state)
                 _foresee(search, stage, state, ahead)
             if not exact and not state.started_before:
                 state, exact = _without_search(search, stage, state)
@@ -110,40 +112,60 @@ def _next_round(
     return state.with_target(turn, changed), exact
 
 
+def _with_others_in_time(search: Search, stage: Stage, state: SearchState) -> SearchState:
+    """The state with the other targets, where they are about to be made: so that it is known which rounds follow."""
+    if state.started_before or state.explained or search.deadline_of_rounds.over:
+        return state
+    return _fresh_targets(search, stage, state)[0]
+
+
 def _foresee(search: Search, stage: Stage, state: SearchState, ahead: Ahead[Archive]) -> None:
     """Begins the next rounds beside what follows the last one, as they will be if that changes nothing for them."""
-    is_first = state.rounds <= len(stage.targets.mains)  # the other targets, which come next, are made after it
-    if not search.workers.rounds_ahead or ahead.is_running or (stage.targets.has_others and is_first):
+    has_all = stage.targets.has_made_others(state) or not stage.targets.has_others
+    if not search.workers.rounds_ahead or ahead.is_on_course or not has_all:
         return
 
     def call(key: Key, stop: fit.StopFlag) -> Archive:
         problem, archive, count = cast(tuple[TargetProblem, Archive, int], key)
         return fitted_round(problem, archive, count, search.workers, search.deadline_of_rounds, stop)
 
-    ahead.begin(_foreseen(search, stage, state), call)
+    ahead.follow(_foreseen(search, stage, state), call)
 
 
 def _foreseen(search: Search, stage: Stage, state: SearchState) -> Plan[Archive]:
-    """Problem, archive and number of starts of the next rounds; ends before other targets would have to be made. Whose
-    turn comes after y depends on whether y looks noisy: it is taken to look as before."""
+    """The next rounds, a chain for each target; ends before other targets would have to be made. Whose turn comes after
+    a round of y depends on whether y looks noisy by then."""
     targets, most, deadline = stage.targets, search.settings.max_starts, search.deadline_of_rounds
+    newest: dict[int, Archive] = {}
+    under_way: set[int] = set()  # targets that are y itself
+
+    def tell(turn: int, archive: Archive) -> None:
+        newest[turn] = archive
+        under_way.discard(turn)
+
     while not deadline.over and (most is None or state.starts < most):
-        rounds: dict[int, Key] = {}  # of different targets
-        counted = state  # as if they were done
-        while len(rounds) < search.workers.at_once and (most is None or counted.starts < most):
-            following, turn = next_turn(targets, counted, deadline.left)
-            if turn in rounds:
-                break
-            state, known = following, following.targets[turn]
-            count = round_of(targets, state, turn, most)
-            rounds[turn] = stage.problems(state)[turn], known.archive, count
-            done = replace(known.archive, starts=known.archive.starts + count, rounds=known.archive.rounds + 1)
-            counted = state.with_target(turn, replace(known, archive=done))
-        archives = yield list(rounds.values())
-        for turn, archive in zip(rounds, archives, strict=True):
-            state = state.with_target(turn, replace(state.targets[turn], archive=archive))
+        while len(under_way) >= len(targets.mains):
+            yield None
+        for turn, archive in newest.items():
+            known = state.targets[turn]
+            planned = replace(archive, starts=known.archive.starts, rounds=known.archive.rounds)
+            state = state.with_target(turn, replace(known, archive=planned))
+        state, turn = next_turn(targets, state, deadline.left)
+        problem, known = stage.problems(state)[turn], state.targets[turn]
+        count = round_of(targets, state, turn, most)
+        if turn < len(targets.mains):
+            under_way.add(turn)
+        yield Planned(problem, count, partial(_round_after, problem, known.archive, count), partial(tell, turn))
+        done = replace(known.archive, starts=known.archive.starts + count, rounds=known.archive.rounds + 1)
+        state = state.with_target(turn, replace(known, archive=done))  # as if it were done
         if targets.has_others and not targets.has_made_others(state):
             return
+
+
+def _round_after(problem: TargetProblem, archive: Archive, count: int, before: Archive | None) -> Key:
+    """Problem, archive and number of starts of a round: what it depends on. The archive is that of the round before,
+    or the one that is there."""
+    return problem, archive if before is None else before, count
 
 
 def _continued(search: Search, moment: Moment, exact: list[Formula]) -> tuple[Stage, SearchState, Outcome | None]:

@@ -183,7 +183,7 @@ def next_round(
         state, closed = closed_form(problem, state, deadline)
         if closed:
             return state, closed
-    archive = None if ahead is None else ahead.result((problem, state.archive, count))
+    archive = None if ahead is None else ahead.result(problem, (problem, state.archive, count))
     if archive is None:
         archive = fitted_round(problem, state.archive, count, workers, deadline)
     if deadline.over and not anyhow:
@@ -210,7 +210,9 @@ def fitted_round(
     at_a_time = max(1, policy.bytes_at_a_time // (8 * structure.n_params * policy.chunk_size)) * policy.chunk_size
 
     def fitted(first: int) -> list[Chunk]:
-        edges, params, masks = proposals.starts(first, min(first + at_a_time, count), workers.threads_here)
+        last = min(first + at_a_time, count)
+        threads = min(workers.threads_here, -(-(last - first) // policy.chunk_size))  # to begin one takes time
+        edges, params, masks = proposals.starts(first, last, threads)
         work = Work(structure, problem.samples, policy.schedule, edges, params, policy.chunk_size, masks)
         return workers.fit([work], deadline, stop)
 
