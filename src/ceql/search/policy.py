@@ -30,8 +30,10 @@ class ReductionPolicy:
     kept: int = 48  # reduced fits that are remembered
     progress: float = 1.0  # of the criterion that counts as a better one
     hopeless: float = 40.0  # criterion above the best of a path at which it is given up
-    refit: Levenberg = Levenberg(25, least_reduction=1e-4)  # after a removal; the last digits mean nothing in noise
-    first_fit: Levenberg = Levenberg(60, least_reduction=1e-6)  # before the first removal
+    refit: Levenberg = Levenberg(
+        25, least_reduction=1e-4, separable=True
+    )  # after a removal; the last digits mean nothing in noise
+    first_fit: Levenberg = Levenberg(60, least_reduction=1e-6, separable=True)  # before the first removal
     as_good: float = 2.0  # times the least misfit that counts as just as good when noise is looked for
     sizes_for_nothing: int = 6  # sizes of fits beyond that which are no better: then there is noise
     quiet: int = 8  # rounds without a better one that end a search whose residuals are noise
@@ -47,6 +49,9 @@ class HitPolicy:
     polished: int = 2  # of what survives, the smallest become formulas
     margin: float = 10.0  # times its own misfit that one which is not exact may have on the way to a smaller one
     refit: int = 60  # iterations after a removal
+    separable: bool = (
+        True  # the weights of the last sum are solved there: what is left of a sum often lies in a flat valley
+    )
     far_off: float = 1e-3  # relative error of a closed form in the typical row, above which it is not even finished
 
 

@@ -33,7 +33,8 @@ def next_sums(
     None where no sums are looked for.
     """
     policy = problem.policy.sums
-    if len(problem.target.y) < policy.fewest_rows or problem.target.x.shape[1] > policy.most_columns:
+    too_small = len(problem.target.y) < policy.fewest_rows
+    if not policy.used or too_small or problem.target.x.shape[1] > policy.most_columns:
         return None
     if problem.functions is not None and "mul" not in problem.functions:
         return None  # whose terms are products

@@ -190,7 +190,7 @@ class Peeled:
 
 def begun(table: Table) -> Peeled:
     columns = tuple(range(table.x.shape[1]))
-    return Peeled(columns, columns)
+    return Peeled(columns, columns if table.policy.separable else ())
 
 
 def next_rung(
