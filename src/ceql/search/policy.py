@@ -134,6 +134,19 @@ class TurnPolicy:
 
 
 @dataclass(frozen=True)
+class RestPolicy:
+    """What is left of y beside terms that the search for sums is sure of: targets of their own."""
+
+    used: bool = True  # whether there are any
+    most: int = 4  # for the first of such parts of y
+    every: int = 3  # of all starts they have one in this many,
+    starts: int = 16_384  # and each at most this many
+    asked: int = 12  # of the targets made of one, the first are asked for formulas that need no search
+    slack: float = 1e-15  # misfit of an exact fit: the rest is off by what the numbers of the part are off by
+    vanishes_a_constant: float = 0.02  # the same of a sum, to the power of its constants
+
+
+@dataclass(frozen=True)
 class EndPolicy:
     """When a search ends by itself."""
 
@@ -367,6 +380,7 @@ class SearchPolicy:
     noisy: NoisyPolicy = field(default_factory=NoisyPolicy)
     reweighting: ReweightingPolicy = field(default_factory=ReweightingPolicy)
     turns: TurnPolicy = field(default_factory=TurnPolicy)
+    rests: RestPolicy = field(default_factory=RestPolicy)
     end: EndPolicy = field(default_factory=EndPolicy)
     closed_forms: ClosedFormPolicy = field(default_factory=ClosedFormPolicy)
     transforms: TransformPolicy = field(default_factory=TransformPolicy)
