@@ -141,9 +141,11 @@ class RestPolicy:
     most: int = 4  # for the first of such parts of y
     every: int = 3  # of all starts they have one in this many,
     starts: int = 16_384  # and each at most this many
+    explained: float = 1e-10  # share of y up to which functions of the columns that are left say all that is left
     asked: int = 12  # of the targets made of one, the first are asked for formulas that need no search
-    slack: float = 1e-15  # misfit of an exact fit: the rest is off by what the numbers of the part are off by
-    vanishes_a_constant: float = 0.02  # the same of a sum, to the power of its constants
+    vanishes: float = (
+        1e-20  # share of it that an exact sum leaves at most: it is off by what the numbers of y's part are
+    )
 
 
 @dataclass(frozen=True)

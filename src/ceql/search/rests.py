@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ceql.data.dataset import Dataset
 from ceql.formula import Formula
 from ceql.search.partials import Partial, rest_of
-from ceql.search.policy import RestPolicy, SearchPolicy
+from ceql.search.policy import RestPolicy
 from ceql.search.scheduler import SearchTargets, next_turn, round_of, with_others
 from ceql.search.stage import Search, Stage, require_own
 from ceql.search.state import Rest, SearchState
-from ceql.search.summing import exact_sum, next_sums, view_of
+from ceql.search.summing import exact_sum, has_exact, next_sums, view_of
 from ceql.search.target_search import TargetProblem, TargetState, begin, closed_form, next_round
 from ceql.transforms import TransformedTarget
 
@@ -78,7 +79,20 @@ class Rests:
         problem, known = targets.problems(state)[turn], state.targets[turn]
         count = round_of(targets, state, turn, None)
         changed, exact = next_round(problem, known, count, search.workers, deadline)
-        return replace(rest, state=state.with_target(turn, changed)), exact
+        state = state.with_target(turn, changed)
+        if not exact and not deadline.over:
+            state, exact = self._summed(targets.mains[0], state)
+        return replace(rest, state=state), exact
+
+    def _summed(self, main: TargetProblem, state: SearchState) -> tuple[SearchState, list[Formula]]:
+        """Sums of the rest, as of y itself."""
+        threads, deadline = self.search.workers.threads_here, self.search.deadline_of_rounds
+        sums = next_sums(main, state.sums, state.starts, False, threads, lambda: deadline.over)
+        state = replace(state, sums=sums)
+        if sums is None or not has_exact(main, sums):
+            return state, []
+        known, exact = exact_sum(main, state.targets[0], sums, threads)
+        return state.with_target(0, known), exact
 
     def _without_search(self, targets: SearchTargets, state: SearchState) -> tuple[SearchState, list[Formula]]:
         """The rest and the targets made of it, the first ones, asked for formulas that need no search."""
@@ -106,11 +120,7 @@ def glimpsed(search: Search, problem: TargetProblem, known: TargetState) -> tupl
     """A first look at sums of terms for a target of very few variables, where it takes a fraction of a second."""
     if search.loss is not None or problem.target.x.shape[1] > search.policy.shortcuts.summed:
         return known, []
-    threads, deadline = search.workers.threads_here, search.deadline_of_rounds
-
-    def over() -> bool:
-        return deadline.over
-
+    threads, over = search.workers.threads_here, lambda: search.deadline_of_rounds.over
     begun = next_sums(problem, None, 0, False, threads, over)
     sums = None if begun is None else next_sums(problem, begun, 0, False, threads, over)
     known, exact = (known, []) if sums is None else exact_sum(problem, known, sums, threads)
@@ -125,21 +135,17 @@ def _targets_of(stage: Stage, part: Partial, policy: RestPolicy) -> SearchTarget
     target = rest_of(stage.targets.target, part, view_of(stage.main, False).table)
     if target is None:
         return None
-    return replace(stage.targets, target=target, make=_made_with(stage.targets.make, policy), units=None)
+    return replace(stage.targets, target=target, make=partial(_made, stage.targets.make, policy), units=None)
 
 
-def _made_with(make: Callable[..., TargetProblem], policy: RestPolicy) -> Callable[..., TargetProblem]:
-    """Problems that allow for the error that the rest has from the numbers of the part."""
-
-    def made(data: Dataset, whole: TransformedTarget, target: TransformedTarget) -> TargetProblem:
-        problem = make(data, whole, target)
-        return replace(problem, policy=_loosened(problem.policy, policy), slack=policy.slack)
-
-    return made
-
-
-def _loosened(policy: SearchPolicy, rests: RestPolicy) -> SearchPolicy:
-    sums = replace(
-        policy.sums, vanishes=max(policy.sums.vanishes, rests.slack), vanishes_a_constant=rests.vanishes_a_constant
-    )
-    return replace(policy, sums=sums, rests=replace(rests, used=False))
+def _made(
+    make: Callable[..., TargetProblem],
+    policy: RestPolicy,
+    data: Dataset,
+    whole: TransformedTarget,
+    target: TransformedTarget,
+) -> TargetProblem:
+    """With sums that allow for the error of the rest."""
+    problem = make(data, whole, target)
+    sums = replace(problem.policy.sums, vanishes=max(problem.policy.sums.vanishes, policy.vanishes))
+    return replace(problem, policy=replace(problem.policy, sums=sums))

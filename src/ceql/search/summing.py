@@ -69,7 +69,8 @@ def _climbed(problem: TargetProblem, view: View, before: Summing, threads: int, 
     known = merged(view.table, before.known, found.sums)
     policies = problem.policy.rests, problem.policy.transforms
     part = partial_sum(view.table, before.peeled, peeled, *policies, threads) if problem.target.is_plain else None
-    parts = before.parts if part is None else (*before.parts, part)
+    is_known = part is None or any(part.is_like(other) for other in before.parts)
+    parts = before.parts if is_known else (*before.parts, part)
     return before if stop() else replace(before, known=known, peeled=peeled, parts=parts)
 
 

@@ -60,7 +60,6 @@ class TargetProblem:
     constraints: Constraints = NONE
     most_nodes: float = np.inf  # of a formula that is allowed
     functions: frozenset[str] | None = None  # that sums may be made of; None: all
-    slack: float = 0.0  # misfit by which the target itself may be off
 
     @cached_property
     def scaling(self) -> Scaling:
@@ -83,12 +82,7 @@ class TargetProblem:
     @cached_property
     def tolerance(self) -> float:
         """Misfit of an exact fit."""
-        return self.hit * mean_square(self.plain.y, self.target.weight)
-
-    @property
-    def hit(self) -> float:
-        """The same beside the size of the target."""
-        return max(self.policy.exact.hit, self.slack)
+        return self.policy.exact.hit * mean_square(self.plain.y, self.target.weight)
 
     @cached_property
     def rhythms(self) -> list[np.ndarray]:
@@ -392,10 +386,9 @@ def _needs_no_better(problem: TargetProblem, formula: Formula) -> bool:
 
 def _exact_formulas(problem: TargetProblem, state: TargetState, threads: int) -> Step:
     """Exact fits that survive elimination, as formulas; a fit is tried only once."""
-    policy, chunk, near = problem.policy.hits, state.archive.chunk, problem.policy.exact.near
-    nearly = np.flatnonzero((chunk.misfit < near) & (chunk.misfit >= problem.hit) & chunk.in_domain)
-    chosen = _untried(state, state.archive.hits(problem.hit), policy.tried)
-    chosen = chosen or _untried(state, nearly, policy.near_tried)
+    policy, chunk, exact = problem.policy.hits, state.archive.chunk, problem.policy.exact
+    near = np.flatnonzero((chunk.misfit < exact.near) & (chunk.misfit >= exact.hit) & chunk.in_domain)
+    chosen = _untried(state, state.archive.hits(exact.hit), policy.tried) or _untried(state, near, policy.near_tried)
     if not chosen:
         return state, []
     state = replace(state, tried=state.tried.union(chunk.edges[k].tobytes() for k in chosen))
