@@ -179,15 +179,18 @@ def without(name, settings=None) -> Without:
 
 def test_a_part_of_the_search_can_be_left_out():
     policy = SearchPolicy()
-    assert without("ceql-no-sums").changed(policy).sums.most_columns == 0
-    assert not without("ceql-no-elimination").changed(policy).schedule.separable
-    assert set(without("ceql-unpenalised").changed(policy).schedule.imaginary) == {0.0}
+    assert not without("ceql-no-sums").changed(policy).sums.used
+    searched = without("ceql-no-elimination").changed(policy)
+    parts = searched.schedule, searched.hits, searched.reduction.refit, searched.reduction.first_fit, searched.sums
+    assert not any(part.separable for part in parts)
+    assert max(without("ceql-unpenalised").changed(policy).schedule.imaginary) < 1e-20
     with pytest.raises(MethodError, match="penalty, elimination, sums"):
         without("ceql-no-sums", {"part": "sumz"}).changed(policy)
 
 
-def test_the_search_without_sums_runs():
-    assert solved(find_method("ceql-no-sums"), "E-1", seconds=5).exact
+@pytest.mark.parametrize("method", ["ceql-no-sums", "ceql-no-elimination"])
+def test_the_search_without_a_part_runs(method):
+    assert solved(find_method(method), "E-1", seconds=5).exact
 
 
 def test_dense_starts_find_a_line():

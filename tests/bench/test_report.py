@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -109,6 +110,25 @@ def test_an_ablation_without_the_reported_problem_has_no_column_of_the_authors()
     suite = load_suite("ablation")
     tables = sheets(suite, [record("ablation", "E-7", "ceql", 0)])
     assert [sheet.header[-1] for sheet in tables] == ["all", "all"]
+
+
+def test_parts_left_out_have_rates_and_seconds_by_family():
+    suite = load_suite("parts")
+    exact = {("ceql", "sum-1"), ("ceql", "sum-2"), ("ceql-no-sums", "sum-3")}
+    runs = [
+        replace(record("parts", problem, method, 0, exact=(method, problem) in exact, seconds=seconds), family="sums")
+        for method, seconds in (("ceql", 1.0), ("ceql-no-sums", 3.0))
+        for problem in ("sum-1", "sum-2", "sum-3")
+    ]
+    (sheet,) = sheets(suite, runs)
+    whole, without = ([cell.text for cell in row] for row in sheet.rows)
+    assert whole[:2] == ["sums", "ceql"]
+    assert whole[3].startswith("2 of 3")
+    assert whole[5:7] == ["0", "0"]
+    assert without[3].startswith("1 of 3")
+    assert without[5:7] == ["2", "1"]
+    assert without[-1] == "3.0"
+    assert "| sums | ceql-no-sums |" in results_page(runs)
 
 
 def test_the_papers_runs_stand_beside_the_unselected_runs_of_the_authors():

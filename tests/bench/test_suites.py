@@ -15,12 +15,12 @@ from ceql.bench.definitions import families
 from ceql.bench.errors import SuiteError
 from ceql.bench.points import is_grid
 from ceql.bench.posed import complaints
-from ceql.bench.problems import load_problem, load_suite, sample, select, suite_names
+from ceql.bench.problems import every, load_problem, load_suite, sample, select, suite_names
 
 OWN = ("ablation", "few-rows", "noise", "paper", "poles", "scalability", "sums")
 PUBLIC = ("classic", "empirical", "srbench", "srsd", "strogatz")
 MOTION = ("ode", "odebench", "rational")
-SUITES = tuple(sorted((*OWN, *PUBLIC, *MOTION, "laws")))
+SUITES = tuple(sorted((*OWN, *PUBLIC, *MOTION, "laws", "parts")))
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -174,3 +174,13 @@ def test_select_takes_names_and_families():
     suite = load_suite("paper")
     assert [p.name for p in select(suite, ("E-7", "log"))] == ["E-7", "E-5"]
     assert len(select(load_suite("sums"), ("3 terms",))) == 50
+
+
+def test_a_share_of_each_family_can_be_taken():
+    whole = load_suite("parts")
+    sizes = Counter(problem.family for problem in whole.problems)
+    some = Counter(problem.family for problem in every(whole, 10).problems)
+    assert some == {family: -(-count // 10) for family, count in sizes.items()}
+    assert every(whole, 1) == whole
+    paper = load_suite("paper")
+    assert every(paper, 4).problems == paper.problems[::4]

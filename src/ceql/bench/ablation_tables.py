@@ -17,9 +17,9 @@ FITTED = 1e-6  # the authors count their 100 runs on E-1 to E-10 by this trainin
 _THEIR_RUNS = 5
 _NAMED = {
     "ceql": "search over sub-networks, complex weights",
-    "ceql-real": "the same, real weights",
+    "ceql-real": "the same, nothing complex: neither weights nor the poles of sums",
     "ceql-unpenalised": "the same, no imaginary penalty",
-    "ceql-no-elimination": "the same, all weights of drawn networks searched",
+    "ceql-no-elimination": "the same, no weights solved for while other numbers are searched",
     "ceql-no-sums": "the same, no search for sums",
     "ceql-dense": "the search's fits from dense starts of the paper's network",
     "ceql-paper": "paper's training, the best of five starts, log and sqrt in the library (as published)",
@@ -59,7 +59,7 @@ def _beside_theirs(suite: Suite, problem: Problem, records: Sequence[Record]) ->
         said = "–" if theirs is None else f"{round(theirs * _THEIR_RUNS)} of {_THEIR_RUNS}"
         counts = [counted(sum(map(verdict, runs)), len(runs)) for verdict in (recovered, _is_exact, is_fitted)]
         size = shown(median(runs, "node_count"), ".0f")
-        rows.append([Cell(cell) for cell in (method, _label(suite, method), said, *counts, size)])
+        rows.append([Cell(cell) for cell in (method, label_of(suite, method), said, *counts, size)])
     note = (
         f"{_seeds(records).capitalize()}; in brackets Wilson's {CONFIDENCE:.0%} interval of the rate. The authors' "
         f"figures are theirs, of {_THEIR_RUNS} runs on one draw of the points; here every seed draws its own. Their "
@@ -75,7 +75,7 @@ def _is_exact(record: Record) -> bool:
     return record.exact
 
 
-def _label(suite: Suite, method: str) -> str:
+def label_of(suite: Suite, method: str) -> str:
     variant = suite.variants.get(method)
     return variant.label if variant else _NAMED.get(method, "")
 
@@ -89,7 +89,7 @@ def _by_problem(suite: Suite, records: Sequence[Record], title: str, verdict: Ca
         parts = [[r for r in runs if r.problem == p] for p in problems]
         rates = [f"{sum(map(verdict, part))}/{len(part)}" if part else "–" for part in parts]
         total = counted(sum(map(verdict, runs)), len(runs))
-        rows.append([Cell(cell) for cell in (method, _label(suite, method), *rates, total)])
+        rows.append([Cell(cell) for cell in (method, label_of(suite, method), *rates, total)])
     note = (
         f"Runs that succeeded, {_seeds(records)}; in brackets Wilson's {CONFIDENCE:.0%} interval of the rate over all."
     )

@@ -18,6 +18,7 @@ _MADE_BY = {
 @click.argument("suite")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("--problems", default="", help="Problems or families of the suite, such as E-7,log. [default: all]")
+@click.option("--every", type=click.IntRange(1), default=1, help="Only every so many of the problems. [default: all]")
 @click.option(
     "--noise", default="", help="Noise on the training targets, such as 0.01 or 0,0.001,0.01. [default: none]"
 )
@@ -35,7 +36,7 @@ _MADE_BY = {
 @click.option("--latex", type=click.Path(path_type=Path), help="Write the suite's own tables here, as LaTeX.")
 @click.option("--resume", is_flag=True, help="Keep the records of --json and make only the runs it lacks.")
 def bench(**options: Any) -> None:
-    """Run methods on the problems of SUITE: paper, poles, sums, noise, scalability, ablation or your own file.
+    """Run methods on the problems of SUITE: paper, poles, sums, noise, scalability, ablation, parts or your own file.
 
     The field's public benchmarks: srsd, srbench, strogatz, classic, empirical. Measured tables whose law is known:
     laws, with the FOLDER that holds laws.csv and the tables. Differential equations, to be found in samples of their
@@ -45,6 +46,7 @@ def bench(**options: Any) -> None:
     Examples:
       ceql bench paper --seeds 0-4 --json paper.jsonl --markdown paper.md --latex paper.tex
       ceql bench poles --methods ceql --jobs 2 --json poles.jsonl --resume
+      ceql bench parts --every 3 --jobs 16 --json parts.jsonl --markdown parts.md
       ceql bench srbench --noise 0,0.01 --problems feynman,strogatz --json srbench.jsonl
       ceql bench ode --noise 0,0.01,0.05 --subsample 0,0.5 --jobs 2 --json ode.jsonl --markdown ode.md
       ceql bench laws measured/ --seeds 0-2 --time-limit 30 --json laws.jsonl --markdown laws.md

@@ -12,7 +12,7 @@ from ceql.bench.definitions import Suite
 from ceql.bench.errors import MethodError, RecordError, SuiteError
 from ceql.bench.law_folder import LIST, with_tables
 from ceql.bench.methods import Adapter, find_method
-from ceql.bench.problems import load_suite, select, with_noise, with_subsampling
+from ceql.bench.problems import every, load_suite, select, with_noise, with_subsampling
 from ceql.bench.published import published
 from ceql.bench.records import Record, read_records
 from ceql.bench.results_page import as_latex_file, as_markdown_file, has_sheets, on_screen, results_page
@@ -29,6 +29,7 @@ class Request:
     suite: str
     folder: Path | None
     problems: str
+    every: int
     noise: str
     subsample: str
     methods: str
@@ -88,6 +89,7 @@ def _chosen(asked: Request) -> Suite:
         raise SuiteError(f"The tables of {suite.name!r} are measured and have their noise: leave out --noise.")
     if asked.problems:
         suite = replace(suite, problems=select(suite, split_names(asked.problems)))
+    suite = every(suite, asked.every)
     if asked.subsample:
         suite = with_subsampling(suite, parse_levels(asked.subsample, "shares of samples"))
     return with_noise(suite, parse_levels(asked.noise)) if asked.noise else suite

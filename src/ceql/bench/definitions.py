@@ -136,7 +136,8 @@ class Suite:
 
     `settings` maps a method's name to settings that differ from its own defaults in this suite, `variants` a new
     name to a method with settings. With `memory` every run has a process of its own and its memory is measured.
-    The problems of a suite with `folder` are the tables of a folder that the user names.
+    The problems of a suite with `folder` are the tables of a folder that the user names. Of one with `parts` every
+    method is a whole with a part left out, and its table has rates and seconds by method and family.
     """
 
     name: str
@@ -149,6 +150,7 @@ class Suite:
     variants: Mapping[str, Variant] = field(default_factory=dict)
     memory: bool = False
     folder: bool = False
+    parts: bool = False
 
     @property
     def is_of_motion(self) -> bool:

@@ -20,6 +20,7 @@ __all__ = [
     "Problem",
     "Samples",
     "Suite",
+    "every",
     "load_problem",
     "load_suite",
     "sample",
@@ -88,6 +89,14 @@ def select(suite: Suite, names: tuple[str, ...]) -> tuple[Problem, ...]:
             raise SuiteError(unknown(f"problem or family of suite {suite.name!r},", name, known))
         chosen.update((p.name, p) for p in found)
     return tuple(chosen.values())
+
+
+def every(suite: Suite, step: int) -> Suite:
+    """The suite with the first of its problems and every `step`-th after it; of each family of their own where its
+    table is by family."""
+    lists = {p.family: [q for q in suite.problems if q.family == p.family] for p in suite.problems}
+    kept = [p for own in (lists.values() if suite.parts else [suite.problems]) for p in own[::step]]
+    return replace(suite, problems=tuple(kept))
 
 
 def with_noise(suite: Suite, levels: Sequence[float]) -> Suite:

@@ -10,6 +10,7 @@ from ceql.bench.definitions import Suite, families
 from ceql.bench.errors import SuiteError
 from ceql.bench.law_tables import is_of_laws, law_sheets
 from ceql.bench.ode_tables import is_of_motion, ode_sheets
+from ceql.bench.part_tables import parts_sheet
 from ceql.bench.problems import load_suite
 from ceql.bench.published import published, published_rates
 from ceql.bench.record_tables import markdown, method_table, problem_table
@@ -20,7 +21,7 @@ from ceql.bench.suite_tables import fitted_sheet, formula_sheet, public_sheets, 
 
 def has_sheets(suite: Suite) -> bool:
     """Whether a suite has tables of its own, besides those that every suite has."""
-    own = published(suite.name) or suite.variants or suite.memory or suite.folder or suite.is_of_motion
+    own = published(suite.name) or suite.variants or suite.memory or suite.folder or suite.parts or suite.is_of_motion
     return bool(own) or _has_rates(suite)
 
 
@@ -35,6 +36,8 @@ def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
         return law_sheets(records)
     if is_of_motion(records):
         return ode_sheets(records)
+    if suite.parts:
+        return [parts_sheet(suite, records)]
     if _has_rates(suite):
         return public_sheets(suite, records)
     if published(suite.name):

@@ -8,6 +8,7 @@ A suite is TOML:
     time_limit = 60                        seconds a run
     memory = true                          measure the memory of every run, each in a process of its own
     folder = true                          the problems are the tables of a folder, which `law_folder` reads
+    parts = true                           its table: rates and seconds by method and family, beside the first method
     [settings.operon]                      settings of a method that differ in this suite
     [variant.no-skips]                     a method under another name, with other settings
     method, label, published               its name, a few words, a rate reported by others; all else are settings
@@ -65,6 +66,7 @@ _SUITE: dict[str, checks.Check] = {
     "settings": checks.table_of_tables,
     "memory": checks.flag,
     "folder": checks.flag,
+    "parts": checks.flag,
 }
 _TOP = ("title", *_SUITE, "variant", "system", "defaults", "problem", "motion", "include")
 _SYSTEM = ("rates", "starts", "step", "points")

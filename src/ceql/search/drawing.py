@@ -14,8 +14,6 @@ from ceql.search.policy import Finishing
 from ceql.search.reduction import Reduced, WhileExact, eliminate, fitted
 from ceql.search.target_search import TargetProblem, TargetState, reduced
 
-_SMALLER = WhileExact()  # the removal that costs least, down to a single edge
-
 
 def front(
     problem: TargetProblem, state: TargetState, threads: int, plan: Finishing, rival: float = np.inf
@@ -87,7 +85,8 @@ def _fits(problem: TargetProblem, state: TargetState, threads: int, most_reduced
     policy, needed = problem.policy.drawing, problem.policy.prior.needed
     contenders = _distinct(list(reduced(problem, state, threads, most_reduced).known))[: policy.contenders]
     steps: dict[int, Reduced] = {}
-    paths = eliminate(problem.structure, problem.plain, contenders[: policy.eliminated], _SMALLER, threads, needed)
+    rule, first = _smaller(problem), contenders[: policy.eliminated]
+    paths = eliminate(problem.structure, problem.plain, first, rule, threads, needed)
     for step in (step for path in paths for step in path[1:]):
         if step.size not in steps or step.misfit < steps[step.size].misfit:
             steps[step.size] = step
@@ -106,11 +105,15 @@ def _linear_fits(problem: TargetProblem, threads: int) -> list[Reduced]:
     if edges is None or structure.n_inputs > problem.policy.drawing.linear_inputs:
         return []
     params = np.zeros((1, structure.n_params))
-    starts = fitted(
-        structure, problem.plain, edges[None], params, fit.Levenberg(problem.policy.drawing.linear_fit), threads
-    )
-    (path,) = eliminate(structure, problem.plain, starts, _SMALLER, threads, problem.policy.prior.needed)
+    options = fit.Levenberg(problem.policy.drawing.linear_fit, separable=problem.policy.hits.separable)
+    starts = fitted(structure, problem.plain, edges[None], params, options, threads)
+    (path,) = eliminate(structure, problem.plain, starts, _smaller(problem), threads, problem.policy.prior.needed)
     return path
+
+
+def _smaller(problem: TargetProblem) -> WhileExact:
+    """The removal that costs least, down to a single edge."""
+    return WhileExact(separable=problem.policy.hits.separable)
 
 
 def _best_per_size(problem: TargetProblem, state: TargetState) -> list[Reduced]:

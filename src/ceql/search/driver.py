@@ -19,16 +19,16 @@ from ceql.search.ending import ended
 from ceql.search.finishing import sketches_within
 from ceql.search.glimpses import tell_beginning, tell_round
 from ceql.search.outcome import Found, Outcome, Progress
+from ceql.search.rests import Rests, glimpsed
 from ceql.search.reweighting import followed
 from ceql.search.scheduler import asked, is_measured, looks_noisy, next_turn, round_of, with_others
 from ceql.search.simple_laws import simplest_law
 from ceql.search.stage import Search, Stage, first_state, make_stage, proposers, require_own, weighted
 from ceql.search.state import RowWeights, SearchState
-from ceql.search.summing import exact_sum, next_sums
+from ceql.search.summing import next_sums
 from ceql.search.sums_beside import Moment, SumsBeside
 from ceql.search.target_search import (
     TargetProblem,
-    TargetState,
     begin,
     best_loss,
     closed_form,
@@ -45,9 +45,10 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
 
     `kept` is what an earlier search left; a ContentError where it belongs to other targets.
     """
-    stage = make_stage(search, kept)
+    stage, rests = make_stage(search, kept), Rests(search)
     if kept is not None:
         require_own(stage.targets, kept)
+        rests.require(stage, kept)
     state = first_state(search, stage) if kept is None else kept
     first = state
     search.keep(first)
@@ -69,6 +70,8 @@ def run(search: Search, kept: SearchState | None = None) -> Found:
                 _foresee(search, stage, state, ahead)
             if not exact and not state.started_before:
                 state, exact = _without_search(search, stage, state)
+            if not exact:
+                state, exact = rests.next(stage, state)
             moment = Moment(stage, state, before)
             moment, exact = beside.caught_up(moment, exact) if exact else beside.follow(moment)
             moment = moment if exact else _reweighed(search, moment)
@@ -238,7 +241,7 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
             return state, []
         changed, exact = closed_form(problems[index], state.targets[index], search.deadline_of_rounds)
         if not exact and index < first + len(stage.targets.others.shorter):
-            changed, exact = _glimpsed(search, problems[index], changed)
+            changed, exact = glimpsed(search, problems[index], changed)
         state = state.with_target(index, changed)
         if exact:
             return state, exact
@@ -266,18 +269,6 @@ def _summed_at_last(search: Search, stage: Stage, state: SearchState) -> SearchS
     starts, over = policy.last_in_noise * policy.starts_an_expansion_in_noise, lambda: search.deadline_of_rounds.over
     begun = next_sums(stage.main, None, 0, True, threads, over)
     return replace(state, sums=next_sums(stage.main, begun, starts, True, threads, over))
-
-
-def _glimpsed(search: Search, problem: TargetProblem, known: TargetState) -> tuple[TargetState, list[Formula]]:
-    """A first look at sums of terms for a target of very few variables, where it takes a fraction of a second."""
-    if search.loss is not None or problem.target.x.shape[1] > search.policy.shortcuts.summed:
-        return known, []
-    threads, over = search.workers.threads_here, lambda: search.deadline_of_rounds.over
-    begun = next_sums(problem, None, 0, False, threads, over)
-    sums = None if begun is None else next_sums(problem, begun, 0, False, threads, over)
-    known, exact = (known, []) if sums is None else exact_sum(problem, known, sums, threads)
-    problem.sum_views.clear()  # which nothing reads again
-    return known, exact
 
 
 def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> SearchState:

@@ -37,7 +37,7 @@ def fitted_template(template: Template, data: Dataset, settings: Settings, worke
     edges = np.zeros((len(params), 0), bool)
     (chunk,) = workers.fit([Work(assembly, tempered, policy.schedule, edges, params)])
     begun = np.concatenate([chunk.params, _promising(assembly, plain, params, policy)])
-    options = fit.Levenberg(policy.fixed.iterations)
+    options = fit.Levenberg(policy.fixed.iterations, separable=True)
     ends = fitted(assembly, plain, np.zeros((len(begun), 0), bool), begun, options, workers.threads_here)
     symbols = make_symbols(data.names)
     forms = [assembly.named(end.edges, end.params, lambda part: part) for end in _lowest(ends, policy)]
@@ -72,7 +72,8 @@ def _starts(template: Template, data: Dataset, seed: int, policy: SearchPolicy) 
 
 def _promising(assembly: Assembly, samples: fit.Samples, params: np.ndarray, policy: SearchPolicy) -> np.ndarray:
     """The starts that a few steps bring furthest, as they are: the way through the complex domain leads some astray."""
-    looked = fitted(assembly, samples, np.zeros((len(params), 0), bool), params, fit.Levenberg(policy.fixed.look), 1)
+    options = fit.Levenberg(policy.fixed.look, separable=True)
+    looked = fitted(assembly, samples, np.zeros((len(params), 0), bool), params, options, 1)
     order = np.argsort([end.misfit for end in looked], kind="stable")
     return np.array([looked[k].params for k in order[: policy.fixed.direct]])
 

@@ -30,8 +30,10 @@ class ReductionPolicy:
     kept: int = 48  # reduced fits that are remembered
     progress: float = 1.0  # of the criterion that counts as a better one
     hopeless: float = 40.0  # criterion above the best of a path at which it is given up
-    refit: Levenberg = Levenberg(25, least_reduction=1e-4)  # after a removal; the last digits mean nothing in noise
-    first_fit: Levenberg = Levenberg(60, least_reduction=1e-6)  # before the first removal
+    refit: Levenberg = Levenberg(
+        25, least_reduction=1e-4, separable=True
+    )  # after a removal; the last digits mean nothing in noise
+    first_fit: Levenberg = Levenberg(60, least_reduction=1e-6, separable=True)  # before the first removal
     as_good: float = 2.0  # times the least misfit that counts as just as good when noise is looked for
     sizes_for_nothing: int = 6  # sizes of fits beyond that which are no better: then there is noise
     quiet: int = 8  # rounds without a better one that end a search whose residuals are noise
@@ -47,6 +49,9 @@ class HitPolicy:
     polished: int = 2  # of what survives, the smallest become formulas
     margin: float = 10.0  # times its own misfit that one which is not exact may have on the way to a smaller one
     refit: int = 60  # iterations after a removal
+    separable: bool = (
+        True  # the weights of the last sum are solved there: what is left of a sum often lies in a flat valley
+    )
     far_off: float = 1e-3  # relative error of a closed form in the typical row, above which it is not even finished
 
 
@@ -126,6 +131,21 @@ class TurnPolicy:
     first_rows: int = 400  # of a long table; without noise few rows say as much as many
     rows: int = 2000  # of a long table, once noise is seen
     few_rows: int = 40  # up to this number, some of the other targets are drawn too: their noise matters less
+
+
+@dataclass(frozen=True)
+class RestPolicy:
+    """What is left of y beside terms that the search for sums is sure of: targets of their own."""
+
+    used: bool = True  # whether there are any
+    most: int = 4  # for the first of such parts of y
+    every: int = 3  # of all starts they have one in this many,
+    starts: int = 16_384  # and each at most this many
+    explained: float = 1e-10  # share of y up to which functions of the columns that are left say all that is left
+    asked: int = 12  # of the targets made of one, the first are asked for formulas that need no search
+    vanishes: float = (
+        1e-20  # share of it that an exact sum leaves at most: it is off by what the numbers of y's part are
+    )
 
 
 @dataclass(frozen=True)
@@ -362,6 +382,7 @@ class SearchPolicy:
     noisy: NoisyPolicy = field(default_factory=NoisyPolicy)
     reweighting: ReweightingPolicy = field(default_factory=ReweightingPolicy)
     turns: TurnPolicy = field(default_factory=TurnPolicy)
+    rests: RestPolicy = field(default_factory=RestPolicy)
     end: EndPolicy = field(default_factory=EndPolicy)
     closed_forms: ClosedFormPolicy = field(default_factory=ClosedFormPolicy)
     transforms: TransformPolicy = field(default_factory=TransformPolicy)

@@ -57,10 +57,11 @@ class WhileExact:
     tolerance: float = 0.0
     margin: float = 0.0
     iterations: int = HitPolicy().refit
+    separable: bool = HitPolicy().separable
 
     @property
     def refit(self) -> fit.Levenberg:
-        return fit.Levenberg(self.iterations, target=1e-2 * self.tolerance)
+        return fit.Levenberg(self.iterations, target=1e-2 * self.tolerance, separable=self.separable)
 
     def best(self, path: Sequence[Reduced], candidates: Sequence[Reduced]) -> Reduced:
         was_exact = any(step.misfit <= self.tolerance for step in path)
@@ -128,8 +129,6 @@ def fitted(
     if not len(edges):
         return []
     masks = structure.parameter_mask(edges, imaginary=False)
-    # What is left of a sum after a removal often lies in a flat valley.
-    options = replace(options, separable=True)
     fits = fit.levenberg(structure.tape(), samples, params, masks, options, _DOMAIN, threads=threads)
     misfit = np.where(np.isfinite(fits.objective), fits.objective, np.inf)
     params = np.where(masks, fits.params, 0.0)

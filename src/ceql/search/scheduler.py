@@ -166,7 +166,7 @@ def next_turn(targets: SearchTargets, state: SearchState, seconds: float = np.in
     if targets.has_others and state.rounds > len(targets.mains):
         period = policy.other_every_in_noise if looks_noisy(targets, state) else policy.other_every
         of_mains = sum(known.archive.starts for known in state.targets[: len(targets.mains)])
-        started = state.starts - state.started_before
+        started = state.own_starts
         if period * (started - of_mains) < started and targets.may_make_others(state, seconds):
             state = with_others(targets, state)
             turn = targets.others.turn(state.other_turns)

@@ -8,6 +8,7 @@ from typing import NewType
 import numpy as np
 
 from ceql.formula import Formula
+from ceql.search.partials import Partial
 from ceql.search.summing import Summing
 from ceql.search.target_search import TargetState
 
@@ -36,6 +37,19 @@ class RowWeights:
 
 
 @dataclass(frozen=True, eq=False)
+class Rest:
+    """What is left of y beside a part of it that is known, and the search for that."""
+
+    part: Partial
+    state: SearchState | None = None  # None before its first turn
+    is_done: bool = False  # whether there is nothing to search
+
+    @property
+    def starts(self) -> int:
+        return 0 if self.state is None else self.state.starts
+
+
+@dataclass(frozen=True, eq=False)
 class SearchState:
     """All targets, whose turn it was, and what the search counts to know when to end."""
 
@@ -51,15 +65,24 @@ class SearchState:
     started_before: int = 0  # starts of a search on few rows that gave way to this one; 0: nothing did
     weights: RowWeights | None = None
     sums: Summing | None = None  # of y itself
+    rests: tuple[Rest, ...] = ()
     seconds: float = 0.0
     ending: Ending | None = None
 
     @property
     def starts(self) -> int:
-        return self.started_before + sum(target.archive.starts for target in self.targets)
+        return self.started_before + self.own_starts + sum(rest.starts for rest in self.rests)
+
+    @property
+    def own_starts(self) -> int:
+        """Of the targets alone."""
+        return sum(target.archive.starts for target in self.targets)
 
     def with_target(self, index: int, changed: TargetState) -> SearchState:
         return replace(self, targets=(*self.targets[:index], changed, *self.targets[index + 1 :]))
+
+    def with_rest(self, index: int, changed: Rest) -> SearchState:
+        return replace(self, rests=(*self.rests[:index], changed, *self.rests[index + 1 :]))
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -69,4 +92,5 @@ class SearchState:
     @property
     def spares(self) -> list[Formula]:
         """Exact formulas for which there may be a shorter way to say it."""
-        return [target.spare for target in self.targets if target.spare is not None]
+        own = [target.spare for target in self.targets if target.spare is not None]
+        return own + [spare for rest in self.rests if rest.state is not None for spare in rest.state.spares]

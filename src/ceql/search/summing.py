@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ceql.engine.one_thread import one_thread
+from ceql.search.partials import Partial, partial_sum
 from ceql.search.target_search import Step, TargetProblem, TargetState, examined
 from ceql.sums import Known, Peeled, View, begun, exact, expression, make_table, next_rung, plain_view, stretch, tidied
 from ceql.sums.peeling import explored, pruned
@@ -22,6 +23,7 @@ class Summing:
     known: Known
     in_noise: bool  # then all rows count alike, instead of by the size of y
     peeled: Peeled
+    parts: tuple[Partial, ...] = ()  # of y, that were sure on the way
 
 
 @one_thread
@@ -33,18 +35,20 @@ def next_sums(
     None where no sums are looked for.
     """
     policy = problem.policy.sums
-    if len(problem.target.y) < policy.fewest_rows or problem.target.x.shape[1] > policy.most_columns:
+    too_small = len(problem.target.y) < policy.fewest_rows
+    if not policy.used or too_small or problem.target.x.shape[1] > policy.most_columns:
         return None
     if problem.functions is not None and "mul" not in problem.functions:
         return None  # whose terms are products
     view = view_of(problem, in_noise)
     if before is None or before.in_noise is not in_noise:
         first = policy.first // len(view.table.symbols)
-        return Summing(stretch(view, Known(), first, threads), in_noise, begun(view.table))
+        parts = () if before is None else before.parts
+        return Summing(stretch(view, Known(), first, threads), in_noise, begun(view.table), parts)
     while not in_noise and before.peeled.waiting and not stop():
         if before.peeled.due > starts:
             return before
-        before = _climbed(view, before, threads, stop)
+        before = _climbed(problem, view, before, threads, stop)
         if exact(view.table, before.known) is not None:
             return before
     most, for_each = policy.most_expansions, policy.starts_an_expansion
@@ -57,13 +61,17 @@ def next_sums(
     return replace(before, known=known)
 
 
-def _climbed(view: View, before: Summing, threads: int, stop: Callable[[], bool]) -> Summing:
+def _climbed(problem: TargetProblem, view: View, before: Summing, threads: int, stop: Callable[[], bool]) -> Summing:
     """After one more rung; a stop on the way leaves no trace."""
     peeled, tries = next_rung(view.table, before.peeled, threads, stop)
     expansions = 0 if peeled.waiting else view.table.policy.expansions_a_rung
     found = explored(view, tries, expansions, threads, stop) if tries else Known()
     known = merged(view.table, before.known, found.sums)
-    return before if stop() else replace(before, known=known, peeled=peeled)
+    policies = problem.policy.rests, problem.policy.transforms
+    part = partial_sum(view.table, before.peeled, peeled, *policies, threads) if problem.target.is_plain else None
+    is_known = part is None or any(part.is_like(other) for other in before.parts)
+    parts = before.parts if is_known else (*before.parts, part)
+    return before if stop() else replace(before, known=known, peeled=peeled, parts=parts)
 
 
 @one_thread

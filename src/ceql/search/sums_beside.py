@@ -13,6 +13,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 
 from ceql.formula import Formula
+from ceql.search.rests import with_rests
 from ceql.search.scheduler import is_measured, looks_noisy
 from ceql.search.stage import Search, Stage
 from ceql.search.state import SearchState
@@ -119,6 +120,10 @@ class SumsBeside:
                 elif formulas or changed is not known:
                     self._forget()
                     return replace(then, state=replace(then.state, sums=step.sums).with_target(0, changed)), formulas
+            rested = with_rests(replace(then.state, sums=step.sums), self._search.policy.rests)
+            if rested.rests is not then.state.rests and not self._search.deadline_of_rounds.over:
+                self._forget()
+                return replace(then, state=rested), []
             if waiting.after is not None and step.is_whole:
                 self.settled = replace(waiting.after, sums=step.sums)
             now = replace(now, state=replace(now.state, sums=step.sums))

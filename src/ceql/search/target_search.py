@@ -394,7 +394,8 @@ def _exact_formulas(problem: TargetProblem, state: TargetState, threads: int) ->
     if not chosen:
         return state, []
     state = replace(state, tried=state.tried.union(chunk.edges[k].tobytes() for k in chosen))
-    rule, needed = WhileExact(problem.tolerance, policy.margin, policy.refit), problem.policy.prior.needed
+    rule = WhileExact(problem.tolerance, policy.margin, policy.refit, policy.separable)
+    needed = problem.policy.prior.needed
     starts = [state.fit(k) for k in chosen]
     survivors: dict[bytes, Reduced] = {}
     for path in eliminate(problem.structure, problem.plain, starts, rule, threads, needed):

@@ -32,7 +32,7 @@ from ceql.storage.named_laws import read_law, written_law
 from ceql.storage.serialise import BITS, PLACES, VALUES, Codec, Codecs, Reader, Writer
 from ceql.storage.stored_arrays import UNREADABLE, StoredArrays, opened
 
-FORMAT, VERSION = "ceql-checkpoint", 7
+FORMAT, VERSION = "ceql-checkpoint", 8
 _HEADER = "header"
 _LONGEST_HEADER = 2**26  # bytes; names of columns and formulas are most of it
 _LONGEST_FORMULAS = 2_000_000  # characters of all together; to read more would take minutes

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ceql.engine import fit
+from ceql.sums.table import Table
 from ceql.sums.terms import Sum
 from ceql.sums.view import View
 
@@ -29,10 +30,12 @@ def _fitted(sums: Sequence[Sum], view: View, threads: int) -> list[Sum]:
     places = list(zip(sums, written.numbers, written.weights, strict=True))
     for k, (one, numbers, weights) in enumerate(places):
         params[k, numbers] = one.numbers
+        params[k, weights] = 0.0 if table.policy.separable else first_weights(one, table)
         masks[k, numbers.start : weights.stop] = 1
     size = table.size / len(table.y)
+    policy = table.policy
     options = fit.Levenberg(
-        table.policy.fitting_steps, target=table.policy.rounding * size, least_reduction=1e-6, separable=True
+        policy.fitting_steps, target=policy.rounding * size, least_reduction=1e-6, separable=policy.separable
     )
     fits = fit.levenberg(written.tape, view.samples, params, masks, options, threads=threads)
     good = np.isfinite(fits.misfit) & np.isfinite(fits.params).all(axis=1)
@@ -41,3 +44,12 @@ def _fitted(sums: Sequence[Sum], view: View, threads: int) -> list[Sum]:
         for k, (one, numbers, weights) in enumerate(places)
         if good[k]
     ]
+
+
+def first_weights(one: Sum, table: Table) -> np.ndarray:
+    """Where weights are searched, what they begin with: solved once, for the numbers that the sum begins with."""
+    with np.errstate(all="ignore"):
+        columns = table.columns_of(one)[0]
+    if not np.isfinite(columns).all():
+        return np.zeros(columns.shape[1])
+    return np.linalg.lstsq(columns, table.y, rcond=None)[0]

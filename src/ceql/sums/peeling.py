@@ -18,7 +18,7 @@ from ceql.sums.interactions import Pair, interacting
 from ceql.sums.policy import SumSearchPolicy
 from ceql.sums.search import Known, exact, expanded, merged, most_promising, ranked, standing_out
 from ceql.sums.table import Table
-from ceql.sums.terms import NOTHING, Factor, Real, Sum
+from ceql.sums.terms import NOTHING, Factor, Real, Sum, Term
 from ceql.sums.view import View, functions_of, smooth_functions, view_beside
 from ceql.sums.vocabulary import KINDS, SIMPLER
 
@@ -39,10 +39,7 @@ def rung_view(table: Table, rung: Rung, base: Sum = NOTHING) -> View:
     """All functions of the other columns are projected out, as far as the rows allow, smooth ones of its own, and
     the terms of a sum that is known, with their slopes."""
     policy = table.policy
-    known = np.zeros((len(table.y), 0))
-    if base.terms:
-        columns, slopes = table.columns_of(base)
-        known = np.column_stack([columns, *_along_weights(base, slopes)])
+    known = columns_with_slopes(table, base)
     apart = frozenset[Pair]()
     if rung.is_split and rung.others:
         together = interacting(table.x, table.y, known, table.root_weight, policy.interactions)
@@ -63,6 +60,14 @@ def rung_view(table: Table, rung: Rung, base: Sum = NOTHING) -> View:
 
 def _sorted(j: int, k: int) -> Pair:
     return (j, k) if j < k else (k, j)
+
+
+def columns_with_slopes(table: Table, found: Sum) -> np.ndarray:
+    """The columns of a sum and their slopes, weighted."""
+    if not found.terms:
+        return np.zeros((len(table.y), 0))
+    columns, slopes = table.columns_of(found)
+    return np.column_stack([columns, *_along_weights(found, slopes)])
 
 
 def _along_weights(found: Sum, slopes: list[list[np.ndarray]]) -> list[np.ndarray]:
@@ -190,7 +195,7 @@ class Peeled:
 
 def begun(table: Table) -> Peeled:
     columns = tuple(range(table.x.shape[1]))
-    return Peeled(columns, columns)
+    return Peeled(columns, columns if table.policy.separable else ())
 
 
 def next_rung(
@@ -283,17 +288,22 @@ def _turned_back(table: Table, peeled: Peeled) -> Peeled:
             sure=sure,
         )
     waiting = () if peeled.is_second else sure.left
-    base = _of_others(table, sure.base, sure.left)
+    base = of_others(table, sure.base, sure.left)
     return replace(
         peeled, left=sure.left, waiting=waiting, base=base, rung=0, roots=(NOTHING,), hopes=(), is_second=True
     )
 
 
-def _of_others(table: Table, found: Sum, columns: Sequence[int]) -> Sum:
+def of_others(table: Table, found: Sum, columns: Sequence[int]) -> Sum:
     """The terms with a column that is none of these."""
     others = {symbol for k, symbol in enumerate(table.symbols) if k not in columns}
+    return with_terms_of(found, lambda term: bool(table.symbols_of(term) & others))
+
+
+def with_terms_of(found: Sum, is_kept: Callable[[Term], bool]) -> Sum:
+    """Some of the terms, with their weights."""
     weights = np.split(np.array(found.weights), np.cumsum([term.columns for term in found.terms])[:-1])
-    kept = [k for k, term in enumerate(found.terms) if table.symbols_of(term) & others]
+    kept = [k for k, term in enumerate(found.terms) if is_kept(term)]
     return Sum(tuple(found.terms[k] for k in kept), tuple(Real(float(w)) for k in kept for w in weights[k]))
 
 

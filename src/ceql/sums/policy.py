@@ -11,6 +11,7 @@ from ceql.sums.interactions import InteractionPolicy
 class SumSearchPolicy:
     """How much is looked at, and what a part of a sum costs in nats."""
 
+    used: bool = True  # Whether sums are looked for at all.
     rows: int = 300  # A sum is looked for on at most this many rows.
     fewest_rows: int = 12  # With fewer rows it is not looked for.
     degree: int = 3  # The highest total power of a monomial.
@@ -23,6 +24,8 @@ class SumSearchPolicy:
     looked_at: int = 6  # The first of each ranking are expanded.
     largest: int = 11  # Constants of a sum that is expanded.
     fitting_steps: int = 30  # Steps of a fit.
+    separable: bool = True  # Weights are solved for, else searched like the numbers inside. What is projected out has
+    # weights that are solved for, so nothing is then.
     weights_of_misfit: tuple[float, ...] = (25.0, 1e6)  # In the rankings, nats for ln of the misfit.
     a_constant: float = 3.0  # The price of a number, in the rankings.
     vanishes: float = 1e-24  # Share of the square of y that an exact sum leaves at most.

@@ -8,7 +8,7 @@ from ceql.transforms.policy import TransformPolicy
 from ceql.transforms.screening import promising, relevant
 from ceql.transforms.smoothness import is_curve
 from ceql.transforms.symmetries import symmetric
-from ceql.transforms.target import TransformedTarget, only, plain, sampled, towards, with_logs
+from ceql.transforms.target import TransformedTarget, less, only, plain, sampled, towards, with_logs
 
 __all__ = [
     "TARGETS",
@@ -18,6 +18,7 @@ __all__ = [
     "flattened",
     "independent_parts",
     "is_curve",
+    "less",
     "only",
     "plain",
     "promising",

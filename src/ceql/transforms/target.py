@@ -117,6 +117,12 @@ def joined(target: TransformedTarget, i: int, j: int, pairing: Callable[[Any, An
     return replace(others, x=x, symbols=(*others.symbols, pairing(target.symbols[i], target.symbols[j])))
 
 
+def less(target: TransformedTarget, values: np.ndarray, written: Any) -> TransformedTarget:
+    """With a part of y that is known, in these values, taken off."""
+    rest = replace(target, y=target.y - values, angles=None)
+    return replace(rest, back=lambda e: target.back(written + e))
+
+
 def is_sound(target: TransformedTarget) -> bool:
     return bool(np.isfinite(target.x).all() and np.isfinite(target.y).all() and np.ptp(target.y) > 0)
 

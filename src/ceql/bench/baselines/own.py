@@ -15,6 +15,7 @@ from ceql.bench.methods import Adapter, Found
 from ceql.bench.selections import unknown
 
 TARGET = "target"  # what a suite calls the target
+_NO_PENALTY = 1e-30  # on imaginary parts: nothing beside the smallest misfit, and as small as a policy allows
 _NEAR = 1e-9  # misfit below which a formula may be hidden under edges it does not need
 
 
@@ -147,34 +148,47 @@ def without_catalogue() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Without(Adapter):
-    """The search with one part of it left out, for an ablation.
+    """`ceql` with one part of its search left out by the numbers of its policy, for an ablation.
 
-    "penalty": weights stay complex until the imaginary parts are dropped at once. "elimination": in the fits of drawn
-    networks all weights are searched; sums live on solving theirs. "sums": no search for sums.
+    "penalty": weights stay complex until the imaginary parts are dropped at once. "elimination": no weights are solved
+    for while other numbers are searched, neither in the fits of networks nor in those of sums; sums then have nothing
+    projected out, since that solves for the weights of what is. "sums": no search for sums.
     """
 
-    imports: ClassVar = ("ceql.pipeline",)
+    imports: ClassVar = ("ceql.estimator",)
     part: str = "penalty"
 
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
-        from ceql.discovery import Settings
-        from ceql.pipeline import discover
+        from ceql.search.policy import SearchPolicy
 
-        base = Settings(seed=seed, time_limit=time_limit)
-        found = discover(_dataset(X, y, names), replace(base, search=self.changed(base.search)))
-        front = tuple(formula.expression for formula in found.formulas)
-        return Found(found.best.expression, front=front, outcome=found.outcome.name.lower())
+        chosen = {"random_state": seed, "time_limit": time_limit, "policy": self.changed(SearchPolicy())}
+        return fitted(X, y, names, chosen)
 
     def changed(self, policy: Any) -> Any:
-        schedule = policy.schedule
-        if self.part == "penalty":
-            free = (0.0,) * len(schedule.imaginary)
-            return replace(policy, schedule=replace(schedule, imaginary=free, adam_imaginary=0.0))
-        if self.part == "elimination":
-            return replace(policy, schedule=replace(schedule, separable=False))
-        if self.part == "sums":
-            return replace(policy, sums=replace(policy.sums, most_columns=0))
-        raise MethodError(unknown("part", self.part, ("penalty", "elimination", "sums")))
+        changes = {"penalty": _without_penalty, "elimination": _without_elimination, "sums": _without_sums}
+        if self.part not in changes:
+            raise MethodError(unknown("part", self.part, changes))
+        return changes[self.part](policy)
+
+
+def _without_penalty(policy: Any) -> Any:
+    free = (_NO_PENALTY,) * len(policy.schedule.imaginary)
+    return replace(policy, schedule=replace(policy.schedule, imaginary=free, adam_imaginary=0.0))
+
+
+def _without_elimination(policy: Any) -> Any:
+    fits = {name: replace(getattr(policy.reduction, name), separable=False) for name in ("refit", "first_fit")}
+    return replace(
+        policy,
+        schedule=replace(policy.schedule, separable=False),
+        hits=replace(policy.hits, separable=False),
+        reduction=replace(policy.reduction, **fits),
+        sums=replace(policy.sums, separable=False),
+    )
+
+
+def _without_sums(policy: Any) -> Any:
+    return replace(policy, sums=replace(policy.sums, used=False))
 
 
 @dataclass(frozen=True)
