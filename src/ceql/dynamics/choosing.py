@@ -175,7 +175,7 @@ def simplified(record: Record, best: Contender) -> Contender:
 
 def _simpler(best: Contender, contest: Contest) -> Iterator[System]:
     """The system without a term, those that matter least first, then with a simple number for a constant."""
-    rows = _rows_of(best, contest)
+    rows = rows_of(best, contest)
     trials = []
     for place in best.system.searched:
         formula = best.system.formulas[place]
@@ -208,7 +208,7 @@ def _without_a_number(shot: Shot, place: int, rows: np.ndarray, whole: float) ->
             yield float(np.sqrt(np.mean(change**2))) / whole, expression
 
 
-def _rows_of(best: Contender, contest: Contest) -> np.ndarray:
+def rows_of(best: Contender, contest: Contest) -> np.ndarray:
     """Columns of the system at the samples, as far as simulated states were compared with them."""
     series = contest.series
     parts = [one.inputs for one in series.trajectories]

@@ -35,6 +35,7 @@ from ceql.dynamics.contests import contest_of, is_clean, is_murky, taken_over, w
 from ceql.dynamics.finding import DynamicsFinding, Fitted
 from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
 from ceql.dynamics.policy import DynamicsPolicy, SmoothingPolicy
+from ceql.dynamics.recombining import recombined
 from ceql.dynamics.results import can_be_followed, fitted, held_out_r2
 from ceql.dynamics.series import Series
 from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
@@ -78,6 +79,7 @@ def discover_system(
         with suppress(OutOfTime):  # what was being fitted is given up
             is_quick = not is_murky(search.record.contest) and _is_found_quickly(search, others)
             if not is_quick and not _is_found_whole(search):
+                _recombined_powers(search)
                 _rounds(search)
     except KeyboardInterrupt:
         interrupted = True
@@ -156,6 +158,7 @@ def _rounds(search: _Search) -> None:
         search.candidates = found
         if _first_tried(search):
             break
+        recombined(search.record, search.candidates, settings.policy.recombining)
         system = _system([few[0].formula if few else None for few in search.candidates], series, settings)
         compete(
             search.record,
@@ -163,6 +166,7 @@ def _rounds(search: _Search) -> None:
             search.candidates,
             lambda f, done=number: tell("trajectories", _done(done, 0.5 + 0.5 * f)),
         )
+        recombined(search.record, search.candidates, settings.policy.recombining)
         best = search.record.best
         if best is None or _is_settled(search.record, search.candidates):
             break
@@ -240,6 +244,12 @@ def _is_found_whole(search: _Search) -> bool:
         if is_taken_down(search.record, whole, policy):
             return True
     return False
+
+
+def _recombined_powers(search: _Search) -> None:
+    """Sums of powers to begin with, exchanged as the trajectories ask for it."""
+    _powers_tried(search)
+    recombined(search.record, search.candidates, search.settings.policy.recombining)
 
 
 def _leads(one: _Search, other: _Search) -> bool:
