@@ -76,6 +76,11 @@ class Record:
     def best(self) -> Contender | None:
         return min(self.contenders, key=lambda one: one.criterion, default=None)
 
+    def leads(self, other: Record) -> bool:
+        """Whether its best system is the better one."""
+        best, leader = self.best, other.best
+        return best is not None and (leader is None or best.criterion < leader.criterion)
+
     @property
     def contenders(self) -> list[Contender]:
         return [one for one in self.tried.values() if one is not None]

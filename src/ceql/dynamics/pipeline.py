@@ -158,7 +158,8 @@ def _rounds(search: _Search) -> None:
         search.candidates = found
         if _first_tried(search):
             break
-        recombined(search.record, search.candidates, settings.policy.recombining)
+        recombined(search.record, search.candidates, settings.policy.recombining, words.plain)
+        around = search.record.best
         system = _system([few[0].formula if few else None for few in search.candidates], series, settings)
         compete(
             search.record,
@@ -166,7 +167,8 @@ def _rounds(search: _Search) -> None:
             search.candidates,
             lambda f, done=number: tell("trajectories", _done(done, 0.5 + 0.5 * f)),
         )
-        recombined(search.record, search.candidates, settings.policy.recombining)
+        if search.record.best is not around:
+            recombined(search.record, search.candidates, settings.policy.recombining, words.plain)
         best = search.record.best
         if best is None or _is_settled(search.record, search.candidates):
             break
@@ -198,7 +200,7 @@ def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:
     choice = search.settings.policy.choice
     for one in (search, *others):
         is_settled = _powers_tried(one)
-        if one is not search and _leads(one, search):
+        if one is not search and one.record.leads(search.record):
             search.record, search.candidates, search.smooth = one.record, one.candidates, one.smooth
             search.path, search.other = one.path, one.other
         if is_settled:
@@ -249,12 +251,7 @@ def _is_found_whole(search: _Search) -> bool:
 def _recombined_powers(search: _Search) -> None:
     """Sums of powers to begin with, exchanged as the trajectories ask for it."""
     _powers_tried(search)
-    recombined(search.record, search.candidates, search.settings.policy.recombining)
-
-
-def _leads(one: _Search, other: _Search) -> bool:
-    best, leader = one.record.best, other.record.best
-    return best is not None and (leader is None or best.criterion < leader.criterion)
+    recombined(search.record, search.candidates, search.settings.policy.recombining, with_whole=False)
 
 
 def _powers_tried(search: _Search) -> bool:

@@ -8,7 +8,7 @@ systems with the best criterion by it, whichever terms they share with the known
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -50,37 +50,59 @@ class _Term:
         return self.place, shape_of(self.expression)
 
 
-def recombined(record: Record, candidates: Sequence[Sequence[Candidate]], policy: RecombiningPolicy) -> None:
+def recombined(
+    record: Record,
+    candidates: Sequence[Sequence[Candidate]],
+    policy: RecombiningPolicy,
+    plain: Sequence[Any] = (),
+    with_whole: bool = True,
+) -> None:
     """Tries systems around the best one: at first while gaps hardly count, since no segment is led astray by what is
-    wrong before it then, and fits take no time; then as whole trajectories."""
+    wrong before it then, and fits take no time; `with_whole` also as whole trajectories. `plain` are further terms that
+    may come into any equation."""
     if record.best is None:
         return
-    shooting = replace(record.contest.policy.shooting, joined=policy.joined)
-    contest = replace(record.contest, policy=replace(record.contest.policy, shooting=shooting))
-    loose = Record(contest)
-    loose.try_out(record.best.system)
-    _turns(loose, candidates, policy)
-    for one in sorted(loose.contenders, key=lambda one: one.criterion)[: policy.kept]:
-        record.try_out(one.system)
-    _turns(record, candidates, policy)
+    few = [record.best.system]
+    for joined in policy.joined:
+        shooting = replace(record.contest.policy.shooting, joined=joined)
+        loose = Record(replace(record.contest, policy=replace(record.contest.policy, shooting=shooting)))
+        _tried(loose, few)
+        _turns(loose, candidates, plain, policy, policy.turns)
+        few = [one.system for one in sorted(loose.contenders, key=lambda one: one.criterion)[: policy.taken_along]]
+    _tried(record, few)
+    _turns(record, candidates, plain, policy, policy.whole_turns if with_whole else 0)
 
 
-def _turns(record: Record, candidates: Sequence[Sequence[Candidate]], policy: RecombiningPolicy) -> None:
+def _tried(record: Record, systems: Iterable[System]) -> None:
+    for system in systems:
+        record.try_out(system)
+
+
+def _turns(
+    record: Record,
+    candidates: Sequence[Sequence[Candidate]],
+    plain: Sequence[Any],
+    policy: RecombiningPolicy,
+    turns: int,
+) -> None:
     """Around the best system, then around that which is better, if any is."""
-    for _ in range(policy.turns):
+    for _ in range(turns):
         best = record.best
         if best is None:
             return
-        for system in _promising(best, candidates, record.contest, policy):
-            record.try_out(system)
+        _tried(record, _promising(best, candidates, plain, record.contest, policy))
         if record.best is best:
             return
 
 
 def _promising(
-    best: Contender, candidates: Sequence[Sequence[Candidate]], contest: Contest, policy: RecombiningPolicy
+    best: Contender,
+    candidates: Sequence[Sequence[Candidate]],
+    plain: Sequence[Any],
+    contest: Contest,
+    policy: RecombiningPolicy,
 ) -> Iterator[System]:
-    terms = _terms_around(best, candidates, policy)
+    terms = _terms_around(best, candidates, plain, policy)
     answers = _answers(best, terms, contest)
     if answers is None:
         return
@@ -99,8 +121,10 @@ def _written(system: System, terms: Sequence[_Term], weights: dict[int, float]) 
     return replace(system, formulas=tuple(formulas))
 
 
-def _terms_around(best: Contender, candidates: Sequence[Sequence[Candidate]], policy: RecombiningPolicy) -> list[_Term]:
-    """Those of the system, those that candidates of its equations are made of, and products of powers."""
+def _terms_around(
+    best: Contender, candidates: Sequence[Sequence[Candidate]], plain: Sequence[Any], policy: RecombiningPolicy
+) -> list[_Term]:
+    """Those of the system, those that candidates of its equations are made of, products of powers, and plain ones."""
     system, rows = best.system, int(np.sum(best.shot.samples))
     degree = policy.degrees[min(len(system.symbols), len(policy.degrees)) - 1]
     powers = monomials(system.symbols, degree)
@@ -109,7 +133,7 @@ def _terms_around(best: Contender, candidates: Sequence[Sequence[Candidate]], po
         own = [(factor, rest) for factor, rest in _parts(system.formulas[place].expression, system.symbols)]
         others = [rest for one in few for _, rest in _parts(one.formula.expression, system.symbols)]
         distinct = list({shape_of(rest): rest for rest in reversed(others)}.values())[::-1][: policy.most_terms]
-        for weight, rest in (*own, *((0.0, rest) for rest in (*powers, *distinct))):
+        for weight, rest in (*own, *((0.0, rest) for rest in (*powers, *distinct, *plain))):
             numbers = 1 + len(parametrise(rest).values)
             price = structure_price(rest) + PRICES.add + PRICES.mul + numbers * PRICES.constant * np.log(rows)
             term = _Term(place, rest, weight, float(price))
@@ -211,26 +235,29 @@ def _columns_of(term: _Term, symbols: tuple[sympy.Symbol, ...]) -> list[Function
 
 
 @one_thread
+@np.errstate(all="ignore")
 def _answers(best: Contender, terms: Sequence[_Term], contest: Contest) -> Answers | None:
     """What a little of every term makes of the samples and gaps, without what the initial states can make up for."""
     shot, rows = best.shot, rows_of(best, contest)
     extras, owners = [], []
     for number, term in enumerate(terms):
-        for function in _columns_of(term, shot.system.symbols):
-            with np.errstate(all="ignore"):
-                size = float(np.sqrt(np.mean(function(rows) ** 2)))
-            if np.isfinite(size) and size > 0.0:
-                extras.append(Extra(term.place, function, size))
-                owners.append(number)
+        functions = _columns_of(term, shot.system.symbols)
+        sizes = [float(np.sqrt(np.mean(function(rows) ** 2))) for function in functions]
+        if 0.0 < sizes[0] < np.inf:
+            some = [(function, size) for function, size in zip(functions, sizes, strict=True) if 0.0 < size < np.inf]
+            extras += [Extra(term.place, function, size) for function, size in some]
+            owners += [number] * len(some)
     answers, begins, left = shot.answers(extras)
-    usable = np.isfinite(answers).all(axis=0) & (np.linalg.norm(answers, axis=0) > 0.0)
     if not (np.isfinite(begins).all() and np.isfinite(left).all()):
         return None
-    owners = np.array(owners)[usable]
-    is_weight = np.diff(owners, prepend=-1) != 0
     q = np.linalg.qr(begins)[0]
-    answers = answers[:, usable] - q @ (q.T @ answers[:, usable])
-    values = left - q @ (q.T @ left) + answers @ (np.array([terms[k].weight for k in owners]) * is_weight)
+    answers, values = answers - q @ (q.T @ answers), left - q @ (q.T @ left)
     sizes = np.linalg.norm(answers, axis=0)
+    usable = np.isfinite(sizes) & (sizes > 0.0)
+    is_weight = np.diff(owners, prepend=-1) != 0
+    usable &= usable[np.flatnonzero(is_weight)][np.cumsum(is_weight) - 1]  # a term with its weight, or not at all
+    weights = np.array([terms[owner].weight for owner in owners]) * is_weight
+    values = values + answers[:, usable] @ weights[usable]
     prices = np.array([term.price for term in terms])
-    return Answers(answers / sizes, sizes, values, owners, prices, int(np.sum(shot.samples)))
+    columns = answers[:, usable] / sizes[usable]
+    return Answers(columns, sizes[usable], values, np.array(owners)[usable], prices, int(np.sum(shot.samples)))
