@@ -18,6 +18,7 @@ import sympy
 
 from ceql.dynamics.candidates import Candidate
 from ceql.dynamics.choosing import Contender, Contest, Record, rows_of
+from ceql.dynamics.contests import is_clean
 from ceql.dynamics.elimination import monomials
 from ceql.dynamics.policy import RecombiningPolicy
 from ceql.dynamics.shapes import Shape, shape_of
@@ -59,8 +60,8 @@ def recombined(
 ) -> None:
     """Tries systems around the best one: at first while gaps hardly count, since no segment is led astray by what is
     wrong before it then, and fits take no time; `with_whole` also as whole trajectories. `plain` are further terms that
-    may come into any equation."""
-    if record.best is None:
+    may come into any equation. Along a path that is as good as the samples candidates need none of this."""
+    if record.best is None or is_clean(record.contest):
         return
     few = [record.best.system]
     for joined in policy.joined:
