@@ -76,6 +76,11 @@ class Record:
     def best(self) -> Contender | None:
         return min(self.contenders, key=lambda one: one.criterion, default=None)
 
+    def leads(self, other: Record) -> bool:
+        """Whether its best system is the better one."""
+        best, leader = self.best, other.best
+        return best is not None and (leader is None or best.criterion < leader.criterion)
+
     @property
     def contenders(self) -> list[Contender]:
         return [one for one in self.tried.values() if one is not None]
@@ -175,7 +180,7 @@ def simplified(record: Record, best: Contender) -> Contender:
 
 def _simpler(best: Contender, contest: Contest) -> Iterator[System]:
     """The system without a term, those that matter least first, then with a simple number for a constant."""
-    rows = _rows_of(best, contest)
+    rows = rows_of(best, contest)
     trials = []
     for place in best.system.searched:
         formula = best.system.formulas[place]
@@ -208,7 +213,7 @@ def _without_a_number(shot: Shot, place: int, rows: np.ndarray, whole: float) ->
             yield float(np.sqrt(np.mean(change**2))) / whole, expression
 
 
-def _rows_of(best: Contender, contest: Contest) -> np.ndarray:
+def rows_of(best: Contender, contest: Contest) -> np.ndarray:
     """Columns of the system at the samples, as far as simulated states were compared with them."""
     series = contest.series
     parts = [one.inputs for one in series.trajectories]

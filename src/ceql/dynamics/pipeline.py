@@ -35,6 +35,7 @@ from ceql.dynamics.contests import contest_of, is_clean, is_murky, taken_over, w
 from ceql.dynamics.finding import DynamicsFinding, Fitted
 from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
 from ceql.dynamics.policy import DynamicsPolicy, SmoothingPolicy
+from ceql.dynamics.recombining import recombined
 from ceql.dynamics.results import can_be_followed, fitted, held_out_r2
 from ceql.dynamics.series import Series
 from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
@@ -78,6 +79,7 @@ def discover_system(
         with suppress(OutOfTime):  # what was being fitted is given up
             is_quick = not is_murky(search.record.contest) and _is_found_quickly(search, others)
             if not is_quick and not _is_found_whole(search):
+                _recombined_powers(search)
                 _rounds(search)
     except KeyboardInterrupt:
         interrupted = True
@@ -156,6 +158,8 @@ def _rounds(search: _Search) -> None:
         search.candidates = found
         if _first_tried(search):
             break
+        recombined(search.record, search.candidates, settings.policy.recombining, words.plain)
+        around = search.record.best
         system = _system([few[0].formula if few else None for few in search.candidates], series, settings)
         compete(
             search.record,
@@ -163,6 +167,8 @@ def _rounds(search: _Search) -> None:
             search.candidates,
             lambda f, done=number: tell("trajectories", _done(done, 0.5 + 0.5 * f)),
         )
+        if search.record.best is not around:
+            recombined(search.record, search.candidates, settings.policy.recombining, words.plain)
         best = search.record.best
         if best is None or _is_settled(search.record, search.candidates):
             break
@@ -194,7 +200,7 @@ def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:
     choice = search.settings.policy.choice
     for one in (search, *others):
         is_settled = _powers_tried(one)
-        if one is not search and _leads(one, search):
+        if one is not search and one.record.leads(search.record):
             search.record, search.candidates, search.smooth = one.record, one.candidates, one.smooth
             search.path, search.other = one.path, one.other
         if is_settled:
@@ -242,9 +248,10 @@ def _is_found_whole(search: _Search) -> bool:
     return False
 
 
-def _leads(one: _Search, other: _Search) -> bool:
-    best, leader = one.record.best, other.record.best
-    return best is not None and (leader is None or best.criterion < leader.criterion)
+def _recombined_powers(search: _Search) -> None:
+    """Sums of powers to begin with, exchanged as the trajectories ask for it."""
+    _powers_tried(search)
+    recombined(search.record, search.candidates, search.settings.policy.recombining, with_whole=False)
 
 
 def _powers_tried(search: _Search) -> bool:

@@ -86,6 +86,21 @@ class WholeFitPolicy:
 
 
 @dataclass(frozen=True)
+class RecombiningPolicy:
+    """Terms that go, come and change places in all equations at once, around the best system."""
+
+    joined: tuple[tuple[float, ...], ...] = ((1.0,), (1.0, 10.0))  # how much gaps count at first, and then,
+    taken_along: int = 4  # systems that go on from there
+    degrees: tuple[int, ...] = (5, 3, 2)  # of the products of powers that may come, by the number of columns
+    most_terms: int = 24  # of the candidates of an equation that may come, those of the best first
+    expansions: int = 60  # sets of terms from which others are made,
+    branches: int = 6  # ways at most to add one term to a set, or to what is left of it without one
+    kept: int = 5  # sets that are fitted,
+    turns: int = 6  # and how often this begins again around a better system,
+    whole_turns: int = 2  # and where trajectories are whole
+
+
+@dataclass(frozen=True)
 class RelativesPolicy:
     """Right-hand sides that are one step away from the best ones."""
 
@@ -180,6 +195,7 @@ class DynamicsPolicy:
     terms: TermPolicy = field(default_factory=TermPolicy)
     elimination: EliminationPolicy = field(default_factory=EliminationPolicy)
     whole_fits: WholeFitPolicy = field(default_factory=WholeFitPolicy)
+    recombining: RecombiningPolicy = field(default_factory=RecombiningPolicy)
     relatives: RelativesPolicy = field(default_factory=RelativesPolicy)
     candidates: CandidatePolicy = field(default_factory=CandidatePolicy)
     shooting: ShootingPolicy = field(default_factory=ShootingPolicy)

@@ -8,7 +8,7 @@ lose is held by its segments.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,7 +16,17 @@ import numpy as np
 
 from ceql.dynamics.policy import SHOOTING, ShootingPolicy
 from ceql.dynamics.series import Series
-from ceql.dynamics.simulation import FAST, FINE, RightHandSides, Scheme, Segments, segments_of, simulate_segments
+from ceql.dynamics.simulation import (
+    FAST,
+    FINE,
+    Extra,
+    Nudged,
+    RightHandSides,
+    Scheme,
+    Segments,
+    segments_of,
+    simulate_segments,
+)
 from ceql.dynamics.system import System
 from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.one_thread import one_thread
@@ -65,13 +75,23 @@ class Shot:
     segments: Segments
     squares: np.ndarray  # (measured states,): mean square of what is left of the samples, open gaps counted in
     samples: np.ndarray  # (measured states,): how many there are
-    problem: Problem
+    shooting: _Shooting
     values: np.ndarray
     misfit: float
+
+    @property
+    def problem(self) -> Problem:
+        return self.shooting.problem
 
     def errors(self) -> np.ndarray:
         """Covariance of constants and of all states at the begin of segments, in this order."""
         return covariance_of(self.problem, self.values, self.misfit)
+
+    def answers(self, extras: Sequence[Extra]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """By how much a unit of each of these functions changes samples and gaps, by how much the states at the begins
+        do, and what is left of them, all in units of their errors."""
+        left, jacobian = self.problem.linearise(self.values)
+        return self.shooting.answers(self.values, extras), jacobian[:, self.layout.size :], -left
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +171,17 @@ class _Shooting:
         moved = (simulated[1 + count :] - simulated[0]) / nudges[:, None, None, None]
         self._fill(jacobian[:, count:].reshape(len(values), segments, states), moved)
         return values, jacobian
+
+    def answers(self, values: np.ndarray, extras: Sequence[Extra]) -> np.ndarray:
+        """Derivatives by the weights of functions that are added to the equations."""
+        lasting = np.max(self.segments.times[:, -1] - self.segments.times[:, 0])
+        sizes = np.array([extra.size for extra in extras])
+        amounts = self.difference * self.farthest[[extra.place for extra in extras]] / 1e3 / (sizes * lasting)
+        copies = np.tile(values, (1 + len(extras), 1))
+        constants, begins = self._parts(copies)
+        sides, given = Nudged(self.sides, extras, amounts), (self.scheme, self.substeps, self.farthest)
+        outputs = self._outputs(simulate_segments(sides, self.segments, begins, constants, *given), copies)
+        return ((outputs[1:] - outputs[0]) / amounts[:, None]).T
 
     def _fill(self, jacobian: np.ndarray, moved: np.ndarray) -> None:
         """Derivatives by the states at the begins: a sample feels that of its own segment, a gap those of two."""
@@ -271,8 +302,8 @@ def _of_gaps(base: _Shooting, residuals: np.ndarray, most: float) -> np.ndarray:
 
 
 def _shot(base: _Shooting, values: np.ndarray, misfit: float, open_gaps: float) -> Shot:
-    segments, measured, sides, problem = base.segments, base.measured, base.sides, base.problem
-    residuals = problem.residuals(values)
+    segments, measured, sides = base.segments, base.measured, base.sides
+    residuals = base.problem.residuals(values)
     state = np.nonzero(np.isfinite(segments.measured))[2]
     left = residuals[: len(state)] * base.sizes[list(measured)][state]
     samples = np.bincount(state, minlength=len(measured))
@@ -281,4 +312,4 @@ def _shot(base: _Shooting, values: np.ndarray, misfit: float, open_gaps: float) 
     constants, begins = np.split(values, [base.layout.size])
     system = sides.with_constants(constants[base.layout.index[0]])
     begins = begins.reshape(len(segments.times), -1)
-    return Shot(system, sides, base.layout, constants, begins, segments, squares, samples, problem, values, misfit)
+    return Shot(system, sides, base.layout, constants, begins, segments, squares, samples, base, values, misfit)

@@ -6,6 +6,7 @@ solvers of order 5 and 8. A right-hand side is evaluated for all of them in one 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -67,6 +68,40 @@ class RightHandSides:
         return replace(self.system, formulas=formulas)
 
 
+Function = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Extra:
+    """A function of the columns that may be added to an equation, and how large it is."""
+
+    place: int
+    function: Function
+    size: float
+
+
+@dataclass(frozen=True, eq=False)
+class Nudged:
+    """Right-hand sides of several copies of a system: the first as it is, to each of the others so much of one function
+    is added."""
+
+    sides: RightHandSides
+    extras: Sequence[Extra]
+    amounts: np.ndarray
+
+    @property
+    def system(self) -> System:
+        return self.sides.system
+
+    def __call__(self, columns: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        found = self.sides(columns, constants)
+        rows = columns.reshape(len(self.extras) + 1, -1, columns.shape[1])
+        slopes = found.reshape(len(self.extras) + 1, -1, found.shape[1])
+        for k, (extra, amount) in enumerate(zip(self.extras, self.amounts, strict=True), start=1):
+            slopes[k, :, extra.place] += amount * extra.function(rows[k])
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Segments:
     """Ranges of samples that are simulated from their first one; the last sample is the first of the next segment,
@@ -114,7 +149,7 @@ def segments_of(series: Series, length: int) -> Segments:
 
 
 def simulate_segments(
-    sides: RightHandSides,
+    sides: RightHandSides | Nudged,
     segments: Segments,
     begins: np.ndarray,
     constants: np.ndarray,
@@ -170,7 +205,7 @@ class _Around:
 
 
 def _stepped(
-    sides: RightHandSides, scheme: Scheme, state: np.ndarray, numbers: np.ndarray, around: _Around
+    sides: RightHandSides | Nudged, scheme: Scheme, state: np.ndarray, numbers: np.ndarray, around: _Around
 ) -> np.ndarray:
     width = around.width
     slopes = np.empty((len(scheme.moments), state.size))

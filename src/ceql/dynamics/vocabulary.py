@@ -33,6 +33,11 @@ class Vocabulary:
     families: np.ndarray  # (terms,): the same for terms that differ in what their numbers begin with alone
     are_fractions: np.ndarray  # (terms,): whether they are made of whole powers of columns, and of sums below, alone
 
+    @property
+    def plain(self) -> list[Any]:
+        """The terms without a number."""
+        return [term for term, numbers in zip(self.terms, self.numbers, strict=True) if not numbers]
+
 
 def vocabulary(rows: np.ndarray, symbols: Sequence[sympy.Symbol], policy: TermPolicy = TERMS) -> Vocabulary:
     """Terms that have a value everywhere on the path."""
