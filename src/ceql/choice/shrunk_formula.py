@@ -30,6 +30,7 @@ def shrunk_formula(expression: Any, line: ShrunkLine, data: Dataset) -> Formula:
 
 def term_values(formula: Formula, x: np.ndarray) -> np.ndarray:
     """The values of its terms without their weights, a column for each."""
-    parts = [part for part in formula.expression.as_ordered_terms() if part.free_symbols]
+    expression: Any = formula.expression
+    parts = [part for part in expression.as_ordered_terms() if part.free_symbols]
     terms = [part.as_coeff_Mul()[1] for part in parts]
     return np.stack([Formula(term, formula.symbols, np.inf)(x) for term in terms], axis=1)
