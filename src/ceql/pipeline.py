@@ -13,9 +13,9 @@ from ceql.catalogue.offers import line_out_of_time, offers
 from ceql.choice.evidence import EVIDENCE, scores, weights
 from ceql.choice.exactness import is_hit, meets_most_rows
 from ceql.choice.front import pareto_front
-from ceql.choice.selection import check_rule, choose, or_simpler
-from ceql.choice.sifting import Sifted, SiftingPolicy, sifted
-from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, is_beaten, r2_of
+from ceql.choice.selection import TIES, check_rule
+from ceql.choice.sifting import Sifted, sifted
+from ceql.choice.validation import Folds, HeldOut, cross_validated, held_out, r2_of
 from ceql.data.dataset import Dataset, typical_size
 from ceql.dimensions import Rule
 from ceql.discovery import SEARCHES, Discovery, Outcome, Progress, Settings, over_all, poles_of
@@ -25,7 +25,7 @@ from ceql.engine.dispatch import Workers
 from ceql.errors import CeqlWarning, InputError, unknown_name
 from ceql.expression.prices import PRICES, Prices
 from ceql.expression.text.write import short_text
-from ceql.formula import Formula, constant_formula, make_symbols, mean_square, polish
+from ceql.formula import Formula, constant_formula, make_symbols, polish
 from ceql.network.libraries import search_network
 from ceql.search.driver import run
 from ceql.search.finishing import sketches_within
@@ -38,6 +38,7 @@ from ceql.search.long_sums import JudgedSum, long_sum
 from ceql.search.losses import SQUARED, Loss, read_loss, robust_scale
 from ceql.search.narrowing import narrowed
 from ceql.search.outcome import Found
+from ceql.search.reported import by_criterion, by_rows_held_out
 from ceql.search.reweighting import first_weights, with_weight
 from ceql.search.shaped import fitted_to_rows, pictured, sentence_against, with_prices
 from ceql.search.simpler_numbers import simpler_than_the_best
@@ -143,7 +144,7 @@ def _discovered(
     until = watch.until(settings.time_limit) if settings.recipe in SEARCHES else NEVER
     before = until.earlier(policy.sifting.seconds_for(len(data.y), settings.time_limit))
     try:
-        sums = _long_sums(data, settings, found.outcome, loss, folds, until)
+        sums = _long_sums(data, settings, found.outcome, loss, folds)
         offered = _offers(formulas, data, settings, found.outcome, loss, before)
         formulas += [formula for formula in offered if _is_allowed(formula, settings)]
         concluded = _concluded(formulas, constant, found, data, settings, loss, folds, until, sums)
@@ -207,16 +208,15 @@ def _operators_of(settings: Settings) -> Collection[str] | None:
 
 
 def _long_sums(
-    data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None, folds: Folds | None, until: Deadline
+    data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None, folds: Folds | None
 ) -> list[JudgedSum]:
-    """At most one, where rows held out have a say."""
+    """At most one, where rows held out have a say; on a busy machine too, since time is kept for it."""
     constraints, policy = settings.constraints, settings.search
-    has_time = for_long_sums(data, settings) > 0.0 and not until.over
+    has_time = for_long_sums(data, settings) > 0.0
     if loss is not None or not has_time or not _is_contest(outcome, settings):
         return []
     most = np.inf if settings.max_complexity is None else settings.max_complexity
-    given = data, constraints, _operators_of(settings), most, folds, policy.closed_forms.long_sums, policy.polish
-    found = long_sum(*given)
+    found = long_sum(data, constraints, _operators_of(settings), most, folds, policy.closed_forms.long_sums)
     return [] if found is None or not _is_allowed(found.formula, settings) else [found]
 
 
@@ -244,13 +244,12 @@ def _concluded(
     front, shown = left.front, (*left.front, *left.beside)
     fit_weight = _fit_weight(front, data, loss)
     held = held_out(shown, data, folds, fit_weight) if settings.model_selection == "cv" else None
-    chosen = favourite = _chosen(shown, settings, data, held)
-    is_best = settings.model_selection == "best" and _is_contest(found.outcome, settings)
-    if is_best and loss is None and is_wide(data, settings):
-        first = _first_allowed(shown, settings)
-        chosen = first + or_simpler(chosen - first, shown[first:], data, folds, policy.prices, policy.sifting.simpler)
+    chosen = favourite = by_criterion(shown, settings, data, held)
+    if settings.model_selection == "best" and _is_contest(found.outcome, settings) and loss is None:
         lines = [formula for formula in formulas if formula.is_shrunk]
-        chosen, shown = _by_rows_held_out(chosen, shown, lines, sums, data, folds, policy.sifting)
+        best = by_rows_held_out(chosen, left, lines, sums, constant, data, settings, folds, until)
+        shown = shown if best in shown else (*shown, best)
+        chosen = shown.index(best)
     best = shown[chosen]
     if loss is not None:
         warn_of_rows_without_loss(best, data, loss)
@@ -278,34 +277,6 @@ def _concluded(
             warnings.warn(doubt, CeqlWarning, stacklevel=2)
     overruled = chosen != favourite
     return _with_evidence(concluded, data, folds, fit_weight, policy.prices, held, overruled, until)
-
-
-def _by_rows_held_out(
-    chosen: int,
-    shown: tuple[Formula, ...],
-    lines: Sequence[Formula],
-    sums: Sequence[JudgedSum],
-    data: Dataset,
-    folds: Folds | None,
-    policy: SiftingPolicy,
-) -> tuple[int, tuple[Formula, ...]]:
-    """The formula to report and all that are shown, once those have had their turn that rows held out judge in full: a
-    line in all columns, and a sum that no veto struck. The structure of all others was found with all rows, which
-    flatters them."""
-    straight = [(line, held_out([line], data, folds)) for line in lines]
-    judged = {each.formula: each.held for each in sums if each.formula in shown}
-    own = judged.get(shown[chosen]) or held_out(shown[chosen : chosen + 1], data, folds)
-    best = shown[chosen]
-    for line, held in straight:
-        if is_beaten(own, held, policy.beaten):
-            best, own = line, held
-    for formula, held in judged.items():
-        if is_beaten(own, held, policy.beaten_by_sum):  # a line that the sum does not beat so clearly is preferred
-            as_good = [each for each in straight if not is_beaten(each[1], held, policy.beaten_by_sum)]
-            best, own = as_good[0] if as_good else (formula, held)
-    shown = shown if best in shown else (*shown, best)
-    chosen = shown.index(best)
-    return chosen, shown
 
 
 def _sifted(
@@ -345,8 +316,9 @@ def _with_evidence(
     the time is up none but the chosen one."""
     formulas = found.formulas
     own = scores(formulas, data, prices)
-    if overruled:  # rows held out have spoken against what the criterion would rather have
-        own = [score if score >= own[found.chosen] else np.inf for score in own]
+    if overruled:  # rows held out have spoken against what the criterion would rather have, or broken a tie
+        best, tied = own[found.chosen], own[found.chosen] - TIES.apart
+        own = [score if score >= best else best if score >= tied else np.inf for score in own]
     shares = weights(own)
     beside = len(found.front)
     judged = [k for k, w in enumerate(shares) if w >= EVIDENCE.competes or k >= beside or k == found.chosen]
@@ -390,21 +362,6 @@ def _fits_exactly(formula: Formula, data: Dataset, loss: Loss | None) -> bool:
     if loss is not None:
         return meets_most_rows(formula, data)
     return is_hit(formula, data)
-
-
-def _first_allowed(shown: Sequence[Formula], settings: Settings) -> int:
-    """The constant that opens the front may lack the columns that are required, the unit that y has, or the shape."""
-    opens = len(shown) > 1 and settings.template is None and not shown[0].expression.free_symbols
-    return 1 if opens and not settings.constraints.allows(shown[0].expression) else 0
-
-
-def _chosen(shown: Sequence[Formula], settings: Settings, data: Dataset, held: HeldOut | None = None) -> int:
-    """The row to report."""
-    first = _first_allowed(shown, settings)
-    # A few gross outliers rule the mean of squares.
-    size = mean_square(data.y, data.weight) if settings.loss == SQUARED else typical_size(data.y) ** 2
-    held = None if held is None else replace(held, errors=held.errors[first:])
-    return first + choose(shown[first:], settings.model_selection, len(data.y), size, held, settings.search.prices)
 
 
 # ---- one network, one schedule ------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy
@@ -8,7 +10,8 @@ from hypothesis import strategies as st
 
 from ceql import CEQLRegressor
 from ceql.choice.front import gains, pareto_front
-from ceql.choice.selection import RULES, choose, or_simpler
+from ceql.choice.selection import RULES, TiePolicy, choose, or_simpler, or_tied
+from ceql.choice.validation import held_out
 from ceql.data.dataset import Dataset
 from ceql.discovery import Outcome
 from ceql.errors import UnknownNameError
@@ -123,3 +126,17 @@ def test_a_term_that_one_far_row_pays_for_gives_way_to_a_simpler_formula(far):
     chosen = choose(formulas, "best", 60, 1.0)
     assert chosen == (1 if far else 0)
     assert or_simpler(chosen, formulas, data) == 0
+
+
+def test_rows_held_out_break_a_near_tie():
+    """The criterion hardly tells a line from a curve in these rows: which of both predicts better is chosen."""
+    rng = np.random.default_rng(5)
+    x = rng.uniform(0.5, 3.0, (40, 1))
+    data = Dataset(x, np.sqrt(x[:, 0]) + 0.05 * rng.standard_normal(40), np.ones(40), ("a",))
+    texts = ("0.9 + 0.4*a", "0.9*log(a + 1.5)", "1.01*sqrt(a)", "0.7")
+    symbols = make_symbols(data.names)
+    formulas = [f for text in texts if (f := refitted(parse_formula(text, data.names), data, symbols)) is not None]
+    wide = TiePolicy(apart=1e3)
+    assert formulas[or_tied(0, formulas, lambda few: held_out(few, data, times=3), 40, policy=wide)] in formulas[1:3]
+    assert or_tied(2, formulas, lambda few: held_out(few, data, times=3), 40, policy=replace(wide, errors=3.0)) == 2
+    assert or_tied(0, formulas, lambda few: held_out(few, data), 40, policy=TiePolicy(apart=0.0)) in (0, 2)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ceql.choice.selection import choose
+from ceql.choice.shrunk_formula import shrunk_sum
+from ceql.choice.shrunk_line import shrunk_line
 from ceql.choice.validation import (
     HeldOut,
     ValidationPolicy,
@@ -138,3 +142,36 @@ def test_without_a_finite_error_the_rule_is_that_of_the_criterion():
     front = [formula(text, data) for text in ("2.9", "1.5 + 0.7*x1")]
     nothing = HeldOut(np.full((2, 5), np.inf), np.ones(5), 1.0)
     assert choose(front, "cv", 60, 10.0, nothing) == choose(front, "best", 60, 10.0)
+
+
+def test_rows_are_held_out_several_times_and_count_once():
+    """Folds of another permutation say more of the same rows, but no more of others."""
+    data = noisy(60)
+    formulas = [formula("1.0 + 1.0*x1", data), formula("1.4 + 0.8*x1**0.9", data)]
+    once, often = held_out(formulas, data), held_out(formulas, data, times=3)
+    assert often.errors.shape == (2, 15)
+    np.testing.assert_allclose(often.errors[:, :5], once.errors)
+    assert not np.allclose(often.errors[:, 5:10], once.errors)
+    again = replace(once, errors=np.tile(once.errors, 3), sizes=np.tile(once.sizes, 3), times=3)
+    for errors in (0.1, 0.5, 1.0, 2.0):
+        assert within_one_error(again, errors).tolist() == within_one_error(once, errors).tolist()
+    assert held_out(formulas, data, own_folds(60, 4), times=3).errors.shape == (2, 4)  # the user's folds are the user's
+    assert held_out(formulas, noisy(9), times=3).errors.shape == (2, 9)
+
+
+def test_weights_that_are_shrunk_are_shrunk_anew_in_each_fold():
+    rng = np.random.default_rng(4)
+    x = rng.uniform(0.5, 2.0, (50, 2))
+    data = Dataset(x, x[:, 0] * x[:, 1] + 0.3 * rng.standard_normal(50), np.ones(50), ("a", "b"))
+    symbols = make_symbols(data.names)
+    terms = [parse_formula(text, data.names) for text in ("a*b", "log(a)", "1/b")]
+    values = np.column_stack([x[:, 0] * x[:, 1], np.log(x[:, 0]), 1.0 / x[:, 1]])
+    found = shrunk_sum(terms, shrunk_line(values, data.y, data.weight), data)
+    assert found.symbols == symbols
+    assert found.is_shrunk
+    assert found.loss < 0.1
+    expected = []
+    for train, test in own_folds(50):
+        line = shrunk_line(values[train], data.y[train], np.ones(len(train)))
+        expected.append(np.mean((line(values[test]) - data.y[test]) ** 2))
+    np.testing.assert_allclose(held_out([found], data).errors[0], expected, rtol=1e-6)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ceql.catalogue.law import PLAIN, Column, Constant, Law, Start
+from ceql.choice.shrunk_formula import shrunk_formula
 from ceql.choice.shrunk_line import shrunk_line
 from ceql.data.dataset import Dataset
-from ceql.expression import parametrise
-from ceql.formula import Formula, LawConstant, NamedLaw, make_symbols, mean_square
+from ceql.formula import Formula, LawConstant, NamedLaw
 
 _FAMILIAR = 2  # how well a straight line in many columns is known
 _NOTHING_LEFT = 1e-9  # of a column, beside those that are in
@@ -70,10 +71,6 @@ def shrunk(data: Dataset) -> Formula | None:
         return None
     line = shrunk_line(data.x[:, places], data.y, data.weight)
     law, values, columns = _line(places, ", shrunk together"), line.rounded, tuple(data.names[k] for k in places)
-    expression, symbols = law.with_numbers(values, columns), make_symbols(data.names)
-    loss = mean_square(Formula(expression, symbols, np.inf)(data.x) - data.y, data.weight)
-    errors = {abs(float(value)): float(error) for value, error in zip(values, line.errors, strict=True)}
-    decimals = tuple((float(value), errors[abs(float(value))]) for value in parametrise(expression).values)
     constants = tuple(
         LawConstant(name, constant.meaning, float(value), float(error))
         for name, constant, value, error in zip(
@@ -81,7 +78,7 @@ def shrunk(data: Dataset) -> Formula | None:
         )
     )
     named = NamedLaw(law.name, law.field, law.text(columns, data.names), constants, law.known)
-    return Formula(expression, symbols, loss, decimals, law=named, is_shrunk=True)
+    return replace(shrunk_formula(law.with_numbers(values, columns), line, data), law=named)
 
 
 def _line(places: Sequence[int], how: str = "") -> Law:

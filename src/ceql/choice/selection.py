@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ceql.choice.criterion import constants_of, criterion, interpolates
 from ceql.choice.exactness import EXACT
 from ceql.choice.front import gains
-from ceql.choice.validation import Folds, HeldOut, held_out, within_one_error
+from ceql.choice.validation import Folds, HeldOut, held_out, is_beaten, within_one_error
 from ceql.data.dataset import Dataset
 from ceql.errors import unknown_name
 from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula
 
+
+@dataclass(frozen=True)
+class TiePolicy:
+    """When rows held out decide between formulas that the criterion hardly tells apart."""
+
+    apart: float = 4.6  # It differs by no more than this: the second has at least a tenth of the weight of the first.
+    errors: float = 0.5  # Standard errors by which one of them has to predict rows held out better than the first.
+    most: int = 6  # of them that are asked beside the first
+
+
+TIES = TiePolicy()
 RULES = ("best", "accuracy", "score", "cv")
 
 
@@ -80,3 +92,26 @@ def or_simpler(
     ]
     own, *others = held_out([best, *(formulas[k] for k in simpler)], data, folds).r2
     return next((k for k, r2 in zip(simpler, others, strict=True) if r2 > own), chosen)
+
+
+def or_tied(
+    chosen: int,
+    formulas: Sequence[Formula],
+    held: Callable[[Sequence[Formula]], HeldOut],
+    rows: int,
+    prices: Prices = PRICES,
+    policy: TiePolicy = TIES,
+) -> int:
+    """The formula that the criterion chooses, or of those that it hardly tells from it the one that predicts rows held
+    out best, if it does so by more than chance would have it: at most so many, the best by the criterion, are asked.
+    """
+    own = criterion(formulas[chosen], rows, prices)
+    scores = {k: criterion(formula, rows, prices) for k, formula in enumerate(formulas) if k != chosen}
+    near = [k for k in sorted(scores, key=lambda k: scores[k]) if scores[k] <= own + policy.apart]
+    near = [chosen, *(k for k in near[: policy.most] if not interpolates(formulas[k], rows))]
+    if len(near) == 1:
+        return chosen
+    judged = held([formulas[k] for k in near])
+    best = int(np.argmin(judged.errors @ judged.sizes))
+    first, rival = (replace(judged, errors=judged.errors[k : k + 1]) for k in (0, best))
+    return near[best] if best and is_beaten(first, rival, policy.errors) else chosen

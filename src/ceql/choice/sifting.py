@@ -10,6 +10,7 @@ import numpy as np
 
 from ceql.choice.criterion import constants_of, criterion
 from ceql.choice.front import pareto_front
+from ceql.choice.selection import TIES, TiePolicy
 from ceql.choice.vetoes import Vetoes, fewer
 from ceql.choice.vetoes.policy import VetoPolicy
 from ceql.data.dataset import Dataset
@@ -34,11 +35,12 @@ class SiftingPolicy:
     sure: int = 2  # of each number of constants, that are shown beside the front before others
     same: float = 0.02  # of the residuals: formulas whose values differ by less are one formula, written twice
     simpler: int = 12  # of a wide table, that are asked whether they predict rows held out better than what is chosen
-    # Standard errors by which a straight line in all columns must predict rows held out better than what is chosen, to
-    # be chosen in its place: with five folds, chance does that to a formula that is as good in one of ten tables.
-    beaten: float = 1.5
-    # The same for a long sum: rows to come may lie farther out than those held out, where products go astray.
-    beaten_by_sum: float = 3.0
+    # Standard errors by which a straight line in all columns, or a long sum, must predict rows held out better than
+    # what is chosen, to be chosen in its place. These rows judge all of what made the former, and flatter the latter.
+    beaten: float = 0.0
+    # The same for a sum and the line: rows to come may lie farther out than those held out, where products go astray.
+    line_beaten: float = 1.0
+    ties: TiePolicy = TIES
     vetoes: VetoPolicy = VetoPolicy()
     # About how long all of it takes, with the evidence for what is shown; a search ends earlier by that.
     seconds: float = 0.8

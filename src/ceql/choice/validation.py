@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ceql.choice.shrunk_formula import term_values
 from ceql.choice.shrunk_line import shrunk_line
 from ceql.data.dataset import Dataset
 from ceql.engine.one_thread import one_thread
@@ -28,6 +29,8 @@ class ValidationPolicy:
     folds: int = 5  # as scikit-learn has by default
     alone: int = 10  # in shorter tables each row is held out by itself: a fifth of them is too many to miss
     rows: int = 2000  # of a long table: the error of the score is small by then
+    contest: int = 3  # So often rows are dealt out to folds anew where formulas are judged with their structure:
+    # which rows happen to be in one fold is most of what chance does to the difference of two errors there.
     steps: int = 8  # of a fit without the rows held out, which begins at the constants of all rows
 
 
@@ -41,6 +44,7 @@ class HeldOut:
     errors: np.ndarray  # a row for each formula, a column for each fold: weighted mean squares, infinite if undefined
     sizes: np.ndarray  # weight of the rows held out in each fold
     spread: float  # what the weighted mean of these rows would leave, as a mean square
+    times: int = 1  # each row is held out: more folds than one time has know no more of rows to come
 
     @property
     def r2(self) -> tuple[float, ...]:
@@ -50,10 +54,10 @@ class HeldOut:
         return tuple((1.0 - self.errors @ self.sizes / self.sizes.sum() / self.spread).tolist())
 
 
-def own_folds(rows: int, count: int | None = None, policy: ValidationPolicy = VALIDATION) -> Folds:
-    """Folds by a permutation that is always the same, since tables are often sorted."""
+def own_folds(rows: int, count: int | None = None, policy: ValidationPolicy = VALIDATION, turn: int = 0) -> Folds:
+    """Folds by a permutation that is always the same for a turn, since tables are often sorted."""
     count = count or (rows if rows < policy.alone else policy.folds)
-    parts = np.array_split(np.random.default_rng(0).permutation(rows), min(count, rows))
+    parts = np.array_split(np.random.default_rng(turn).permutation(rows), min(count, rows))
     everything = np.arange(rows)
     return [(np.setdiff1d(everything, part), np.sort(part)) for part in parts]
 
@@ -66,34 +70,41 @@ def held_out(
     folds: Folds | None = None,
     fit_weight: np.ndarray | None = None,
     policy: ValidationPolicy = VALIDATION,
+    times: int = 1,
 ) -> HeldOut:
-    """The errors of each formula in the rows held out; of a long table some rows serve, always the same.
+    """The errors of each formula in the rows held out; of a long table some rows serve, always the same. Without folds
+    of the user each row is held out so many times.
 
     `fit_weight` are the weights of the rows in the fits, where a loss other than squares gives them others.
     """
     weight = data.weight if fit_weight is None else fit_weight
-    rows, parts = rows_in_turn(data, folds, policy)
+    rows, parts, times = rows_in_turn(data, folds, policy, times)
     few = Dataset(data.x[rows], data.y[rows], data.weight[rows], data.names)
-    return held_out_by([_errors(formula, few, weight[rows], parts, policy.steps) for formula in formulas], few, parts)
+    errors = [_errors(formula, few, weight[rows], parts, policy.steps) for formula in formulas]
+    return held_out_by(errors, few, parts, times)
 
 
 def rows_in_turn(
-    data: Dataset, folds: Folds | None = None, policy: ValidationPolicy = VALIDATION
-) -> tuple[np.ndarray, Folds]:
-    """The rows that serve, and of these, pairs of rows to fit to and rows held out."""
+    data: Dataset, folds: Folds | None = None, policy: ValidationPolicy = VALIDATION, times: int = 1
+) -> tuple[np.ndarray, Folds, int]:
+    """The rows that serve, of these pairs of rows to fit to and rows held out, and how often each is held out."""
     rows = _some_rows(len(data.y), policy.rows)
+    given = _among(rows, folds or (), len(data.y))
+    if given:
+        return rows, given, 1
     # Of folds that were made for all rows none may be left; then ours have to do.
-    return rows, _among(rows, folds or (), len(data.y)) or own_folds(len(rows), None, policy)
+    times = times if len(rows) >= policy.alone else 1  # each row by itself is held out the same way every time
+    return rows, [fold for turn in range(times) for fold in own_folds(len(rows), None, policy, turn)], times
 
 
-def held_out_by(errors: Iterable[Iterable[float]], few: Dataset, parts: Folds) -> HeldOut:
+def held_out_by(errors: Iterable[Iterable[float]], few: Dataset, parts: Folds, times: int = 1) -> HeldOut:
     """With these errors: for each formula, the weighted mean square of the rows held out in every fold."""
     tested = np.concatenate([test for _, test in parts])
     mean = np.average(few.y[tested], weights=few.weight[tested])
     spread = float(np.average((few.y[tested] - mean) ** 2, weights=few.weight[tested]))
     sizes = np.array([few.weight[test].sum() for _, test in parts])
     table = np.array([list(of_one) for of_one in errors], float)
-    return HeldOut(table.reshape(-1, len(parts)), sizes, spread)
+    return HeldOut(table.reshape(-1, len(parts)), sizes, spread, times)
 
 
 def cross_validated(
@@ -132,7 +143,7 @@ def within_one_error(held: HeldOut, errors: float = 1.0) -> np.ndarray:
     apart = np.where(np.isfinite(held.errors), held.errors, 0.0) - held.errors[best]
     share = held.sizes / held.sizes.sum()
     excess = apart @ share
-    variance = ((apart - excess[:, None]) ** 2) @ share / max(len(share) - 1, 1)
+    variance = ((apart - excess[:, None]) ** 2) @ share / max(len(share) // held.times - 1, 1)
     return finite & (excess <= errors * np.sqrt(variance))
 
 
@@ -158,7 +169,7 @@ def _among(kept: np.ndarray, folds: Folds, rows: int) -> Folds:
 def _errors(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds, steps: int) -> Iterator[float]:
     """The weighted mean square in the rows held out, fold by fold."""
     if formula.is_shrunk:
-        yield from _errors_of_shrunk_line(formula, data, weight, folds)
+        yield from _errors_of_shrunk(formula, data, weight, folds)
         return
     form = formula.form
     program = formula.program
@@ -171,10 +182,11 @@ def _errors(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds, s
         yield error if np.isfinite(error) else np.inf
 
 
-def _errors_of_shrunk_line(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds) -> Iterator[float]:
-    """Likewise; each fold finds for itself how far its slopes are shrunk."""
-    used = [k for k, symbol in enumerate(formula.symbols) if symbol in formula.expression.free_symbols]
+def _errors_of_shrunk(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds) -> Iterator[float]:
+    """Likewise; each fold finds for itself how far its weights are shrunk."""
+    with np.errstate(all="ignore"):
+        terms = term_values(formula, data.x)
     for train, test in folds:
-        line = shrunk_line(data.x[train][:, used], data.y[train], weight[train])
-        off = line(data.x[test][:, used]) - data.y[test]
+        line = shrunk_line(terms[train], data.y[train], weight[train])
+        off = line(terms[test]) - data.y[test]
         yield float(np.average(off**2, weights=data.weight[test]))

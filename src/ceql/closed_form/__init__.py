@@ -1,7 +1,7 @@
 """Formulas without a search: what is linear in its constants is one step of linear algebra, if there is no noise."""
 
 from ceql.closed_form.fractions import Fraction, fraction, images, squares
-from ceql.closed_form.long_sums import LongSum, growing_sums
+from ceql.closed_form.long_sums import growing_sums
 from ceql.closed_form.noisy import noisy_forms
 from ceql.closed_form.policy import ClosedFormPolicy
 from ceql.closed_form.products import product
@@ -13,7 +13,6 @@ from ceql.closed_form.waves import wave
 __all__ = [
     "ClosedFormPolicy",
     "Fraction",
-    "LongSum",
     "fraction",
     "growing_sums",
     "images",

@@ -14,8 +14,16 @@ _SPECK = 1e-12  # on the diagonal: it keeps columns apart that are twins
 class Choice:
     """Which few of many columns of length one explain y best. All their products are worked out once."""
 
-    def __init__(self, columns: np.ndarray, y: np.ndarray, scarce: np.ndarray, policy: NoisyFormPolicy) -> None:
+    def __init__(
+        self,
+        columns: np.ndarray,
+        y: np.ndarray,
+        scarce: np.ndarray,
+        policy: NoisyFormPolicy,
+        prices: np.ndarray | None = None,  # what a column must explain more than one that is free, as for `_score`
+    ) -> None:
         self.columns, self._rows, self._scarce, self._policy = columns, len(y), scarce, policy
+        self._prices = prices
         self._gram, self._against, self._total = columns.T @ columns, columns.T @ y, float(y @ y)
         self._beside: dict[tuple[int, ...], int] = {}  # restarts come by the same terms again and again
 
@@ -68,7 +76,12 @@ class Choice:
         fresh = size > self._policy.nothing_new
         if self._scarce[others].any():
             fresh &= ~self._scarce
-        return int(np.argmax(np.where(fresh, gain / np.maximum(size, 1e-300), 0.0)))
+        gain = np.where(fresh, gain / np.maximum(size, 1e-300), 0.0)
+        if self._prices is None:
+            return int(np.argmax(gain))
+        left = self._total - float(self._against[others] @ self._solved(others, self._against[others]))
+        misfit = self._rows * np.log(np.maximum(left - gain, _SPECK * self._total))
+        return int(np.argmin(np.where(fresh, misfit + self._prices, np.inf)))
 
     def _exchanged(self, chosen: list[int]) -> list[int]:
         """Each term is replaced by a better one, if there is one: the first were chosen knowing little."""

@@ -2,44 +2,24 @@
 
 What many columns do to y is often a sum of a dozen simple terms, none of which stands out. Each sum is made of the one
 before: the term that explains most joins, and each of the others gives way where another one does better beside it.
+There are few simple terms and thousands of others, some of which suit any rows by chance: so a term has to explain the
+more, the more there are that are no larger.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ceql.closed_form.choosing import Choice
 from ceql.closed_form.policy import LongSumPolicy
-from ceql.closed_form.sums import Written, candidates
-from ceql.engine.one_thread import one_thread
+from ceql.closed_form.sums import Written, sized_candidates
 
 _SAME = 1e-9  # of its size: a term that varies less is a constant
 
 
-@dataclass(frozen=True, eq=False)
-class LongSum:
-    """A constant and terms with their factors."""
-
-    constant: float
-    factors: np.ndarray
-    terms: tuple[Written, ...]
-
-    @property
-    def values(self) -> np.ndarray:
-        """In all rows, those without weight too."""
-        return self.constant + np.stack([values for values, _ in self.terms], axis=1) @ self.factors
-
-    @property
-    def expression(self) -> Any:
-        products = (float(factor) * write() for factor, (_, write) in zip(self.factors, self.terms, strict=True))
-        return self.constant + sum(products)
-
-
-@one_thread
 def growing_sums(
     x: np.ndarray,
     y: np.ndarray,
@@ -48,25 +28,28 @@ def growing_sums(
     policy: LongSumPolicy,
     may_be_term: Callable[[Any], bool] | None,
     weight: np.ndarray,
-) -> Iterator[LongSum]:
-    """The sum of one term, of two and so on; rows without weight have no say in them."""
+) -> Iterator[tuple[Written, ...]]:
+    """The one term of the first sum, the two of the next and so on, with values in all rows; those without weight have
+    no say in which they are."""
     with np.errstate(all="ignore"):
-        terms = candidates(x, symbols, functions, policy.terms.most_candidates, y, np.sqrt(weight), policy.terms)
-    terms = [term for term in terms if may_be_term is None or may_be_term(term[1]())]
-    if not terms:
+        sized = sized_candidates(x, symbols, functions, policy.terms.most_candidates, y, np.sqrt(weight), policy.terms)
+    sized = [each for each in sized if may_be_term is None or may_be_term(each[0][1]())]
+    if not sized:
         return
-    columns, share = np.stack([values for values, _ in terms], axis=1), weight / weight.sum()
+    columns, share = np.stack([values for (values, _), _ in sized], axis=1), weight / weight.sum()
     usable = _usable(columns, share, policy)
-    columns, terms = columns[:, usable], [terms[k] for k in usable]
-    means, mean = share @ columns, float(share @ y)
+    terms, sizes = [sized[k][0] for k in usable], np.array([sized[k][1] for k in usable])
     counted = share > 0.0
-    unit = (columns - means)[counted] * np.sqrt(share[counted])[:, None]
-    length = np.linalg.norm(unit, axis=0)
-    unit, goal = unit / length, (y[counted] - mean) * np.sqrt(share[counted])
+    unit = (columns[:, usable] - share @ columns[:, usable])[counted] * np.sqrt(share[counted])[:, None]
+    unit, goal = unit / np.linalg.norm(unit, axis=0), (y - share @ y)[counted] * np.sqrt(share[counted])
     most = min(policy.terms.most_terms, int(counted.sum()) // policy.rows_a_term)
-    for chosen in Choice(unit, goal, np.zeros(len(usable), bool), policy.terms).growing(most):
-        factors = np.linalg.lstsq(unit[:, chosen], goal, rcond=None)[0] / length[chosen]
-        yield LongSum(float(mean - means[chosen] @ factors), factors, tuple(terms[k] for k in chosen))
+    for chosen in Choice(unit, goal, np.zeros(len(usable), bool), policy.terms, _prices(sizes)).growing(most):
+        yield tuple(terms[k] for k in chosen)
+
+
+def _prices(sizes: np.ndarray) -> np.ndarray:
+    """Twice the logarithm of how many there are to choose from: the ones of this size and the simpler ones."""
+    return 2.0 * np.log(np.searchsorted(np.sort(sizes), sizes, side="right"))
 
 
 def _usable(columns: np.ndarray, share: np.ndarray, policy: LongSumPolicy) -> np.ndarray:

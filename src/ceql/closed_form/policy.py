@@ -254,9 +254,9 @@ class LongSumPolicy:
     terms: NoisyFormPolicy = NoisyFormPolicy(most_terms=30, sweeps=1, nothing_new=1e-6, moderate=1e3)
     rows_a_term: int = 8  # With fewer rows for each term, a sum is no longer.
     lone: float = 0.25  # A term that varies in one row alone, by this share of its squares, is no term.
-    errors: float = 1.0  # Standard errors by which a longer sum must predict rows held out better than a shorter one.
+    errors: float = 0.5  # Standard errors by which a longer sum must predict rows held out better than a shorter one.
     most_folds: int = 20  # Its terms are chosen anew in each fold: with more folds than these it is not made.
-    seconds: float = 0.5  # About how long it takes,
+    seconds: float = 0.8  # About how long it takes,
     seconds_a_column: float = 0.05  # and how much longer for each column.
     most_of_limit: float = 0.2  # It is not made if that is more than this share of the time limit.
 

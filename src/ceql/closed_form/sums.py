@@ -110,6 +110,19 @@ def candidates(
 ) -> list[Written]:
     """Terms that a sum may have: products of powers, and the first of these with a function of a column; of few
     columns also products of two functions. Of many columns those products are taken that say most about the goal."""
+    return [written for written, _ in sized_candidates(x, symbols, functions, most, goal, weight, policy)]
+
+
+def sized_candidates(
+    x: np.ndarray,
+    symbols: Sequence[Any],
+    functions: Sequence[str],
+    most: int,
+    goal: np.ndarray,
+    weight: np.ndarray | float = 1.0,
+    policy: NoisyFormPolicy = NoisyFormPolicy(),
+) -> list[tuple[Written, int]]:
+    """The same with their sizes: a column counts for one, each of its powers too, and a function for one more."""
     powers, images = _powers(x.T, symbols, policy.powers), _images(functions, x, symbols, policy.moderate)
     atoms, few = [*powers, *images], _terms(powers, 1 + 2 * len(powers), policy.powers)
     plain = _terms(powers, most, policy.powers)
@@ -121,7 +134,8 @@ def candidates(
             *_products(atoms, few, last, goal, weight, (policy.most_products, policy.best_products)),
             *(_pairs(len(powers), len(images)) if len(powers) <= policy.few_columns else ()),
         ]
-        return _all_of(atoms, terms)
+        sizes = [_size(term) + sum(abs(power) for k, power in term if k >= len(powers)) for term in terms]
+        return list(zip(_all_of(atoms, terms), sizes, strict=True))
 
 
 def _products(

@@ -79,6 +79,8 @@ def _drafts(formula: Formula, data: Dataset) -> Iterator[Any]:
 
 def undetermined(case: Case) -> str | None:
     """Struck are errors that are no numbers, and constants far below their errors that the fit does as well without."""
+    if case.formula.is_shrunk:  # what the rows leave open of its weights is held small
+        return None
     constants = constants_with_errors(case.formula, case.data)
     for value, error in constants:
         if not np.isfinite(error):
