@@ -207,7 +207,7 @@ def _added(beside: Beside, one: np.ndarray, other: np.ndarray, products: np.ndar
     linear = len(products)
     mix, mix_other = (beside.mixing[:linear, :linear, places] for places in (one, other))
     products = products - np.einsum("wbf,vbf->wvf", *(beside.against[:linear, :, k] for k in (one, other)))
-    products = np.einsum("awf,wvf,cvf->acf", mix, products, mix_other)
+    products = np.einsum("avf,cvf->acf", np.einsum("awf,wvf->avf", mix, products), mix_other)
     largest = np.max([mix[k, k] for k in range(linear)], axis=0) * np.max(
         [mix_other[k, k] for k in range(linear)], axis=0
     )
