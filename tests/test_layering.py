@@ -86,8 +86,8 @@ LAYERS = {
     "estimator",
     "dynamics": "errors data operators expression network engine formula choice discovery storage pipeline output "
     "estimator cli",
-    "bench": "errors data operators expression network engine formula training choice catalogue search discovery "
-    "storage pipeline output estimator dynamics",
+    "bench": "errors data operators expression network engine formula training choice catalogue search storage output "
+    "estimator dynamics",
     "frf": "errors data templates storage output cli",
     "relations": "errors data operators expression engine formula choice discovery storage pipeline output cli",
     "__main__": "errors operators app cli dynamics bench frf relations",

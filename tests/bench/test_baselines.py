@@ -183,8 +183,9 @@ def test_a_part_of_the_search_can_be_left_out():
     searched = without("ceql-no-elimination").changed(policy)
     parts = searched.schedule, searched.hits, searched.reduction.refit, searched.reduction.first_fit, searched.sums
     assert not any(part.separable for part in parts)
+    assert not without("ceql-no-exchange").changed(policy).rests.used
     assert max(without("ceql-unpenalised").changed(policy).schedule.imaginary) < 1e-20
-    with pytest.raises(MethodError, match="penalty, elimination, sums"):
+    with pytest.raises(MethodError, match="penalty, elimination, sums, exchange"):
         without("ceql-no-sums", {"part": "sumz"}).changed(policy)
 
 

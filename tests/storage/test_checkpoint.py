@@ -26,13 +26,14 @@ from ceql.formula import Formula, LawConstant, NamedLaw, make_symbols
 from ceql.pipeline import discover
 from ceql.search.archive import Archive
 from ceql.search.glimpses import WRITING
+from ceql.search.partials import Partial
 from ceql.search.policy import SearchPolicy, ShortcutPolicy
 from ceql.search.reduction import Contenders, Reduced
-from ceql.search.state import Ending, RowWeights, SearchState, Signed
+from ceql.search.state import Ending, Rest, RowWeights, SearchState, Signed
 from ceql.search.summing import Summing
 from ceql.search.target_search import TargetState
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, read_checkpoint, to_bytes
-from ceql.sums import Known, Peeled
+from ceql.sums import Known, Peeled, SumSearchPolicy
 from ceql.sums.peeling import Hope
 from ceql.sums.terms import Factor, Real, Sum, Term
 from ceql.templates import Parameter, Template, Unknown
@@ -45,6 +46,7 @@ ROUNDS = {
     "with a spare": 10,
     "many targets": 4,
     "wide": 3,
+    "with a rest": 5,
 }  # after which these are stopped; the others end by themselves
 
 
@@ -139,6 +141,14 @@ def _robust() -> tuple[Dataset, Settings]:
     return Dataset.of(x, y), Settings(operators=SEARCHED, loss="huber", search=SMALL_ROUNDS)
 
 
+def _with_a_rest() -> tuple[Dataset, Settings]:
+    """A term of one column is known at once, and what is left becomes a target."""
+    x = np.random.default_rng(11).uniform(0.2, 4.0, (60, 2))
+    y = 0.3 * x[:, 0] ** 3 - np.sinc(x[:, 1]) / (1.0 + x[:, 1] ** 5) ** 0.3
+    few = SumSearchPolicy(degrees=(2, 0), most_terms=200, in_pairs=(50, 50, 50), starts_a_rung=48)
+    return Dataset.of(x, y), Settings(search=replace(SMALL_ROUNDS, sums=few))
+
+
 PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "exact": _exact,
     "noisy": _noisy,
@@ -152,6 +162,7 @@ PROBLEMS: dict[str, Callable[[], tuple[Dataset, Settings]]] = {
     "many targets": _many_targets,
     "wide": _wide,
     "robust": _robust,
+    "with a rest": _with_a_rest,
 }
 
 
@@ -407,8 +418,10 @@ def test_every_bit_of_a_state_survives(tmp_path_factory, seed, rows, known, n_ed
     term = Term((0, 2), (Factor(41, 0, (Real(-0.5), Real(1e-300))),))
     found = Sum((term,), (Real(-2.0),), 1e-9)
     peeled = Peeled((0, 1), (1,), found, rung=2, hopes=(Hope(1.5, (0,), found),), sure=Hope(0.0, (0, 1), Sum(())))
-    sums = Summing(Known((found,), frozenset({str(term.key)})), False, peeled)
-    state = SearchState((target, target), 3, 2, 1, frozenset({0, 4}), True, 6, 4, 5, 2048, weights, sums, 0.1)
+    part = Partial(found, (1,))
+    sums = Summing(Known((found,), frozenset({str(term.key)})), False, peeled, (part,))
+    rests = Rest(part, SearchState((target,), 3, sums=sums)), Rest(part, is_done=True)
+    state = SearchState((target, target), 3, 2, 1, frozenset({0, 4}), True, 6, 4, 5, 2048, weights, sums, rests, 0.1)
     path = tmp_path_factory.mktemp("state") / "run.ckpt"
     path.write_bytes(to_bytes(state, {"columns": ["x1"]}))
     assert same(read_checkpoint(path)[0], state)

@@ -21,6 +21,7 @@ _NAMED = {
     "ceql-unpenalised": "the same, no imaginary penalty",
     "ceql-no-elimination": "the same, no weights solved for while other numbers are searched",
     "ceql-no-sums": "the same, no search for sums",
+    "ceql-no-exchange": "the same, networks do not search what is left beside terms of sums",
     "ceql-dense": "the search's fits from dense starts of the paper's network",
     "ceql-paper": "paper's training, the best of five starts, log and sqrt in the library (as published)",
 }

@@ -67,7 +67,8 @@ def _rest(table: Table, found: Sum) -> np.ndarray | None:
 
 def _may_be_of(table: Table, rest: np.ndarray, left: tuple[int, ...], transforms: TransformPolicy) -> bool:
     """Of a single column it is seen at once whether others are needed."""
-    return len(left) > 1 or is_curve(table.x[:, left[0]], rest, transforms.smoothness)
+    first, *others = left
+    return bool(others) or is_curve(table.x[:, first], rest, transforms.smoothness)
 
 
 def _sharpened(table: Table, found: Sum, base: Sum, left: tuple[int, ...], policy: RestPolicy, threads: int) -> Sum:

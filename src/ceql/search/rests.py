@@ -36,7 +36,8 @@ class Rests:
     """The rests of a search: their targets, made when they are first needed, and their turns."""
 
     search: Search
-    _made: dict[tuple[int, int], SearchTargets | None] = field(default_factory=dict)
+    # Per rest the targets of y that it belongs to, and its own.
+    _known: dict[int, tuple[SearchTargets, SearchTargets | None]] = field(default_factory=dict)
 
     def require(self, stage: Stage, state: SearchState) -> None:
         """A ContentError where a rest has the state of other targets."""
@@ -47,8 +48,8 @@ class Rests:
 
     def next(self, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
         """The state after a round of the rest whose turn it is, if it is that of any."""
-        index = self._turn(state)
-        if index is None or self.search.deadline_of_rounds.over:
+        index, most = self._turn(state), self.search.settings.max_starts
+        if index is None or self.search.deadline_of_rounds.over or (most is not None and state.starts >= most):
             return state, []
         rest = state.rests[index]
         targets = self._targets(stage, index, rest)
@@ -110,10 +111,10 @@ class Rests:
         return state, []
 
     def _targets(self, stage: Stage, index: int, rest: Rest) -> SearchTargets | None:
-        key = id(stage.targets), index
-        if key not in self._made:
-            self._made[key] = _targets_of(stage, rest.part, self.search.policy.rests)
-        return self._made[key]
+        known = self._known.get(index)
+        if known is None or known[0] is not stage.targets or rest.state is None:
+            known = self._known[index] = stage.targets, _targets_of(stage, rest.part, self.search.policy.rests)
+        return known[1]
 
 
 def glimpsed(search: Search, problem: TargetProblem, known: TargetState) -> tuple[TargetState, list[Formula]]:
@@ -135,10 +136,10 @@ def _targets_of(stage: Stage, part: Partial, policy: RestPolicy) -> SearchTarget
     target = rest_of(stage.targets.target, part, view_of(stage.main, False).table)
     if target is None:
         return None
-    return replace(stage.targets, target=target, make=partial(_made, stage.targets.make, policy), units=None)
+    return replace(stage.targets, target=target, make=partial(_with_loose_sums, stage.targets.make, policy), units=None)
 
 
-def _made(
+def _with_loose_sums(
     make: Callable[..., TargetProblem],
     policy: RestPolicy,
     data: Dataset,

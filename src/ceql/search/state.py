@@ -8,6 +8,7 @@ from typing import NewType
 import numpy as np
 
 from ceql.formula import Formula
+from ceql.search.archive import Archive
 from ceql.search.partials import Partial
 from ceql.search.summing import Summing
 from ceql.search.target_search import TargetState
@@ -65,13 +66,19 @@ class SearchState:
     started_before: int = 0  # starts of a search on few rows that gave way to this one; 0: nothing did
     weights: RowWeights | None = None
     sums: Summing | None = None  # of y itself
-    rests: tuple[Rest, ...] = ()
+    rests: tuple[Rest, ...] = ()  # of y beside parts of it
     seconds: float = 0.0
     ending: Ending | None = None
 
     @property
     def starts(self) -> int:
         return self.started_before + self.own_starts + sum(rest.starts for rest in self.rests)
+
+    @property
+    def archives(self) -> list[Archive]:
+        """Of all targets, and of those of the rests."""
+        own = [target.archive for target in self.targets]
+        return own + [archive for rest in self.rests if rest.state is not None for archive in rest.state.archives]
 
     @property
     def own_starts(self) -> int:

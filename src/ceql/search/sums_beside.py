@@ -1,7 +1,8 @@
 """Sums of y itself beside the rounds: a thread of their own works on them, some rounds behind.
 
-The rounds depend on the sums in two ways only: an exact sum ends the search, and one that may be exact is kept. Then
-the search goes back to the round that these sums belong to, as if it had waited for them. So all is as on one thread.
+The rounds depend on the sums in three ways only: an exact sum ends the search, one that may be exact is kept, and what
+is left beside terms that are sure becomes a target. Then the search goes back to the round that these sums belong to,
+as if it had waited for them. So all is as on one thread.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class SumsBeside:
         self._room = memory.held * memory.budget() if search.workers.has_spare else 0.0
         self._thread = ThreadPoolExecutor(1)
         self._waiting: deque[_Waiting] = deque()
-        self._given_up = False
+        self._given_up = self._is_behind = False
         self.settled: SearchState | None = None  # the last state whose sums are there: one to go on from another day
 
     def follow(self, moment: Moment) -> tuple[Moment, list[Formula]]:
@@ -100,9 +101,8 @@ class SumsBeside:
 
     def _size(self, moment: Moment) -> int:
         """Bytes of the archives that no state has which is held already."""
-        before = self._waiting[-1].moment.state.targets if self._waiting else ()
-        held = {id(known.archive) for known in before}
-        fresh = [known.archive.chunk for known in moment.state.targets if id(known.archive) not in held]
+        held = {id(archive) for archive in self._waiting[-1].moment.state.archives} if self._waiting else set()
+        fresh = [archive.chunk for archive in moment.state.archives if id(archive) not in held]
         return sum(chunk.params.nbytes + chunk.edges.nbytes for chunk in fresh)
 
     def _taken(self, now: Moment, exact: list[Formula], room: float) -> tuple[Moment, list[Formula]]:
@@ -121,10 +121,12 @@ class SumsBeside:
                     self._forget()
                     return replace(then, state=replace(then.state, sums=step.sums).with_target(0, changed)), formulas
             rested = with_rests(replace(then.state, sums=step.sums), self._search.policy.rests)
-            if rested.rests is not then.state.rests and not self._search.deadline_of_rounds.over:
-                self._forget()
-                return replace(then, state=rested), []
-            if waiting.after is not None and step.is_whole:
+            if rested.rests is not then.state.rests:
+                if not self._search.deadline_of_rounds.over:
+                    self._forget()
+                    return replace(then, state=rested), []
+                self._is_behind = True  # there is no time to go back, and from here nobody could go on another day
+            if waiting.after is not None and step.is_whole and not self._is_behind:
                 self.settled = replace(waiting.after, sums=step.sums)
             now = replace(now, state=replace(now.state, sums=step.sums))
         return now, exact

@@ -19,6 +19,7 @@ METHODS: dict[str, Adapter] = {
         Without("ceql-unpenalised", part="penalty"),
         Without("ceql-no-elimination", part="elimination"),
         Without("ceql-no-sums", part="sums"),
+        Without("ceql-no-exchange", part="exchange"),
         DenseStarts("ceql-dense"),
         EqlDiv("eql-div"),
         Sindy("sindy"),

@@ -152,7 +152,8 @@ class Without(Adapter):
 
     "penalty": weights stay complex until the imaginary parts are dropped at once. "elimination": no weights are solved
     for while other numbers are searched, neither in the fits of networks nor in those of sums; sums then have nothing
-    projected out, since that solves for the weights of what is. "sums": no search for sums.
+    projected out, since that solves for the weights of what is. "sums": no search for sums. "exchange": what is left
+    beside terms that the sums are sure of is not searched by networks.
     """
 
     imports: ClassVar = ("ceql.estimator",)
@@ -165,7 +166,12 @@ class Without(Adapter):
         return fitted(X, y, names, chosen)
 
     def changed(self, policy: Any) -> Any:
-        changes = {"penalty": _without_penalty, "elimination": _without_elimination, "sums": _without_sums}
+        changes = {
+            "penalty": _without_penalty,
+            "elimination": _without_elimination,
+            "sums": _without_sums,
+            "exchange": _without_exchange,
+        }
         if self.part not in changes:
             raise MethodError(unknown("part", self.part, changes))
         return changes[self.part](policy)
@@ -191,6 +197,10 @@ def _without_sums(policy: Any) -> Any:
     return replace(policy, sums=replace(policy.sums, used=False))
 
 
+def _without_exchange(policy: Any) -> Any:
+    return replace(policy, rests=replace(policy.rests, used=False))
+
+
 @dataclass(frozen=True)
 class DenseStarts(Adapter):
     """The search's own fit and elimination, begun from all edges of the paper's network instead of small parts of it.
@@ -199,7 +209,7 @@ class DenseStarts(Adapter):
     is eliminated when it is near to exact; if nothing becomes so, the best dense fit is the answer.
     """
 
-    imports: ClassVar = ("ceql.pipeline",)
+    imports: ClassVar = ("ceql.estimator",)
     chunk: int = 16
     start_scale: float = 0.7
 
