@@ -11,7 +11,7 @@ from ceql import Dataset, Settings, discover
 from ceql.engine.deadline import Stopwatch
 from ceql.engine.dispatch import Workers
 from ceql.search.outcome import Outcome
-from ceql.search.partials import partial_sum, rest_of
+from ceql.search.partials import is_y, partial_sum, rest_of
 from ceql.search.policy import RestPolicy, SearchPolicy
 from ceql.search.rests import with_rests
 from ceql.search.stage import Search, first_state, make_stage
@@ -19,6 +19,7 @@ from ceql.search.state import Rest
 from ceql.search.summing import next_sums, view_of
 from ceql.sums import Peeled, SumSearchPolicy, expression
 from ceql.sums.terms import NOTHING
+from ceql.transforms.target import PAIRINGS, joined, less
 
 FEW = SumSearchPolicy(degrees=(6, 2, 0), most_terms=400, in_pairs=(50, 50, 50), most_expansions=4)
 POLICY = SearchPolicy(sums=FEW)
@@ -87,6 +88,18 @@ def test_nothing_new_is_no_part():
     assert partial_sum(known, before, before, rests, transforms, 1) is None
     assert partial_sum(known, before, replace(before, left=(1,)), rests, transforms, 1) is None
     assert before.base is NOTHING
+
+
+def test_targets_over_quotients_of_columns_have_no_parts():
+    target = make_stage(Search(table(), Settings(search=POLICY), Workers(1, 1), Stopwatch())).main.target
+    assert is_y(target)
+    assert not is_y(joined(target, 0, 1, PAIRINGS[1]))
+    assert not is_y(less(target, np.zeros(len(target.y)), 0))
+
+
+def test_a_law_of_a_quotient_of_columns_is_found():
+    x = np.random.default_rng(3).uniform(1.0, 5.0, (200, 2))
+    assert found(Dataset.of(x, 1.0 / np.expm1(1.3 * x[:, 0] / x[:, 1]))).outcome is Outcome.EXACT
 
 
 def test_there_are_no_more_rests_than_the_policy_says():

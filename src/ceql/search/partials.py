@@ -82,6 +82,11 @@ def _sharpened(table: Table, found: Sum, base: Sum, left: tuple[int, ...], polic
     return best if best.misfit <= policy.explained else found
 
 
+def is_y(target: TransformedTarget) -> bool:
+    """Whether it is y itself over columns of the user, and not over quotients or products of them."""
+    return target.is_plain and all(symbol.is_Symbol for symbol in target.symbols)
+
+
 def rest_of(target: TransformedTarget, part: Partial, table: Table) -> TransformedTarget | None:
     """What is left of a target beside a part, over the columns that it depends on; None where the part has no value."""
     written: Any = expression(part.found, table)

@@ -14,7 +14,7 @@ from functools import partial
 
 from ceql.data.dataset import Dataset
 from ceql.formula import Formula
-from ceql.search.partials import Partial, rest_of
+from ceql.search.partials import Partial, is_y, rest_of
 from ceql.search.policy import RestPolicy
 from ceql.search.scheduler import SearchTargets, next_turn, round_of, with_others
 from ceql.search.stage import Search, Stage, require_own
@@ -131,7 +131,7 @@ def glimpsed(search: Search, problem: TargetProblem, known: TargetState) -> tupl
 
 def _targets_of(stage: Stage, part: Partial, policy: RestPolicy) -> SearchTargets | None:
     """The rest as it is searched: like y itself, with every other target that can be made of it."""
-    if not stage.main.target.is_plain:
+    if not is_y(stage.main.target):
         return None
     target = rest_of(stage.targets.target, part, view_of(stage.main, False).table)
     if target is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ceql.engine.one_thread import one_thread
-from ceql.search.partials import Partial, partial_sum
+from ceql.search.partials import Partial, is_y, partial_sum
 from ceql.search.target_search import Step, TargetProblem, TargetState, examined
 from ceql.sums import Known, Peeled, View, begun, exact, expression, make_table, next_rung, plain_view, stretch, tidied
 from ceql.sums.peeling import explored, pruned
@@ -68,7 +68,7 @@ def _climbed(problem: TargetProblem, view: View, before: Summing, threads: int, 
     found = explored(view, tries, expansions, threads, stop) if tries else Known()
     known = merged(view.table, before.known, found.sums)
     policies = problem.policy.rests, problem.policy.transforms
-    part = partial_sum(view.table, before.peeled, peeled, *policies, threads) if problem.target.is_plain else None
+    part = partial_sum(view.table, before.peeled, peeled, *policies, threads) if is_y(problem.target) else None
     is_known = part is None or any(part.is_like(other) for other in before.parts)
     parts = before.parts if is_known else (*before.parts, part)
     return before if stop() else replace(before, known=known, peeled=peeled, parts=parts)
