@@ -178,6 +178,10 @@ class ChoicePolicy:
     lowest: float = 0.9  # of the noise that smooth paths leave: no system can leave less
     alike: float = 8.0  # of the criterion: systems that are no worse by more may be told apart by simple numbers,
     most_alike: int = 3  # at most so many,
+    undecided: float = (
+        2.0  # of the criterion: one that is no worse by more comes first if it foretells held-out samples
+    )
+    clearly: float = 0.8  # times as far off, or nearer,
     most_equal: int = 6  # and equations of what settles the search are exchanged for so many that fit as well
     removable: float = 0.3  # of the motion of a slope: smaller terms are tried without
     snapped: float = 4.0  # errors by which a constant may miss a simple number to be tried as one
