@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ceql.dynamics.choosing import Record
+from ceql.dynamics.choosing import contender
 from ceql.dynamics.contests import contest_of
 from ceql.dynamics.policy import DynamicsPolicy
 from ceql.dynamics.results import held_out_r2, told_apart
@@ -18,11 +18,11 @@ def decay(finding_of, system_of):
     """What is right and a decay of second order, fitted to one of first order."""
     truth = system_of({"x": "-0.8*x"})
     series = finding_of(truth, [[3.0]], np.linspace(0, 4, 60), noise=0.02).series
-    record = Record(contest_of(series, [smoothed(one) for one in series.trajectories], DynamicsPolicy(), NEVER))
-    right, other = record.try_out(truth), record.try_out(system_of({"x": "-0.4*x**2"}))
+    contest = contest_of(series, [smoothed(one) for one in series.trajectories], DynamicsPolicy(), NEVER)
+    right, other = contender(truth, contest), contender(system_of({"x": "-0.4*x**2"}), contest)
     assert right is not None
     assert other is not None
-    return record.contest, right, other
+    return contest, right, other
 
 
 def test_what_foretells_more_comes_first(decay):
