@@ -89,6 +89,7 @@ class WholeFitPolicy:
 class RecombiningPolicy:
     """Terms that go, come and change places in all equations at once, around the best system."""
 
+    fewest_states: int = 2  # of one the smooth path tells as much
     joined: tuple[tuple[float, ...], ...] = ((1.0,), (1.0, 10.0))  # how much gaps count at first, and then,
     taken_along: int = 4  # systems that go on from there
     degrees: tuple[int, ...] = (5, 3, 2)  # of the products of powers that may come, by the number of columns
