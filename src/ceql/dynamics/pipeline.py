@@ -79,7 +79,8 @@ def discover_system(
         with suppress(OutOfTime):  # what was being fitted is given up
             is_quick = not is_murky(search.record.contest) and _is_found_quickly(search, others)
             if not is_quick and not _is_found_whole(search):
-                _recombined_powers(search)
+                if is_murky(search.record.contest):  # else sums of powers have had their turn
+                    _recombined_powers(search)
                 _rounds(search)
     except KeyboardInterrupt:
         interrupted = True

@@ -91,13 +91,14 @@ class RecombiningPolicy:
 
     fewest_states: int = 2  # of one the smooth path tells as much
     joined: tuple[tuple[float, ...], ...] = ((1.0,), (1.0, 10.0))  # how much gaps count at first, and then,
-    taken_along: int = 4  # systems that go on from there
+    taken_along: int = 3  # systems that go on from there
     degrees: tuple[int, ...] = (5, 3, 2)  # of the products of powers that may come, by the number of columns
+    most_columns: int = 2  # with more, terms of the dictionary come from candidates alone
     most_terms: int = 24  # of the candidates of an equation that may come, those of the best first
     expansions: int = 60  # sets of terms from which others are made,
     branches: int = 6  # ways at most to add one term to a set, or to what is left of it without one
     kept: int = 5  # sets that are fitted,
-    turns: int = 6  # and how often this begins again around a better system,
+    turns: int = 4  # and how often this begins again around a better system,
     whole_turns: int = 2  # and where trajectories are whole
 
 

@@ -131,6 +131,7 @@ def _terms_around(
     system, rows = best.system, int(np.sum(best.shot.samples))
     degree = policy.degrees[min(len(system.symbols), len(policy.degrees)) - 1]
     powers = monomials(system.symbols, degree)
+    plain = plain if len(system.symbols) <= policy.most_columns else ()
     found: dict[_Key, _Term] = {}
     for place, few in zip(system.searched, candidates, strict=True):
         own = [(factor, rest) for factor, rest in _parts(system.formulas[place].expression, system.symbols)]
