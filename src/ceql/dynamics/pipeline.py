@@ -36,7 +36,7 @@ from ceql.dynamics.finding import DynamicsFinding, Fitted
 from ceql.dynamics.integral_form import IntegralTarget, Path, path_of, states_at, target_of
 from ceql.dynamics.policy import DynamicsPolicy, SmoothingPolicy
 from ceql.dynamics.recombining import recombined
-from ceql.dynamics.results import can_be_followed, fitted, held_out_r2
+from ceql.dynamics.results import can_be_followed, fitted, told_apart
 from ceql.dynamics.series import Series
 from ceql.dynamics.settings import DEFAULTS, DynamicsSettings
 from ceql.dynamics.smoothing import SmoothTrajectory, smoothed, with_error_sizes
@@ -79,7 +79,8 @@ def discover_system(
         with suppress(OutOfTime):  # what was being fitted is given up
             is_quick = not is_murky(search.record.contest) and _is_found_quickly(search, others)
             if not is_quick and not _is_found_whole(search):
-                _recombined_powers(search)
+                if is_murky(search.record.contest):  # else sums of powers have had their turn
+                    _recombined_powers(search)
                 _rounds(search)
     except KeyboardInterrupt:
         interrupted = True
@@ -442,14 +443,12 @@ def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
         with suppress(OutOfTime):
             for one in _alike(record, record.best):
                 simplified(own, one)
-    contenders = _reported(search, record)
+    contenders, held = _reported(search, record), None
+    search.tell("held out", 0.97)
+    if not interrupted:
+        contenders, held = told_apart(contenders, replace(record.contest, until=watch.until(settings.time_limit)))
     likely = weights([one.criterion for one in contenders])
     systems = tuple(fitted(one, weight, series) for one, weight in zip(contenders, likely, strict=True))
-    search.tell("held out", 0.97)
-    held = None
-    with suppress(OutOfTime):
-        contest = replace(record.contest, until=watch.until(settings.time_limit))
-        held = None if interrupted else held_out_r2(contenders[0].system, contest)
     notes = ("Interrupted: the best system so far.",) if interrupted else ()
     return DynamicsFinding(series, systems, _how(systems[0], series, settings), watch.seconds, held, notes)
 

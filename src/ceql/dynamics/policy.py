@@ -89,14 +89,16 @@ class WholeFitPolicy:
 class RecombiningPolicy:
     """Terms that go, come and change places in all equations at once, around the best system."""
 
+    fewest_states: int = 2  # of one the smooth path tells as much
     joined: tuple[tuple[float, ...], ...] = ((1.0,), (1.0, 10.0))  # how much gaps count at first, and then,
-    taken_along: int = 4  # systems that go on from there
+    taken_along: int = 3  # systems that go on from there
     degrees: tuple[int, ...] = (5, 3, 2)  # of the products of powers that may come, by the number of columns
+    most_columns: int = 2  # with more, terms of the dictionary come from candidates alone
     most_terms: int = 24  # of the candidates of an equation that may come, those of the best first
     expansions: int = 60  # sets of terms from which others are made,
     branches: int = 6  # ways at most to add one term to a set, or to what is left of it without one
     kept: int = 5  # sets that are fitted,
-    turns: int = 6  # and how often this begins again around a better system,
+    turns: int = 4  # and how often this begins again around a better system,
     whole_turns: int = 2  # and where trajectories are whole
 
 
@@ -178,6 +180,10 @@ class ChoicePolicy:
     lowest: float = 0.9  # of the noise that smooth paths leave: no system can leave less
     alike: float = 8.0  # of the criterion: systems that are no worse by more may be told apart by simple numbers,
     most_alike: int = 3  # at most so many,
+    undecided: float = (
+        2.0  # of the criterion: one that is no worse by more comes first if it foretells held-out samples
+    )
+    clearly: float = 0.8  # times as far off, or nearer,
     most_equal: int = 6  # and equations of what settles the search are exchanged for so many that fit as well
     removable: float = 0.3  # of the motion of a slope: smaller terms are tried without
     snapped: float = 4.0  # errors by which a constant may miss a simple number to be tried as one

@@ -60,8 +60,10 @@ def recombined(
 ) -> None:
     """Tries systems around the best one: at first while gaps hardly count, since no segment is led astray by what is
     wrong before it then, and fits take no time; `with_whole` also as whole trajectories. `plain` are further terms that
-    may come into any equation. Along a path that is as good as the samples candidates need none of this."""
-    if record.best is None or is_clean(record.contest):
+    may come into any equation. Along a path that is as good as the samples candidates need none of this, and of one
+    state a path tells as much."""
+    few_states = len(record.contest.series.states) < policy.fewest_states
+    if record.best is None or few_states or is_clean(record.contest):
         return
     few = [record.best.system]
     for joined in policy.joined:
@@ -129,6 +131,7 @@ def _terms_around(
     system, rows = best.system, int(np.sum(best.shot.samples))
     degree = policy.degrees[min(len(system.symbols), len(policy.degrees)) - 1]
     powers = monomials(system.symbols, degree)
+    plain = plain if len(system.symbols) <= policy.most_columns else ()
     found: dict[_Key, _Term] = {}
     for place, few in zip(system.searched, candidates, strict=True):
         own = [(factor, rest) for factor, rest in _parts(system.formulas[place].expression, system.symbols)]

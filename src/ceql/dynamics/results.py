@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from ceql.dynamics.finding import Constant, Fitted
 from ceql.dynamics.series import Series, Trajectory
 from ceql.dynamics.shooting import Shot
 from ceql.dynamics.system import System
+from ceql.engine.deadline import OutOfTime
 
 _TRAINED = 2 / 3  # of a single trajectory, whose rest is then foretold
 
@@ -74,6 +76,22 @@ def r2_of_states(series: Series, simulated: tuple[np.ndarray, ...]) -> tuple[flo
         left = float(np.sum((values - measured[known]) ** 2))
         found.append(1.0 - left / spread if np.isfinite(left) and spread > 0.0 else -np.inf)
     return tuple(found)
+
+
+def told_apart(contenders: Sequence[Contender], contest: Contest) -> tuple[list[Contender], float | None]:
+    """Of systems that the criterion hardly tells apart, one that clearly foretells more comes first; and how much the
+    first one foretells, if there is time for that."""
+    choice, scores = contest.policy.choice, []
+    most = contenders[0].criterion + choice.undecided
+    close = [one for one in contenders if one.criterion <= most and can_be_followed(one, contest.series)]
+    with suppress(OutOfTime):
+        for one in close[: choice.most_alike]:
+            scores.append(held_out_r2(one.system, contest))
+    missed = [np.inf if score is None else 1.0 - score for score in scores]
+    if len(scores) < min(len(close), choice.most_alike) or not missed or min(missed) >= choice.clearly * missed[0]:
+        return list(contenders), scores[0] if scores and close[0] is contenders[0] else None
+    best = int(np.argmin(missed))
+    return [close[best], *(one for one in contenders if one is not close[best])], scores[best]
 
 
 def held_out_r2(system: System, contest: Contest) -> float | None:

@@ -176,7 +176,9 @@ def doubts(finding: DynamicsFinding) -> list[str]:
             "equations that a longer search would find."
         )
     if best.weight < _DOUBT and len(finding.systems) > 1:
-        told.append("Several systems explain the data about as well: the equations above are the most likely ones.")
+        is_likeliest = best.weight >= max(fitted.weight for fitted in finding.systems)
+        why = "are the most likely ones" if is_likeliest else "foretell samples best that they were not fitted to"
+        told.append(f"Several systems explain the data about as well: the equations above {why}.")
     if told and len(finding.series.trajectories) == 1:
         told.append("One trajectory visits few states: measure another from a different initial state.")
     return told
