@@ -48,7 +48,6 @@ STAGES = {
     "noisy candidates": ("ceql.search.driver:_asked_those_tried", "ceql.search.driver:proposers"),
     "sums": (
         "ceql.search.driver:next_sums",
-        "ceql.search.driver:exact_sum",
         "ceql.search.sums_beside:next_sums",
         "ceql.search.sums_beside:exact_sum",
     ),

@@ -10,7 +10,7 @@ import numpy as np
 from ceql.choice.criterion import constants_of, criterion, interpolates
 from ceql.choice.exactness import EXACT
 from ceql.choice.front import gains
-from ceql.choice.validation import Folds, HeldOut, held_out, is_beaten, within_one_error
+from ceql.choice.validation import VALIDATION, Folds, HeldOut, held_out, is_beaten, within_one_error
 from ceql.data.dataset import Dataset
 from ceql.errors import unknown_name
 from ceql.expression.prices import PRICES, Prices
@@ -22,8 +22,10 @@ class TiePolicy:
     """When rows held out decide between formulas that the criterion hardly tells apart."""
 
     apart: float = 4.6  # It differs by no more than this: the second has at least a tenth of the weight of the first.
-    errors: float = 0.5  # Standard errors by which one of them has to predict rows held out better than the first.
+    errors: float = 0.5  # Standard errors by which one of them has to predict rows held out better than the first,
+    share: float = 0.01  # and this share of the first one's error: the same formula, rounded in another way, has less.
     most: int = 6  # of them that are asked beside the first
+    rows: int = VALIDATION.rows  # Of more rows only so many are held out, and the criterion knows them all.
 
 
 TIES = TiePolicy()
@@ -109,9 +111,11 @@ def or_tied(
     scores = {k: criterion(formula, rows, prices) for k, formula in enumerate(formulas) if k != chosen}
     near = [k for k in sorted(scores, key=lambda k: scores[k]) if scores[k] <= own + policy.apart]
     near = [chosen, *(k for k in near[: policy.most] if not interpolates(formulas[k], rows))]
-    if len(near) == 1:
+    if len(near) == 1 or rows > policy.rows:
         return chosen
     judged = held([formulas[k] for k in near])
-    best = int(np.argmin(judged.errors @ judged.sizes))
+    left = judged.errors @ judged.sizes
+    best = int(np.argmin(left))
     first, rival = (replace(judged, errors=judged.errors[k : k + 1]) for k in (0, best))
-    return near[best] if best and is_beaten(first, rival, policy.errors) else chosen
+    clearly = left[best] < (1.0 - policy.share) * left[0] and is_beaten(first, rival, policy.errors)
+    return near[best] if clearly else chosen

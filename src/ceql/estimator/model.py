@@ -324,4 +324,5 @@ class PlainModel(Model):
     """A model for those who have no use for an estimator: scikit-learn takes a third of a second to import."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        # by name, as scikit-learn has them: lines that repeat a fit are the same from both
+        return {name: getattr(self, name) for name in sorted(inspect.signature(type(self)).parameters)}
