@@ -25,6 +25,9 @@ class TiePolicy:
     errors: float = 0.5  # Standard errors by which one of them has to predict rows held out better than the first,
     share: float = 0.01  # and this share of the first one's error: the same formula, rounded in another way, has less.
     most: int = 6  # of them that are asked beside the first
+    columns: int = (
+        2  # at least. Of a single one the others are other shapes: a few rows know less of them than prices do.
+    )
     rows: int = VALIDATION.rows  # Of more rows only so many are held out, and the criterion knows them all.
 
 

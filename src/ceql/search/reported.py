@@ -45,9 +45,10 @@ def by_rows_held_out(
         judged = [JudgedSum(line, _contest([line], data, folds)) for line in lines]
         unstruck = [each for each in sums if _is_unstruck(each.formula, left, constant, data, settings, until)]
         return _of_wide_table(shown, judged, unstruck, data, settings, folds)
-    if len(data.y) < VALIDATION.alone or is_hit(shown[chosen], data):
-        return shown[chosen]
     first, policy = _first_allowed(shown, settings), settings.search
+    few = len(data.y) < VALIDATION.alone or data.x.shape[1] < policy.sifting.ties.columns
+    if few or is_hit(shown[chosen], data):
+        return shown[chosen]
     held = partial(_contest, data=data, folds=folds)
     tied = or_tied(chosen - first, shown[first:], held, len(data.y), policy.prices, policy.sifting.ties)
     return shown[first + tied]
