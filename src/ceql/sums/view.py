@@ -63,9 +63,9 @@ class Shelf:
         these, slopes left out: (linear, linear, factors)."""
         known = self._shared.get((a, b))
         if known is None:
-            places = [self.with_monomial(m) for m in (a, b)]
-            factors, *at = np.intersect1d(*(self.places[own, 1] for own in places), return_indices=True)
-            one, other = (own[where] for own, where in zip(places, at, strict=True))
+            first, second = self.with_monomial(a), self.with_monomial(b)
+            of_both = np.intersect1d(self.places[first, 1], self.places[second, 1], return_indices=True)
+            factors, one, other = of_both[0], first[of_both[1]], second[of_both[2]]
             linear = self.directions[: self.block.linear]
             products = np.einsum("wnf,vnf->wvf", linear[:, :, one], linear[:, :, other], dtype=float)
             known = self._shared[a, b] = factors, one, other, products
