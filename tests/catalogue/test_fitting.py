@@ -156,3 +156,10 @@ def test_a_wide_table_gets_a_straight_line_in_all_columns():
     assert fit_all(line, laws=plain)[0].law.name == "straight line in all columns"
     growth = Dataset.of(x, np.exp(0.3 * x @ weights) * (1 + 0.01 * rng.normal(size=200)))
     assert fit_all(growth, laws=plain)[0].law.name == "exponential in all columns"
+
+
+def test_no_law_is_offered_for_a_pole_that_it_cannot_have():
+    x = np.linspace(-2.0, 2.0, 40)
+    below_zero = Dataset.of(x[:, None], -1.5 * x / (x + 0.775), None)
+    assert fitted(LAWS["Michaelis-Menten"], below_zero) is None
+    assert fitted(LAWS["shifted hyperbola"], below_zero) is not None

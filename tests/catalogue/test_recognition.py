@@ -76,3 +76,17 @@ def test_constants_get_the_errors_of_a_table(table_of):
     constants = found.constants(Dataset(data.x, data.y, data.weight, data.names))
     assert [constant.name for constant in constants] == ["V", "K"]
     assert all(0 < constant.error < 0.1 for constant in constants)
+
+
+def test_a_saturation_with_a_pole_among_the_rows_is_no_saturation_law():
+    formula = Formula(parse_formula("-1.5*x1/(x1 + 0.775)", ["x1"]), make_symbols(("x1",)), 0.0)
+    saturation = [LAWS["Michaelis-Menten"]]
+    assert named(formula, (np.array([0.1]), np.array([10.0])), laws=saturation) is not None
+    assert named(formula, (np.array([-2.0]), np.array([2.0])), laws=saturation) is None
+
+
+def test_a_law_that_has_its_pole_anywhere_keeps_its_name():
+    formula = Formula(parse_formula("1.2/(x1 + 0.775)", ["x1"]), make_symbols(("x1",)), 0.0)
+    found = named(formula, (np.array([-2.0]), np.array([2.0])), laws=[LAWS["shifted hyperbola"]])
+    assert found is not None
+    assert found.law.name == "shifted hyperbola"

@@ -8,6 +8,7 @@ from itertools import islice, permutations
 
 import numpy as np
 
+from ceql.catalogue.foreign_poles import has_foreign_pole
 from ceql.catalogue.law import Law, catalogue
 from ceql.catalogue.plain import of_all_columns
 from ceql.catalogue.policy import POLICY, CataloguePolicy
@@ -237,7 +238,12 @@ def on_all_rows(short: LawFit, data: Dataset, policy: CataloguePolicy) -> LawFit
 
 @np.errstate(all="ignore")
 def judged(law: Law, places: Sequence[int], fitted: Array, data: Dataset) -> LawFit | None:
-    """With constants of no more digits than they have errors, judged on all rows; None where it has no value there."""
+    """With constants of no more digits than they have errors, judged on all rows; None where it has no value there.
+
+    None as well where it has a pole there that a law of this name cannot have.
+    """
+    if law.is_named and has_foreign_pole(law, fitted, data.x[:, list(places)]):
+        return None
     columns, symbols = tuple(data.names[k] for k in places), make_symbols(data.names)
     rounded = rounded_values(problem_of(law, places, data), np.asarray(fitted, float))
     values = rounded if law.allows(rounded) else fitted

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from ceql.catalogue.fitting import Array, Tried, improve, look, with_errors
+from ceql.catalogue.foreign_poles import has_foreign_pole
 from ceql.catalogue.law import Law, catalogue
 from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.catalogue.separable import Rows, allowed, descend
@@ -62,7 +63,9 @@ def named(
     ]
     for law, values, places in _candidates(looked, points, spread, policy):
         apart = np.abs(law.program.value(points.x[:, places], values) - points.y)
-        if np.max(apart) <= policy.recognised_within * spread:
+        if np.max(apart) <= policy.recognised_within * spread and not has_foreign_pole(
+            law, values, points.x[:, places]
+        ):
             columns = tuple(formula.symbols[used[k]].name for k in places)
             return Named(law, columns, dict(zip(law.names, map(float, values), strict=True)))
     return None
