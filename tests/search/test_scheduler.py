@@ -18,7 +18,7 @@ from ceql.pipeline import discover
 from ceql.search.policy import SearchPolicy
 from ceql.search.scheduler import SearchTargets, is_measured, looks_noisy, next_turn, round_of
 from ceql.search.state import SearchState
-from ceql.search.target_search import TargetProblem, begin, next_round, sees_noise
+from ceql.search.target_search import TargetProblem, begin, few_show_noise, next_round, sees_noise
 from ceql.transforms import plain
 
 QUICK = SearchPolicy(round_size=32, chunk_size=32)
@@ -212,12 +212,50 @@ def test_a_measured_table_ends_after_rounds_that_its_rows_are_worth(rows, base, 
 
 
 def test_more_rounds_than_asked_for_are_made_where_numbers_are_not_rounded():
-    data = measured_table(12)
-    exact = Dataset.of(data.x, data.y + 1e-9 * np.pi * np.arange(12))
-    policy = replace(LEAST, end=replace(END, rounds_measured=1))
+    policy = replace(LEAST, end=replace(END, rounds_measured=1, few=0))
     asked_for = replace(TWO_OPERATORS, max_starts=5 * QUICK.round_size, search=policy)
-    assert discover(data, asked_for).starts == QUICK.round_size
-    assert discover(exact, asked_for).starts == 5 * QUICK.round_size
+    assert discover(measured_table(12), asked_for).starts == QUICK.round_size
+    assert discover(unrounded_table(12), asked_for).starts == 5 * QUICK.round_size
+
+
+def unrounded_table(rows: int) -> Dataset:
+    data = measured_table(rows)
+    return Dataset.of(data.x, data.y + 1e-9 * np.pi * np.arange(rows))
+
+
+@pytest.mark.parametrize(("most", "base", "a_row", "rounds"), [(12, 2, 0, 2), (12, 1, 0.25, 4), (11, 1, 0, 6)])
+def test_a_search_of_few_rows_ends_after_rounds_that_they_are_worth(most, base, a_row, rounds):
+    """Whatever the digits of their numbers; of more rows it does not."""
+    end = replace(END, few=most, rounds_of_few=base, rounds_a_row=a_row)
+    unseen = replace(LEAST.reduction, sizes_for_nothing_in_few=100)
+    policy = replace(LEAST, end=end, reduction=unseen)
+    asked_for = replace(TWO_OPERATORS, max_starts=6 * QUICK.round_size, search=policy)
+    found = discover(unrounded_table(12), asked_for)
+    assert found.starts == rounds * QUICK.round_size
+    assert (found.outcome is Outcome.SETTLED) == (rounds < 6)
+
+
+def test_few_rows_that_show_noise_end_it_as_rounded_ones_do():
+    end = replace(END, rounds_measured=2, rounds_of_few=6, rounds_a_row=0)
+    seen = replace(LEAST.reduction, as_good_in_few=np.inf, sizes_for_nothing_in_few=0)
+    asked_for = replace(TWO_OPERATORS, search=replace(LEAST, end=end, reduction=seen))
+    assert discover(unrounded_table(12), asked_for).starts == 2 * QUICK.round_size
+
+
+@pytest.mark.parametrize("rows", [12, 20, 40])
+def test_fits_of_few_rows_show_noise_where_more_edges_bring_no_more_than_chance(rows):
+    sizes = np.arange(2, rows // 2 + 4)
+    edges = np.arange(sizes[-1]) < sizes[:, None]
+    nothing = np.zeros(edges.shape)
+
+    def shows(misfit: np.ndarray) -> bool:
+        return few_show_noise(Chunk(edges, nothing, misfit, np.ones(len(sizes), bool)), rows, QUICK.reduction)
+
+    of_noise = np.where(sizes == 2, 50.0, 1.0 - sizes / rows)
+    assert shows(of_noise)
+    assert shows(np.where(sizes > rows // 2, 1e-30, of_noise))  # any rows are met by that many
+    assert not shows(10.0**-sizes)
+    assert not few_show_noise(Chunk(edges[:0], nothing[:0], of_noise[:0], np.ones(0, bool)), rows, QUICK.reduction)
 
 
 def test_other_targets_are_not_made_without_the_time_for_it():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import cast
 
 from ceql.engine import fit
@@ -32,6 +33,7 @@ from ceql.search.target_search import (
     begin,
     best_loss,
     closed_form,
+    few_show_noise,
     fitted_round,
     glance,
     has_settled,
@@ -316,13 +318,25 @@ def _ended_by_itself(
     )
     if state.rounds_explained > policy.rounds_explained or state.rounds_beyond_limit > policy.rounds_beyond_limit:
         return state, Outcome.SETTLED
-    enough = policy.rounds_measured + len(search.data.y) // policy.rows_a_round
-    if state.starts >= enough * size and is_measured(search.data.y, policy):
+    if state.starts >= size * _enough_rounds(search, state):
         return state, Outcome.SETTLED
     mains = zip(stage.mains, state.targets, strict=False)
     if looks_noisy(stage.targets, state) and all(has_settled(problem, known) for problem, known in mains):
         return state, Outcome.SETTLED
     return state, Outcome.EXACT if state.rounds_with_spare > policy.rounds_with_spare else None
+
+
+def _enough_rounds(search: Search, state: SearchState) -> float:
+    """Of a table with few rows, which cannot tell more formulas apart than are tried in these."""
+    policy, y = search.policy.end, search.data.y
+    enough = policy.rounds_measured + len(y) // policy.rows_a_round
+    if is_measured(y, policy):
+        return enough
+    if len(y) > policy.few:
+        return inf
+    if few_show_noise(state.targets[0].archive.chunk, len(y), search.policy.reduction):
+        return enough
+    return policy.rounds_of_few + policy.rounds_a_row * len(y)
 
 
 def _tell_first(search: Search, stage: Stage, state: SearchState) -> None:

@@ -36,6 +36,8 @@ class ReductionPolicy:
     first_fit: Levenberg = Levenberg(60, least_reduction=1e-6, separable=True)  # before the first removal
     as_good: float = 2.0  # times the least misfit that counts as just as good when noise is looked for
     sizes_for_nothing: int = 6  # sizes of fits beyond that which are no better: then there is noise
+    as_good_in_few: float = 2.5  # the same in few rows, of the noise that fits see there,
+    sizes_for_nothing_in_few: int = 3  # and sizes: only fits with at most half as many edges as rows count
     quiet: int = 8  # rounds without a better one that end a search whose residuals are noise
     quiet_in_doubt: int = 16  # the same where the residuals are not like noise
 
@@ -159,6 +161,11 @@ class EndPolicy:
     rows_a_round: int = 16  # for this many rows,
     few_measured: int = 300  # as long as they are no more than these.
     digits_measured: int = 8  # significant digits that a measured target has at most
+    # So few rows that fits of all sizes are soon tried, whatever the target. A search of them ends as that of a rounded
+    # one where they show noise, and anyhow
+    few: int = 40  # rows
+    rounds_of_few: int = 16  # after these rounds
+    rounds_a_row: float = 2  # and these for every row.
     least_logarithms: float = 1.0  # span of a target that may be the logarithm of measured numbers
     rounds_with_spare: int = 40  # after an exact formula for which there may be a shorter one
     fewest_edges: int = 6  # a limit on the edges of sub-networks is never less

@@ -441,6 +441,18 @@ def sees_noise(chunk: Chunk, policy: ReductionPolicy) -> bool:
     return len(best) - 1 - reached >= min(policy.sizes_for_nothing, larger)
 
 
+def few_show_noise(chunk: Chunk, rows: int, policy: ReductionPolicy) -> bool:
+    """The same of so few rows that large fits meet them all: whether larger ones see no less noise, where a fit with as
+    many edges as half the rows would take it for more than it leaves."""
+    sizes = chunk.edges.sum(axis=1)
+    there = np.unique(sizes[sizes <= rows // 2])
+    if not len(there):
+        return False
+    noise = np.array([chunk.misfit[sizes == size].min() * rows / (rows - size) for size in there])
+    reached = there[int(np.flatnonzero(noise <= policy.as_good_in_few * noise.min())[0])]
+    return int(there[-1] - reached) >= policy.sizes_for_nothing_in_few
+
+
 def has_settled(problem: TargetProblem, state: TargetState) -> bool:
     """Whether more rounds would hardly change the formula: larger fits only follow the noise, and the best small one
     has not changed for a while. If its residuals are not like noise, that while is longer."""
