@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ceql.choice.evidence import scores, sentence, shortlist, told_apart, weights
+from ceql.choice.evidence import errors_seem_to_grow, scores, sentence, shortlist, told_apart, weights
 from ceql.data.dataset import Dataset
 from ceql.expression import parse_formula
 from ceql.formula import Formula, make_symbols, mean_square
@@ -62,3 +62,26 @@ def test_the_sentence_names_what_cannot_be_told_apart():
 def test_the_sentence_counts_what_it_does_not_name():
     many = [formula(text) for text in ("1.9/x1", "2.2*exp(-0.4*x1)", "2.0 - 0.5*x1", "1.5*cos(0.4*x1)", "1.1")]
     assert " and 2 more; these rows" in sentence(many, (0.2,) * 5, DATA)
+
+
+def steep(censored=None, weight=None, offset=0.0):
+    """Errors of 5 % on a hyperbola that falls a hundredfold."""
+    x = np.geomspace(0.1, 10.0, 40)[:, None]
+    y = 2.0 / x[:, 0] * (1.0 + 0.05 * np.random.default_rng(0).standard_normal(40)) + offset
+    return Dataset(x, y, np.ones(40) if weight is None else weight, ("x1",), censored=censored)
+
+
+def test_errors_in_proportion_are_seen_by_any_formula_that_competes():
+    law, other = formula("2/x1"), formula("2/x1 + 0.3*x1")
+    assert errors_seem_to_grow([other, law], [0.9, 0.1], steep())
+    assert not errors_seem_to_grow([other, law], [1.0, 0.0], steep())
+    assert not errors_seem_to_grow([law], [1.0], DATA)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [steep(weight=np.linspace(0.5, 1.5, 40)), steep(censored=np.zeros(40)), steep(offset=-0.3)],
+    ids=["weights", "censored", "signs"],
+)
+def test_nothing_is_said_where_it_was_asked_already_or_has_no_remedy(data):
+    assert not errors_seem_to_grow([formula("2/x1")], [1.0], data)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ceql.choice.residuals import agreement, look_like_noise, neighbours
+from ceql.choice.residuals import agreement, grow_with_values, look_like_noise, neighbours
 
 RNG = np.random.default_rng(0)
 
@@ -49,3 +49,29 @@ def test_far_neighbours_prove_nothing():
     x = RNG.uniform(-2, 2, (128, 12))
     y = np.sin(2 * x).sum(axis=1)
     assert not look_like_noise(RNG.standard_normal(128), y, neighbours(x))
+
+
+DECAY = 20.0 * np.exp(-0.35 * np.linspace(0.2, 12.0, 40))
+
+
+def flagged(fitted: np.ndarray, errors: np.ndarray) -> int:
+    """Of 100 draws of errors of this size."""
+    draws = (errors * np.random.default_rng(seed).standard_normal(len(fitted)) for seed in range(100))
+    return sum(grow_with_values(draw, fitted) for draw in draws)
+
+
+def test_errors_in_proportion_are_told_from_equal_ones():
+    assert flagged(DECAY, 0.03 * DECAY) >= 95
+    assert flagged(DECAY, np.full(40, 0.2)) <= 2
+    assert flagged(-DECAY, 0.03 * DECAY) >= 95
+
+
+def test_where_values_hardly_differ_or_rows_are_few_it_does_not_matter():
+    assert flagged(20.0 + DECAY, 0.03 * DECAY) == 0
+    assert flagged(DECAY[::4], 0.03 * DECAY[::4]) == 0
+
+
+def test_rounding_grows_with_the_values_and_says_nothing():
+    assert not grow_with_values(1e-15 * DECAY, DECAY)
+    assert not grow_with_values(np.zeros(40), DECAY)
+    assert not grow_with_values(np.full(40, np.nan), DECAY)

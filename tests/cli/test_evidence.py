@@ -81,3 +81,23 @@ def test_predictions_have_bounds(table):
     assert list(found.columns) == ["y", "y lower", "y upper"]
     y = pd.read_csv(table)["y"]
     assert 0.8 < np.mean((found["y lower"] < y) & (y < found["y upper"])) < 1
+
+
+def test_errors_in_proportion_are_noticed_and_said_by_the_target_itself(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    t = np.geomspace(0.1, 10.0, 40)
+    y = 2.0 / t * (1.0 + 0.05 * np.random.default_rng(0).standard_normal(40))
+    pd.DataFrame({"t": t, "y": y}).to_csv(tmp_path / "data.csv", index=False)
+    quick = ("--operators", "div")
+    hint = "say so with --sigma y --sigma-relative."
+    assert hint in fit("data.csv", *quick).stdout
+    said = fit("data.csv", *quick, "--sigma", "y", "--sigma-relative")
+    assert said.exit_code == 0, said.output
+    assert hint not in said.stdout
+
+
+def test_the_target_cannot_weigh_or_group_the_rows(table):
+    for option in ("--weights", "--groups"):
+        refused = fit(table, "--features", "t", option, "y")
+        assert refused.exit_code != 0
+        assert "'y' is the target and can neither weigh nor group the rows." in str(refused.exception)

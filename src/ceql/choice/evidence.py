@@ -9,6 +9,7 @@ import numpy as np
 
 from ceql.choice.criterion import criterion
 from ceql.choice.exactness import EXACT, size_of
+from ceql.choice.residuals import grow_with_values
 from ceql.data.dataset import Dataset
 from ceql.expression.prices import PRICES, Prices
 from ceql.formula import Formula
@@ -102,3 +103,16 @@ def sentence(
     named = ", ".join(f"{weight:.2f} for {formula}" for weight, formula in close[: policy.named])
     more = f" and {len(close) - policy.named} more" if len(close) > policy.named else ""
     return f"Weights: {named}{more}; these rows cannot tell them apart."
+
+
+@np.errstate(all="ignore")
+def errors_seem_to_grow(
+    formulas: Sequence[Formula], weights: Sequence[float], data: Dataset, policy: EvidencePolicy = EVIDENCE
+) -> bool:
+    """Whether rows that count alike have errors in proportion to y, by any formula that competes: the likeliest one may
+    have been chosen for following the largest values."""
+    if np.ptp(data.weight) > 0.0 or data.censored is not None or not (data.y > 0.0).all():
+        return False
+    competing = [f for f, weight in zip(formulas, weights, strict=False) if weight >= policy.competes]
+    fitted = (formula(data.x) for formula in competing)
+    return any(grow_with_values(data.y - values, values) for values in fitted)

@@ -1,4 +1,7 @@
-"""Are the residuals noise? Noise forgets its neighbour; what a formula fails to say has the same sign next door."""
+"""Are the residuals noise? Noise forgets its neighbour; what a formula fails to say has the same sign next door.
+
+And do they grow with the values? Then rows should not all count alike.
+"""
 
 from __future__ import annotations
 
@@ -44,3 +47,35 @@ def look_like_noise(
     """Whether a neighbour knows nothing about the residuals, although neighbours do know about the fitted values."""
     chance = np.sqrt(0.25 * _PAIRING / len(residuals))
     return agreement(fitted, nearest) > policy.telling and agreement(residuals, nearest) < 0.5 + policy.bars * chance
+
+
+@dataclass(frozen=True)
+class GrowthPolicy:
+    """When residuals grow with the values."""
+
+    fewest: int = 12  # rows
+    bars: float = 3.1  # Standard deviations of chance by which their ranks agree: one chance in a thousand.
+    range: float = 3.0  # Times that the large values exceed the small ones; otherwise it matters little.
+    few: float = 0.1  # The share of the rows that is left out on either side to tell large and small ones.
+    rounding: float = 1e-9  # of the values: smaller residuals are rounding, which always grows with them
+
+
+GROWTH = GrowthPolicy()
+
+
+def grow_with_values(residuals: np.ndarray, fitted: np.ndarray, policy: GrowthPolicy = GROWTH) -> bool:
+    """Whether large values have larger residuals than small ones, more clearly than chance has it."""
+    sizes, errors = np.abs(fitted), np.abs(residuals)
+    if len(sizes) < policy.fewest or not np.isfinite(errors).all():
+        return False
+    small, large = np.quantile(sizes, (policy.few, 1.0 - policy.few))
+    if large < policy.range * small or np.median(errors) <= policy.rounding * np.median(sizes):
+        return False
+    one, other = (_ranks(values) for values in (sizes, errors))
+    correlation = float(one @ other / (one @ one))
+    return correlation * np.sqrt(len(sizes) - 1) > policy.bars
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """About their mean."""
+    return np.argsort(np.argsort(values, kind="stable"), kind="stable") - (len(values) - 1) / 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from ceql.choice.chi_square import chi_square
 from ceql.choice.criterion import description
-from ceql.choice.evidence import EVIDENCE, sentence
+from ceql.choice.evidence import EVIDENCE, errors_seem_to_grow, sentence
 from ceql.cli.fit_command import fit
 from ceql.cli.flags import flags_of
 from ceql.cli.front_table import front_table
@@ -146,7 +147,13 @@ def _evidence(found: Finding) -> list[str]:
     chi = chi_square(found.formula, found.data)
     lines += [] if chi is None else [str(chi)]
     doubt = sentence(discovery.formulas, discovery.weights, found.data)
-    return [*lines, *([doubt] if doubt else [])]
+    lines += [doubt] if doubt else []
+    if errors_seem_to_grow(discovery.formulas, discovery.weights, found.data):
+        lines.append(
+            f"The scatter grows with {found.name}, so that its largest values decide. If its errors are in proportion "
+            f"to it, say so with --sigma {shlex.quote(found.name)} --sigma-relative."
+        )
+    return lines
 
 
 def _of_row(values: Sequence[float], row: int) -> float:

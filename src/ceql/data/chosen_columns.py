@@ -72,7 +72,7 @@ def _check_names(table: Table, wanted: Wanted) -> None:
             raise InputError(f"{name!r} is the target and cannot be a feature as well.")
         if list(wanted.targets).count(name) > 1:
             raise InputError(f"{name!r} is named twice as a target.")
-        if name in wanted.beside:
+        if name in wanted.beside and wanted.taken_by.get(name) != "--sigma":  # errors may be in proportion to it
             raise InputError(f"{name!r} is the target and can neither weigh nor group the rows.")
     for name in wanted.exclude:
         if name in (*wanted.targets, *wanted.features):  # what weighs or groups the rows is no input anyway

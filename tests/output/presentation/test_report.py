@@ -145,6 +145,18 @@ def test_caveats_name_the_domain(make_fitted):
     assert float(share[1]) == pytest.approx(50, abs=4)
 
 
+@pytest.mark.parametrize(("in_proportion", "said"), [(True, True), (False, False)])
+def test_errors_that_grow_with_the_target_are_said_with_the_remedy(in_proportion, said):
+    x = np.geomspace(0.1, 10.0, 40)
+    noise = 0.05 * np.random.default_rng(0).standard_normal(40)
+    y = 2.0 / x * (1.0 + noise) if in_proportion else 2.0 / x + np.abs(noise)
+    template = Template("a/x1", {"a": Parameter()})
+    model = CEQLRegressor(template=template, verbose=False).fit(x[:, None], y)
+    words = " ".join(Page(page_of(model)).text)
+    assert ("The scatter grows with y" in words) == said
+    assert ("fit again with sigma=y and absolute_sigma=False." in words) == said
+
+
 def test_constants_carry_their_errors(model_with):
     model = model_with("noise")
     words = " ".join(Page(page_of(model)).text)

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from ceql.choice.evidence import sentence
+from ceql.choice.evidence import errors_seem_to_grow, sentence
 from ceql.discovery import Discovery, constant_units
 from ceql.expression.constants.parametrise import with_named_constants
 from ceql.formula import constants_of, in_readable_form
@@ -106,6 +106,12 @@ def front(subject: Subject) -> str:
     head = ("row", "nodes", "loss", *(("weight", "R², held out") if discovery.weights else ()), "formula")
     doubt = sentence(discovery.formulas, discovery.weights, subject.data)
     told = paragraph(doubt, "outcome") if doubt else ""
+    if errors_seem_to_grow(discovery.formulas, discovery.weights, subject.data):
+        told += paragraph(
+            f"The scatter grows with {subject.target}, so that its largest values decide. If its errors are in "
+            f"proportion to it, fit again with sigma={subject.target} and absolute_sigma=False.",
+            "outcome",
+        )
     if discovery.weights:
         words += " Weights say how likely a formula is among these, as far as the rows can tell."
     return section("The front", paragraph(words), told, figure, table(head, rows, subject.row), struck(discovery))
