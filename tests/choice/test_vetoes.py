@@ -69,6 +69,27 @@ def test_planted_doublets_on_smooth_curves_are_struck(seed, gap, part, apart, si
     assert "a pole at x" in str(struck(formula, data))
 
 
+def series(pole_of: float = 0.0, noise: float = 0.003) -> Dataset:
+    """Three series over t; the last has a gap after its first row, where t + 0.4*(3 - a) - 2.15 vanishes."""
+    t = np.linspace(2.0, 4.0, 30)
+    late = np.concatenate([[2.0], np.linspace(2.3, 4.0, 29)])
+    a, t = np.repeat([1.0, 2.0, 3.0], 30), np.concatenate([t, t, late])
+    y = 1 / t + 0.1 * a + pole_of / (t + 0.4 * (3 - a) - 2.15)
+    return table(noisy(y, noise), a=a, t=t)
+
+
+def test_a_doublet_in_the_gap_of_a_series_is_struck():
+    """Its rows are farther apart than others in two columns, and nothing else lies between them."""
+    why = struck(written("1/t + 0.1*a + 0.0002/(t - 0.4*a - 0.95)", series()), series())
+    assert why is not None
+    assert "between the rows at (a = 3, t = 2) and (a = 3, t = 2.3), that no row shows" in why
+
+
+def test_a_pole_in_the_gap_of_a_series_that_rows_show_is_kept():
+    data = series(pole_of=0.3)
+    assert struck(fitted("1/t + 0.1*a + 0.3/(t - 0.4*a - 0.95)", data), data) is None
+
+
 @settings(max_examples=15, deadline=None)
 @given(seeds, st.integers(0, 38))
 def test_poles_that_bend_a_single_row_are_struck(seed, gap):

@@ -72,7 +72,8 @@ def _in_order(count: int, policy: VetoPolicy) -> tuple[Array, Array]:
 
 
 def _near(x: Array, policy: VetoPolicy) -> tuple[Array, Array]:
-    """Each of some places with its nearest others, every column measured in its own spread; no pair twice."""
+    """Each of some places with its nearest others, every column measured in its own spread; no pair twice. The nearest
+    one of all is a neighbour however far it is: between these two rows nothing else is known."""
     if len(x) < 2:
         return np.zeros(0, int), np.zeros(0, int)
     spread = x.std(axis=0)
@@ -80,8 +81,11 @@ def _near(x: Array, policy: VetoPolicy) -> tuple[Array, Array]:
     anchors = np.unique(np.linspace(0, len(x) - 1, min(len(x), policy.most_anchors)).astype(int))
     count = min(policy.neighbours + 1, len(x))
     _, nearest = KDTree(scaled).query(scaled[anchors], k=count)
-    pairs = np.column_stack([np.repeat(anchors, count), np.ravel(nearest)])
-    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    pairs = np.sort(np.column_stack([np.repeat(anchors, count), np.ravel(nearest)]), axis=1)
+    is_next = np.tile(np.arange(count) == 1, len(anchors))  # a place is the first of its own neighbours
+    apart = pairs[:, 0] != pairs[:, 1]
+    pairs, place = np.unique(pairs[apart], axis=0, return_inverse=True)
+    is_next = np.bincount(place.ravel(), weights=is_next[apart], minlength=len(pairs)) > 0
     length = np.linalg.norm(scaled[pairs[:, 0]] - scaled[pairs[:, 1]], axis=1)
-    pairs = pairs[length <= policy.longest * np.median(length)]
+    pairs = pairs[is_next | (length <= policy.longest * np.median(length))]
     return pairs[:, 0], pairs[:, 1]

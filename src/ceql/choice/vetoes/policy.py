@@ -16,7 +16,9 @@ class VetoPolicy:
     most_segments: int = 2000  # between neighbours in one column; of a longer table not every row ends one
     most_anchors: int = 300  # rows of several columns whose neighbours are looked up
     neighbours: int = 3  # of each of these
-    longest: float = 2.0  # median distances of neighbours in several columns: those farther apart are none
+    longest: float = (
+        2.0  # median distances of neighbours in several columns: of those farther apart only the nearest count
+    )
     most_factors: int = 12  # denominators, roots and logarithms that are looked at, the shortest first
     most_places: int = 64  # zeros of one of them
     zooms: int = 10  # rounds of locating one, each 32 times as sharp as the one before

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from ceql.choice.vetoes.case import Case
 from ceql.choice.vetoes.places import Array
@@ -78,6 +79,8 @@ def _shown(case: Case, function: Function, spots: Spots, vanishes: bool) -> Arra
         return np.array([_is_shown(case, function, rows, np.full(len(rows), r), q) for rows, r, q in pairs], bool)
     rows, strengths = _rows_around(case, function, spots, strength)
     if len(rows) < case.policy.fewest_of_several:
+        rows, strengths = _nearest_rows(case, spots, strength)
+    if len(rows) < case.policy.fewest_of_several:
         return np.ones(len(spots), bool)
     return np.full(len(spots), _is_shown(case, function, rows, strengths, float(np.median(order))))
 
@@ -128,6 +131,17 @@ def _rows_around(case: Case, function: Function, spots: Spots, strength: Array) 
     rows, where = np.unique(ends, return_index=True)
     nearest = np.argsort(np.abs(function(case.places.x[rows])), kind="stable")[: case.policy.window_of_several]
     return rows[nearest], np.tile(strength, 2)[where[nearest]]
+
+
+def _nearest_rows(case: Case, spots: Spots, strength: Array) -> tuple[Array, Array]:
+    """Where few segments meet the zero set, as at the border of the data: the rows closest to it, every column measured
+    in its own spread, each with the strength of the spot that is closest."""
+    spread = case.places.x.std(axis=0)
+    scale = np.where(spread > 0.0, spread, 1.0)
+    points = case.places.at(spots.segment, spots.step[:, None])[:, 0]
+    distances, spot = map(np.asarray, KDTree(points / scale).query(case.places.x / scale))
+    nearest = np.argsort(distances, kind="stable")[: case.policy.window_of_several]
+    return nearest, strength[spot[nearest]]
 
 
 def _is_shown(case: Case, function: Function, rows: Array, strength: Array, order: float) -> bool:
