@@ -1,4 +1,4 @@
-"""A noisy table with named columns, and an operator of one's own: a smooth step."""
+"""A noisy table with named columns, and a custom operator: a smooth step."""
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,9 @@ response = truth + rng.normal(0, 0.05, len(table))
 
 model = CEQLRegressor(operators=["step"], time_limit=2, random_state=0).fit(table, response)
 
-# The front: what each additional node of the formula buys.
+# The front: how much the loss falls with each additional node of the formula.
 print(model.equations_[["complexity", "loss", "chosen"]].to_string())
 print("formula:", model.sympy())
 for value, error in model.discovery_.best.constants:
     print(f"constant {value:.4g}, standard error {error:.2g}")
-print("left over:", round(float(np.std(response - model.predict(table))), 3), "of noise 0.05")
+print("residuals:", round(float(np.std(response - model.predict(table))), 3), "with noise of 0.05")

@@ -6,7 +6,7 @@ from ceql import CEQLRegressor
 
 FOCAL_LENGTH = 3.2
 
-# The object moves towards the lens. At the focal length its image runs away to infinity and changes sides.
+# The object moves towards the lens. At the focal length its image goes to infinity and changes sides.
 rng = np.random.default_rng(0)
 distance = rng.uniform(0.5, 10.0, 80)
 image = FOCAL_LENGTH * distance / (distance - FOCAL_LENGTH)
@@ -17,5 +17,5 @@ print("formula:", model.sympy(form="readable"))
 for pole in model.poles_:
     print(f"{pole.kind}: {pole}")
 
-# A formula holds outside the data as well: far away the image sits at the focal length.
+# A formula also holds outside the data: the image of a distant object is at the focal length.
 print("image of an object at 1000:", model.predict([[1000.0]])[0].round(4))

@@ -1,9 +1,9 @@
-"""Makes the film of docs/app.md: a table is dropped on the page of `ceql app`, and a formula comes of it.
+"""Makes the film of docs/app.md: a table is dropped on the page of `ceql app`, which finds a formula.
 
     python tools/app_film.py docs/images/app.webp
 
-What is seen is a real search in a real browser, which needs Chromium and its driver. A browser without a window has no
-pointer: it is drawn into the pictures where the next click goes.
+It shows a real search in a real browser and needs Chromium and its driver. A headless browser has no pointer, so one is
+drawn into the frames where the next click goes.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Style:
-    """How the film looks and how long its pictures stay."""
+    """The look of the film and how long its frames stay."""
 
-    size: tuple[int, int] = (960, 700)  # of the page, in its own points
-    shown: tuple[int, int] = (800, 583)  # of the pictures
-    quality: int = 55  # of their compression, from 0 to 100
+    size: tuple[int, int] = (960, 700)  # size of the page, in CSS pixels
+    shown: tuple[int, int] = (800, 583)  # size of the frames
+    quality: int = 55  # quality of their compression, from 0 to 100
     look: int = 1600  # milliseconds for something to read
     glance: int = 700  # for something to notice
     step: int = 60  # for a picture of a movement
@@ -41,7 +41,7 @@ class Style:
 
 
 class Film:
-    """Pictures with the milliseconds that each of them stays."""
+    """Frames, each with its duration in milliseconds."""
 
     def __init__(self, chrome: Any, style: Style) -> None:
         self.chrome, self.style, self.pictures = chrome, style, list[Image.Image]()
@@ -56,7 +56,7 @@ class Film:
         self.stays.append(milliseconds)
 
     def show(self, selector: str, share: float = 0.1) -> None:
-        """Scrolls until the element is that share of the height below the top."""
+        """Scrolls until the element is this share of the height below the top."""
         script = """const top = document.querySelector(arguments[0]).getBoundingClientRect().top;
         return [scrollY, Math.max(0, scrollY + top - arguments[1] * innerHeight)];"""
         start, end = self.chrome.execute_script(script, selector, share)
@@ -92,7 +92,7 @@ class Film:
 
 
 def lens() -> pd.DataFrame:
-    """Where the image of an object stands, measured with a little noise; the focal length, 3.2, is to be found."""
+    """A table of image distances of a lens, with a little noise; the focal length to be found is 3.2."""
     rng = np.random.default_rng(0)
     distance = np.concatenate([rng.uniform(1, 2.8, 40), rng.uniform(3.6, 9, 60)]).round(2)
     image = 3.2 * distance / (distance - 3.2) + 0.05 * rng.standard_normal(100)
@@ -107,7 +107,7 @@ def draw_pointer(picture: Image.Image, place: Place) -> None:
 
 
 def the_search(film: Film) -> None:
-    """From the button to the end, as it happens."""
+    """Films the search from the click on the button to the end."""
     film.show("#start", 0.8)
     film.press("#start")
     end = time.monotonic() + 120
@@ -122,7 +122,7 @@ def the_search(film: Film) -> None:
 
 
 def the_result(film: Film) -> None:
-    """The chosen row, a constant that is changed, and another row beside it."""
+    """Films the result: the chosen row, a changed constant, and another row beside it."""
     film.show(".details h3", 0.05)
     film.take(film.style.look)
     film.show("table.constants", 0.12)

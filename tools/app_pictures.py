@@ -26,7 +26,7 @@ _PATIENCE = 120.0  # seconds
 
 @contextmanager
 def served() -> Iterator[str]:
-    """The address of a server of its own."""
+    """Starts a server and yields its address."""
     command = [sys.executable, "-c", _START, "app", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -45,9 +45,9 @@ def until(what: Callable[[], Any]) -> None:
 
 
 def take(chrome: Any, folder: Path, name: str, width: int, height: int, top: str) -> None:
-    """The page from this element on, which is at the top of the picture."""
+    """A picture of the page with this element at the top."""
     browser.resize(chrome, width, height)
-    time.sleep(0.5)  # the charts are drawn anew
+    time.sleep(0.5)  # the charts are drawn again
     chrome.execute_script("document.querySelector(arguments[0]).scrollIntoView()", top)
     time.sleep(0.3)
     browser.screenshot(chrome, folder / f"app-{name}.png")

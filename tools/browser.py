@@ -1,4 +1,4 @@
-"""A browser without a window: pictures of a page at any width, and what is wider than it should be."""
+"""A headless browser: pictures of a page at any width, and elements that are wider than the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
 )  # fmt: skip
-# The window of a headless browser has a least width; a frame inside of it has none.
+# The window of a headless browser has a minimum width, a frame inside it does not.
 _WRAPPER = """<!DOCTYPE html><html><body style="margin:0">
 <iframe id="page" style="border:0;display:block;width:{width}px;height:{height}px" srcdoc="{page}"></iframe>
 <p id="result"></p><script>
@@ -62,13 +62,13 @@ def picture(page: str, width: int, path: Path, dark: bool = False) -> None:
 
 @contextmanager
 def driven(downloads: Path | None = None) -> Iterator[Any]:
-    """A browser that can be told what to do, as selenium does; it reaches this machine and nothing else."""
+    """A browser controlled by selenium that can reach only this machine."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
     options = webdriver.ChromeOptions()
     options.binary_location = str(CHROMIUM)
-    # Names are not looked up, so that a request to elsewhere fails and is seen.
+    # Host names are not resolved, so that requests to other machines fail and are noticed.
     for flag in (*_FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1200,900"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -90,7 +90,7 @@ def resize(chrome: Any, width: int, height: int) -> None:
 
 
 def prefer(chrome: Any, scheme: str) -> None:
-    """Light or dark."""
+    """Sets the preferred colour scheme: light or dark."""
     wish = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", wish)
 

@@ -1,9 +1,9 @@
-"""Build backend: scikit-build-core, with zig standing in where no C++ compiler is installed.
+"""Build backend: scikit-build-core, with zig as a replacement if no C++ compiler is installed.
 
-`pip install ceql` has to work on a machine that has Python and nothing else. zig is a C++ compiler that
-pip can fetch like any other build requirement, so it is asked for when the usual compilers are missing or
-when CEQL_USE_ZIG=1 says so. CEQL_ZIG_TARGET names another machine to compile for (tools/cross_wheels.py). On
-Windows CMake finds Visual Studio by itself and is told to take its Clang, since the core is written for it.
+`pip install ceql` has to work on a machine that has only Python. zig is a C++ compiler that pip can install like any
+other build requirement, so it is requested if the usual compilers are missing or if CEQL_USE_ZIG=1 is set.
+CEQL_ZIG_TARGET names another machine to compile for (tools/cross_wheels.py). On Windows CMake finds Visual Studio by
+itself and is told to use its Clang, for which the core is written.
 """
 
 import os
@@ -53,7 +53,7 @@ def needs_zig() -> bool:
 
 @contextmanager
 def compiler() -> Iterator[None]:
-    """Point CMake to the compiler of this build for its duration, where CMake would not find it."""
+    """Points CMake to the compiler of this build for its duration, if CMake would not find it."""
     before = os.environ.copy()
     with tempfile.TemporaryDirectory(prefix="ceql-zig-") as folder:
         if needs_zig():
@@ -68,17 +68,17 @@ def compiler() -> Iterator[None]:
 
 
 def zig_tools(target: str | None) -> dict[str, str]:
-    """The words after `zig` for each tool; without a target it compiles for the machine that it runs on."""
+    """The arguments of `zig` for each tool; without a target it compiles for this machine."""
     flags = f"{COMPILE} -target {target}" if target else COMPILE
     return {"cc": f"cc {flags}", "c++": f"c++ {flags}", "ar": "ar", "ranlib": "ranlib"}
 
 
 def _zig(folder: Path) -> dict[str, str]:
-    """The variables that point CMake to zig."""
+    """The environment variables that point CMake to zig."""
     import ziglang  # a build requirement of these builds alone
 
     zig = Path(ziglang.__file__).with_name("zig")
-    # CMake wants an archiver that is one program; `zig ar` is two words, hence these one-line scripts.
+    # CMake needs an archiver that is a single program, but `zig ar` is two words, hence these one-line scripts.
     words = zig_tools(os.environ.get("CEQL_ZIG_TARGET"))
     tools = {name: _script(folder / f"zig-{name}", zig, rest) for name, rest in words.items()}
     archiver = f"-DCMAKE_AR={tools['ar']} -DCMAKE_RANLIB={tools['ranlib']}"

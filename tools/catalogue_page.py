@@ -39,7 +39,7 @@ def _constant(constant: Constant) -> str:
 
 
 def page(text: str) -> str:
-    """The page with its tables made anew."""
+    """The page with regenerated tables."""
     return f"{text.partition(MARK)[0]}{MARK}\n\n{tables(catalogue())}"
 
 

@@ -1,4 +1,4 @@
-"""What a cell of a notebook leaves behind: text that it prints, its last value, figures. See notebook_pages.py."""
+"""The outputs of a notebook cell: printed text, the last value, and figures. See notebook_pages.py."""
 
 from __future__ import annotations
 

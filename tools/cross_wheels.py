@@ -2,9 +2,9 @@
 
     python tools/cross_wheels.py linux-aarch64 --python python3.12 --out dist
 
-Each `--python` makes one wheel a target: Python 3.11 one for itself, a later one that of the stable ABI, which serves
-3.12 and all versions after it. The headers of these Pythons are used. The tools of the build are installed below
-build/cross. docs/installing.md says which of the results have been tried, and how.
+Each `--python` makes one wheel per target: Python 3.11 a wheel for 3.11 only, a later one a wheel of the stable ABI,
+for 3.12 and all later versions. The headers of these Pythons are used. The build tools are installed below build/cross.
+docs/installing.md says which of the results have been tried, and how.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ print(json.dumps([sys.version_info[1], sysconfig.get_path("include"), nanobind._
 
 @dataclass(frozen=True)
 class Builder:
-    """An environment with the tools of the build."""
+    """An environment with the build tools."""
 
     python: Path
     minor: int
@@ -44,7 +44,7 @@ class Builder:
 
 
 def builder(python: str) -> Builder:
-    """The environment for this Python, made or brought up to date."""
+    """The build environment for this Python, created or updated."""
     name = subprocess.check_output([python, "-c", "import sys; print('cp3%d' % sys.version_info[1])"], text=True)
     folder = FOLDER / name.strip()
     own = folder / "bin" / "python"
@@ -57,7 +57,7 @@ def builder(python: str) -> Builder:
 
 
 def definitions(target: Target, minor: int) -> dict[str, str]:
-    """What CMake is told of the target. Without the last two nanobind would ask the Python that runs here."""
+    """The CMake definitions for the target. Without the last two, nanobind would ask the running Python."""
     told = {
         "CMAKE_SYSTEM_NAME": target.system,
         "CMAKE_SYSTEM_PROCESSOR": target.processor,
@@ -70,7 +70,7 @@ def definitions(target: Target, minor: int) -> dict[str, str]:
 
 
 def environment(target: Target, builder: Builder) -> dict[str, str]:
-    """The variables that make a build with this environment one for the target."""
+    """The environment variables of a build for the target."""
     told = definitions(target, builder.minor)
     variables = {
         "PATH": f"{builder.python.parent}{os.pathsep}{os.environ['PATH']}",
@@ -89,7 +89,7 @@ def environment(target: Target, builder: Builder) -> dict[str, str]:
 
 
 def build(target: Target, builder: Builder, out: Path) -> Path:
-    """The wheel, with the tag that it earns."""
+    """Builds the wheel for the target and gives it the right tag."""
     folder = FOLDER / "wheels" / f"{target.name}-3{builder.minor}"
     shutil.rmtree(folder, ignore_errors=True)
     pip = [builder.python, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-index"]

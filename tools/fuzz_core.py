@@ -1,9 +1,10 @@
-"""Calls the compiled core with random tapes, shapes, types and layouts; whatever it is given, the process lives.
+"""Calls the compiled core with random tapes, shapes, types and layouts; no input may crash the process.
 
     python tools/fuzz_core.py path/to/_core.so --calls 1000
 
-The extension is loaded from its file, so that a build with sanitisers can be tried without being installed. A call is
-made from its number alone: where one fails, `--first N --calls 1` repeats it. `tools/sanitised_fuzz.py` does all of it.
+The extension is loaded from its file, so that a build with sanitisers can be tested without being installed. A call is
+generated from its number alone: if one fails, `--first N --calls 1` repeats it. `tools/sanitised_fuzz.py` does all of
+this.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def loaded(path: Path) -> ModuleType:
 
 
 def misaligned(array: np.ndarray) -> np.ndarray:
-    """The same numbers, beginning one byte past where a number of several bytes may begin."""
+    """The same numbers at an address that is one byte past an aligned one."""
     moved = np.empty(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
     moved[...] = array
     return moved
@@ -80,12 +81,12 @@ def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 class Handed:
-    """Arguments as they are handed to the core: mostly sound, now and then in another layout or simply wrong."""
+    """Arguments for the core: mostly valid, occasionally in another layout or simply wrong."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
         self._changes = LAYOUTS if rng.random() < 0.5 else LAYOUTS | OTHERS
-        self._share = rng.choice([0.0, 0.0, 0.05, 0.3])  # of the arguments
+        self._share = rng.choice([0.0, 0.0, 0.05, 0.3])  # share of the arguments that are changed
 
     def array(self, plain: np.ndarray) -> Any:
         if self._rng.random() >= self._share:
@@ -104,7 +105,7 @@ class Handed:
 
 
 def sound_node(rng: np.random.Generator, opcodes: dict[str, int], slot: int, free: int) -> list[int]:
-    """Its terms, if it is a sum, are those from the first free edge on."""
+    """A random valid node; the terms of a sum are the edges from the first free one on."""
     name = str(rng.choice(sorted(opcodes)))
     if name == "linear" or rng.random() < 0.3:
         return [opcodes["linear"], free, int(rng.integers(0, 5)), -1]
@@ -113,7 +114,7 @@ def sound_node(rng: np.random.Generator, opcodes: dict[str, int], slot: int, fre
 
 
 def spoilt(rng: np.random.Generator, whole: np.ndarray) -> np.ndarray:
-    """With one entry that may be anything."""
+    """The array with one entry replaced by an arbitrary value."""
     if whole.size:
         whole.flat[rng.integers(whole.size)] = rng.choice([INT32.min, INT32.max, -2, -1, 0, 9, int(rng.integers(99))])
     return whole
@@ -127,7 +128,7 @@ def tape_of(core: ModuleType, rng: np.random.Generator, n_inputs: int, n_params:
     for k in range(n_nodes):
         nodes.append(sound_node(rng, core.OPCODES, first + k, n_edges))
         n_edges += nodes[-1][2] if nodes[-1][0] == core.OPCODES["linear"] else 0
-    # every edge may be read by the first node, so that its source has to lie before that one
+    # the first node may read every edge, so their sources must precede it
     edges = np.column_stack([rng.integers(0, first, n_edges), rng.integers(-1, n_params, n_edges)])
     whole = {
         "nodes": np.array(nodes, np.int32).reshape(-1, 4),
@@ -179,7 +180,7 @@ def levenberg_options(rng: np.random.Generator, handed: Handed, core: ModuleType
 
 
 def stopping(rng: np.random.Generator, core: ModuleType, handed: Handed, name: str) -> dict:
-    """How many steps; where they would never end, a flag that is already set."""
+    """A number of steps, and if that would never end, a stop flag that is already set."""
     steps = handed.count(int(rng.integers(0, 6)))
     flag = core.StopFlag()
     if steps > 100 or rng.random() < 0.1:
@@ -188,7 +189,8 @@ def stopping(rng: np.random.Generator, core: ModuleType, handed: Handed, name: s
 
 
 def call(core: ModuleType, number: int) -> bool:
-    """One tape, one table, one function; whether the core took them. Anything but a refusal is passed on."""
+    """Calls one function with one tape and one table; whether the core accepted them. Unexpected errors are passed
+    on."""
     rng = np.random.default_rng(number)
     handed = Handed(rng)
     n_inputs, n_params = int(rng.integers(0, 4)), int(rng.integers(0, 5))
@@ -229,7 +231,7 @@ def call(core: ModuleType, number: int) -> bool:
 
 
 def wiring_of(core: ModuleType, rng: np.random.Generator, handed: Handed) -> tuple[Any, np.ndarray, int, int, int]:
-    """A wiring, the nodes its edges come from, and its numbers of inputs, units and layers."""
+    """A wiring, the source nodes of its edges, and its numbers of inputs, units and layers."""
     n_inputs, n_units = int(rng.integers(1, 4)), int(rng.integers(1, 6))
     layers = np.sort(rng.integers(0, min(n_units, 3), n_units))
     sums, source = [], []
@@ -272,7 +274,7 @@ def prior_of(core: ModuleType, rng: np.random.Generator, handed: Handed, wiring:
 
 
 def sampling_call(core: ModuleType, number: int) -> bool:
-    """One wiring and one function on masks, or one rule and start values; whether the core took them."""
+    """Calls one function with a wiring and masks, or a rule and start values; whether the core accepted them."""
     rng = np.random.default_rng(number)
     handed, rows = Handed(rng), int(rng.integers(0, 200))
     name = str(rng.choice(["clean", "smooth", "permitted", "draw", "breed", "start_values", "inherit", "packed"]))
@@ -309,7 +311,7 @@ def sampling_call(core: ModuleType, number: int) -> bool:
 
 
 def holds(given: Any, plain: np.ndarray) -> bool:
-    """Whether an array has the same numbers, in whatever layout."""
+    """Whether an array has the same numbers, in any layout."""
     return isinstance(given, np.ndarray) and given.dtype.kind != "O" and np.array_equal(given, plain, equal_nan=True)
 
 

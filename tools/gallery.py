@@ -3,7 +3,7 @@
     python tools/gallery.py                  # all pages, into docs/gallery
     python tools/gallery.py boyle planets    # some of them, and the index
 
-What a page shows is what the command printed. How long it took is left out, so that pages only change with formulas.
+A page shows what the command printed. Times are left out, so that a page changes only when its formulas do.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,8 @@ _TIME = re.compile(r" \(\d+\.\d+ s\)$|\n+Found in [\d.]+ s\.$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Example:
-    """A table, what it is about and what to look for in the answer; `law` is the name that it should get. A table
-    that is `made` was not measured. One with `states` is a time series: its first column is the time."""
+    """A table, what it is about and what to look for in the answer; `law` is the named law that should be found. A
+    table that is `made` is synthetic. One with `states` is a time series: its first column is the time."""
 
     table: str
     title: str
@@ -60,7 +61,7 @@ def examples() -> list[Example]:
 
 
 def fitted(example: Example, folder: Path) -> tuple[str, Path]:
-    """What the command prints about the table, and the model that it saves."""
+    """What the command prints for the table, and the model that it saves."""
     model = folder / f"{example.table}.ceql"
     options = ["--time-limit", str(SECONDS), "--save", str(model)]
     program = [sys.executable, "-c", _CEQL, *example.command[1:], *options]
@@ -69,7 +70,7 @@ def fitted(example: Example, folder: Path) -> tuple[str, Path]:
 
 
 def draw(model: Path, picture: Path) -> None:
-    """Data and formula, small enough for a page of many."""
+    """Draws data and formula as a small picture."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -121,15 +122,18 @@ def page(example: Example, printed: str) -> str:
 
 
 def index(all_examples: list[Example]) -> str:
-    """Every example with the formula that its page opens with."""
+    """Every example with the formula at the top of its page."""
     made = sum(example.made for example in all_examples)
+    intro = (
+        f"{len(all_examples) - made} measured tables and {made} synthetic {'one' if made == 1 else 'ones'} with a "
+        "known formula, and what `ceql fit` prints for each with no option but the target (`ceql ode` for time "
+        "series). Each page shows the complete output, including the alternatives with their weights; if the rows "
+        "cannot decide between formulas, then that is the answer. `python tools/gallery.py` makes the pages again."
+    )
     lines = [
         "# Gallery",
         "",
-        f"{len(all_examples) - made} measured tables, {made} made so that the truth is known, and what `ceql fit` says",
-        "about them with no option but the target, or `ceql ode` about time series. Each page shows the whole answer,",
-        "alternatives with their weights included; where the rows cannot decide, that is the answer.",
-        "`python tools/gallery.py` makes the pages anew.",
+        *textwrap.wrap(intro, 120),
         "",
         "| table | field | formula |",
         "|---|---|---|",

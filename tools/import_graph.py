@@ -1,6 +1,6 @@
 """Draws which package of ceql imports which: `python tools/import_graph.py docs/images/packages.svg`.
 
-Packages stand in the order of the layers, the lowest at the top. An arrow that follows from others is left out.
+Packages are in the order of the layers, the lowest at the top. Arrows implied by others are left out.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 132, 34, 26, 46, 16
 
 
 def package_of(module: str) -> str:
-    """The first name below ceql: a package, or a module that lies in the root."""
+    """The first name below ceql: a package, or a module in the root."""
     return module.split(".")[1] if "." in module else ""
 
 
 def imports(source: Path = SOURCE) -> dict[str, set[str]]:
-    """Per package those that it imports, lazy imports and imports for types included."""
+    """The packages that each package imports, including lazy imports and imports for types."""
     modules = {
         ".".join(("ceql", *path.relative_to(source).with_suffix("").parts)): path for path in source.rglob("*.py")
     }
@@ -46,7 +46,7 @@ def _imported(path: Path) -> set[str]:
 
 
 def levels(graph: dict[str, set[str]]) -> dict[str, int]:
-    """The length of the longest way down from each package; a RecursionError tells of a circle."""
+    """The length of the longest path down from each package; a RecursionError means that there is a cycle."""
     known: dict[str, int] = {}
 
     def level(package: str) -> int:
@@ -58,7 +58,7 @@ def levels(graph: dict[str, set[str]]) -> dict[str, int]:
 
 
 def without_shortcuts(graph: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The graph without arrows to what another arrow leads to as well."""
+    """The graph without arrows implied by a chain of others."""
 
     def below(package: str) -> set[str]:
         return {far for near in graph[package] for far in {near, *below(near)}}
@@ -101,7 +101,7 @@ def _box(package: str, x: float, y: float) -> str:
 
 
 def _arrow(upper: tuple[float, float], lower: tuple[float, float]) -> str:
-    """From what is used down to what uses it: the way that data take."""
+    """An arrow from the imported package down to the importing one, in the direction of the data."""
     x0, y0 = upper[0] + WIDTH / 2, upper[1] + HEIGHT
     x1, y1 = lower[0] + WIDTH / 2, lower[1]
     bend = max(GAP_Y * 0.7, (y1 - y0) * 0.35)

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/resonances.md from made measurements.
+"""Draws the pictures of docs/resonances.md from synthetic measurements.
 
     python tools/modal_pictures.py docs/images
 

@@ -1,4 +1,4 @@
-"""What a compiled module says of itself: kind of machine, libraries that it asks for, oldest system that it runs on."""
+"""What a compiled module states about itself: machine, required libraries, oldest system that it runs on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NativeModule:
 
 
 def read_module(data: bytes) -> NativeModule:
-    """A ValueError if the file is none of ELF, Mach-O and PE for 64 bits and little-endian."""
+    """Reads a module; raises ValueError if it is not a 64-bit little-endian ELF, Mach-O or PE file."""
     if data[:6] == b"\x7fELF\x02\x01":
         return _elf(data)
     if data[:4] == b"\xcf\xfa\xed\xfe":
@@ -34,7 +34,7 @@ def read_module(data: bytes) -> NativeModule:
 
 def _elf(data: bytes) -> NativeModule:
     (machine,) = struct.unpack_from("<H", data, 18)
-    # Names of libraries and versions are strings of the file; looking at all of them overlooks none.
+    # Names of libraries and versions are strings in the file; searching all of them misses none.
     libraries = {name.decode() for name in re.findall(rb"\x00(lib[\w+-]+\.so[.\d]*)(?=\x00)", data)}
     versions = {(int(a), int(b)) for a, b in re.findall(rb"\x00GLIBC_(\d+)\.(\d+)(?:\.\d+)?(?=\x00)", data)}
     if b"\x00GLIBC_ABI" in data or b"\x00GLIBC_PRIVATE" in data:

@@ -1,9 +1,9 @@
-"""Runs a newcomer's first hour with ceql for real, in an empty folder, and writes down what was seen.
+"""Runs a newcomer's first hour with ceql for real, in an empty folder, and writes a transcript.
 
 python tools/newcomer_hour.py docs/newcomer.md
 
-Whatever goes otherwise than a newcomer should find it ends the script with an error. It needs a C compiler, `cc`. How
-long things took is left out, so that the transcript is the same every time.
+If a command ends or prints something other than it should, the script stops with an error. It needs a C compiler, `cc`.
+Times are left out, so that the transcript is the same every time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Write:
-    """A file that the newcomer types in."""
+    """A file that the newcomer creates."""
 
     name: str
     content: str
@@ -44,7 +44,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Run:
-    """A command, the exit code it must end with, and something that it must print."""
+    """A command, its expected exit code, and text that its output must contain."""
 
     command: str
     shows: str = ""
@@ -104,13 +104,13 @@ print(model.predict([[0, 440], [30, 440]]).round(6))
 
 STEPS: tuple[Say | Write | Run, ...] = (
     Say(
-        "# A newcomer's hour\n\nWhat somebody sees who tries `ceql` for the first time: every command below was run, "
-        "and what stands under it is what it printed. `python tools/newcomer_hour.py docs/newcomer.md` runs it again; "
-        "only times are left out."
+        "# A newcomer's hour\n\nA first session with `ceql`. Every command below was run, and what it printed is shown "
+        "under it; only times are left out. `python tools/newcomer_hour.py docs/newcomer.md` runs the session again."
     ),
     Say(
-        "## A table\n\nA siren drives past. How high it sounds depends on its speed and its pitch; at the speed of "
-        "sound, 343 m/s, something dreadful happens. The standard library is enough to write down some measurements."
+        "## A table\n\nA vehicle with a siren drives past. The pitch you hear depends on its speed and on the pitch of "
+        "the siren; at the speed of sound, 343 m/s, the formula has a pole. The script below uses only the standard "
+        "library to write a table of synthetic measurements."
     ),
     Write("measure.py", MEASURE),
     Run("python measure.py"),
@@ -119,9 +119,9 @@ STEPS: tuple[Say | Write | Run, ...] = (
     Run("ceql fit siren.csv --target heard --save siren.ceql --report siren.html", shows="pole: speed"),
     Run("ls", shows="siren.html"),
     Say(
-        "The column `heard` was explained by the two others. The table is the *front*, for every size the best "
-        "formula. `siren.html` is a page about it that opens in any browser. The model can be looked at again "
-        "at any time:"
+        "`ceql` found a formula for the column `heard` in terms of the other two. The printed table is the *front*: "
+        "the best formula of each size. `siren.html` is a report that opens in any browser. You can look at the saved "
+        "model again at any time:"
     ),
     Run("ceql show siren.ceql", shows="Training data: 80 rows"),
     Say("## New rows"),
@@ -130,7 +130,10 @@ STEPS: tuple[Say | Write | Run, ...] = (
     Say("## The formula in C"),
     Run("ceql export siren.ceql --to c --out siren.c"),
     Run("cat siren.c", shows="double heard(double speed, double pitch)"),
-    Say("A small program around it reads the rows of `new.csv`, and another compares."),
+    Say(
+        "A small C program applies this function to the rows of `new.csv`, and a Python script compares the results "
+        "with `predicted.csv`."
+    ),
     Write("main.c", MAIN),
     Run("cc -O2 main.c siren.c -lm -o siren"),
     Write("compare.py", COMPARE),
@@ -138,7 +141,7 @@ STEPS: tuple[Say | Write | Run, ...] = (
     Say("## The formula in Python, another day"),
     Write("use.py", USE),
     Run("python use.py", shows="440"),
-    Say("## Slips of the finger\n\nAn option, a column and a command, each misspelt:"),
+    Say("## Slips of the finger\n\nA misspelt option, a misspelt column and a misspelt command:"),
     Run("ceql fit siren.csv --traget heard", shows="--target", code=2),
     Run("ceql fit siren.csv --target herad", shows="Did you mean 'heard'?", code=1),
     Run("ceql ft siren.csv", shows="Did you mean 'fit'?", code=2),
@@ -146,7 +149,7 @@ STEPS: tuple[Say | Write | Run, ...] = (
 
 
 def run(step: Run, folder: Path) -> str:
-    """What the command printed, errors among the rest as a terminal shows them."""
+    """What the command printed, with errors included, as in a terminal."""
     name, *arguments = shlex.split(step.command)
     command = [*_PROGRAMS.get(name, [name]), *arguments]
     done = subprocess.run(
@@ -170,7 +173,7 @@ def transcript() -> str:
                 printed = run(step, Path(folder)).rstrip()
                 parts.append("\n".join([_CONSOLE, f"$ {step.command}", *([printed] if printed else []), "```"]))
                 if len(parts) > 1 and parts[-2].startswith(_CONSOLE):
-                    # Commands that follow each other share a block, as they share a terminal.
+                    # Consecutive commands share one block.
                     parts[-2:] = [parts[-2].removesuffix("```") + parts[-1].removeprefix(f"{_CONSOLE}\n")]
     return "\n\n".join(parts) + "\n"
 

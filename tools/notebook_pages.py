@@ -1,8 +1,8 @@
-"""Notebooks without Jupyter: run, stored with their outputs, and shown as Markdown.
+"""Runs notebooks without Jupyter, stores their outputs and shows them as Markdown.
 
 python tools/notebook_pages.py examples/notebooks/*.ipynb    # runs them and stores what they print and draw
 
-Each notebook runs in a Python process of its own. A cell shows what it prints, the text of its last expression and the
+Each notebook runs in its own Python process. A cell shows what it prints, the text of its last expression and the
 figures that it leaves open.
 """
 
@@ -31,7 +31,7 @@ def code_cells(notebook: Notebook) -> list[str]:
 
 
 def run(path: Path) -> list[list[dict[str, Any]]]:
-    """The outputs of each code cell, from a fresh process in an empty folder; an error in a cell is one here."""
+    """The outputs of each code cell, from a fresh process in an empty folder. An error in a cell is raised here too."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "cells.py"
         script.write_text(_as_script(code_cells(read(path))), encoding="utf-8")
@@ -45,7 +45,7 @@ def run(path: Path) -> list[list[dict[str, Any]]]:
 
 
 def _as_script(cells: list[str]) -> str:
-    """One program of all cells, in which the last expression of each is shown."""
+    """One program of all cells, which shows the last expression of each."""
     lines = [_BEGIN]
     for source in cells:
         body = ast.parse(source).body
@@ -74,7 +74,7 @@ def write(path: Path, notebook: Notebook) -> None:
 
 
 def as_markdown(path: Path) -> str:
-    """A page of the notebook with its stored outputs."""
+    """The notebook as a page, with its stored outputs."""
     parts = []
     for cell in read(path)["cells"]:
         source = "".join(cell["source"])

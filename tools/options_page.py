@@ -12,7 +12,7 @@ import click
 
 from ceql.__main__ import cli
 
-_WIDTH = 110  # of the text of a command
+_WIDTH = 110  # width of the help text of a command
 _HEAD = """# All options
 
 What `ceql COMMAND --help` prints, for every command; [the command line](command-line.md) has examples and explanations.

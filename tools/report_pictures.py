@@ -17,12 +17,12 @@ from PIL import Image
 
 from ceql import CEQLRegressor
 
-_COLOURS = 256  # of the pictures, which are mostly white
-_HEIGHT = 1750  # of what is shown of the report
+_COLOURS = 256  # in a picture; most of it is white
+_HEIGHT = 1750  # in pixels, of the part of the report that is shown
 
 
 def lens() -> tuple[Any, Any]:
-    """Where the image of an object stands, measured with a little noise, for several lenses."""
+    """The position of the image of an object for several lenses, measured with a little noise."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"distance": rng.uniform(1, 8, 300), "focal": rng.uniform(2, 4, 300)})
     table = table[(table["distance"] - table["focal"]).abs() > 0.3]
@@ -49,7 +49,7 @@ def main(folder: Path) -> None:
             path = folder / f"report-{name}.png"
             browser.resize(chrome, width, _HEIGHT)
             chrome.get((folder / "report.html").resolve().as_uri())
-            time.sleep(0.5)  # its charts are drawn when there is room for them
+            time.sleep(0.5)  # its charts are drawn after the layout
             browser.screenshot(chrome, path)
             shrink(path)
     (folder / "report.html").unlink()

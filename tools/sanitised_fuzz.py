@@ -1,10 +1,10 @@
-"""Compiles the core with the address and undefined-behaviour sanitisers and lets `fuzz_core.py` loose on it.
+"""Compiles the core with the address and undefined-behaviour sanitisers and runs `fuzz_core.py` on it.
 
     python tools/sanitised_fuzz.py                    # 20,000 calls
     python tools/sanitised_fuzz.py --first 4711 --calls 1
 
-Needs gcc with the sanitisers' run-time libraries, and what the dev extra installs. The first finding ends the
-run, with the sanitiser's report and the number of the call that led to it.
+Needs gcc with the sanitisers' run-time libraries, and the packages of the dev extra. The first finding ends the run,
+with the sanitiser's report and the number of the call that caused it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def compiler() -> str:
 
 
 def preloaded() -> str:
-    """The libraries that have to be in the process before Python is."""
+    """The libraries that must be loaded before Python."""
     paths = [_library(name) for name in PRELOADED]
     return " ".join(map(str, paths))
 
@@ -51,7 +51,7 @@ def _library(name: str) -> Path:
 
 
 def build(folder: Path) -> Path:
-    """Compiles the core's own tests and the extension module into this folder; gives the module's path."""
+    """Compiles the core's own tests and the extension module into this folder; returns the module's path."""
     cmake, environment = str(BIN / "cmake"), os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     nanobind = subprocess.run(
         [sys.executable, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=True
@@ -71,7 +71,7 @@ def build(folder: Path) -> Path:
 
 
 def fuzz(module: Path, calls: int, first: int = 0) -> str:
-    """What the fuzzer says of this module; a finding is a RuntimeError with the sanitiser's report."""
+    """Runs the fuzzer on this module and returns its output; raises RuntimeError with the sanitiser's report."""
     environment = os.environ | {"LD_PRELOAD": preloaded(), "ASAN_OPTIONS": "detect_leaks=0"}  # Python's own leaks
     with tempfile.TemporaryDirectory() as folder:
         note = Path(folder) / "call"

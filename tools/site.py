@@ -1,7 +1,7 @@
 """What the site shows beside docs/: pages from the root of the repository, and the examples with their notebooks.
 
-Documents link to files as they lie in the repository, so that their links work there. Here each link is turned into
-one within the site; what is not part of the site is left as plain text.
+Documents link to files by their paths in the repository, so that links work there. Here each link is converted to one
+within the site; links to files that are not part of the site become plain text.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def _in_site(target: str, in_repository: str, place: str, files: Any) -> str | None:
-    """The link as it is on the site; None where the file is in the repository alone."""
+    """The link as used on the site; None if the file is only in the repository."""
     if target.startswith(("https://", "http://", "mailto:", "data:", "#")):
         return target
     name, mark, section = target.partition("#")

@@ -1,10 +1,10 @@
-"""Does ten things that users want on the page, in a terminal and in Python, and writes down what each of them took.
+"""Does ten tasks on the page, in a terminal and in Python, and writes down how much work and time each of them took.
 
     python tools/ten_tasks.py docs/ten-tasks.md
 
-It needs Chromium and its driver. On the page clicks are real ones, of a pointer on what is visible, and counted.
-Seconds are those of the machine, from the first click to the result, without anybody's time to think, read and type.
-Whatever goes otherwise than it should ends the script with an error.
+It needs Chromium and its driver. On the page, real pointer clicks on visible elements are made and counted. Seconds are
+machine time, from the first click to the result, with no time to think, read or type. If a task does not end as it
+should, the script stops with an error.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Measured:
 
 
 class Hand:
-    """A user's hand on the page, which counts its clicks."""
+    """Works the page as a user would, and counts the clicks."""
 
     def __init__(self, chrome: Any, folder: Path) -> None:
         self.chrome, self.folder, self.clicks = chrome, folder, 0
 
     def found(self, selector: str) -> Any:
-        """The first thing of that kind that can be seen."""
+        """The first visible element that the selector finds."""
         what = selector.removeprefix("xpath:")
         kind = "css selector" if what == selector else "xpath"
         return until(lambda: next((one for one in self.chrome.find_elements(kind, what) if one.is_displayed()), None))
@@ -123,7 +123,7 @@ def in_python(task: Task, folder: Path) -> Taken:
 
 
 def run(command: list[str], folder: Path, interrupt: float | None) -> str:
-    """What it prints; with `interrupt` Ctrl-C ends it after so many seconds."""
+    """What it prints; with `interrupt` Ctrl-C ends it after that number of seconds."""
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
     ) as process:
@@ -137,7 +137,7 @@ def run(command: list[str], folder: Path, interrupt: float | None) -> str:
 
 
 def measured(task: Task) -> Measured:
-    """Each way begins in a folder with nothing but the tables."""
+    """Each of the three starts in a folder that holds only the tables."""
 
     def fresh(way: Callable[[Task, Path], Any]) -> Any:
         with tempfile.TemporaryDirectory() as folder:
@@ -150,12 +150,12 @@ def measured(task: Task) -> Measured:
 
 HEAD = """# Ten tasks
 
-Ten things that users want, each done on [the page](app.md), in a terminal and in Python by
-`python tools/ten_tasks.py docs/ten-tasks.md`, which counts clicks, commands and lines. Clicks are real ones in a real
-browser; choosing a file is one, an entry of a list two, a box that is filled in one. Seconds are the machine's: on
-the page, which is open already, from the first click to the result; else of all commands, or of the whole program,
-from start to end. Nobody's time to think, read and type is in them. One run on a machine with two shared cores, which
-were busy with other work.
+Ten things that users want to do, each done on [the page](app.md), in a terminal and in Python by
+`python tools/ten_tasks.py docs/ten-tasks.md`, which counts clicks, commands and lines. The clicks are real ones in a
+real browser: choosing a file counts as one, picking an entry of a list as two, filling in a box as one. Seconds are
+machine time. On the page, which is already open, they run from the first click to the result; otherwise from the start
+to the end of all commands, or of the whole program. They include no time to think, read or type. All of this is from
+one run on a machine with two shared cores, which were busy with other work.
 
 """
 
@@ -172,7 +172,7 @@ def table(results: list[Measured]) -> str:
 
 
 def words(task: Task) -> str:
-    """What is done on the page, as a sentence."""
+    """The steps on the page, as a sentence."""
     said = [
         f"drop `{step.file}`" if isinstance(step, Drop) else f"*{step.words}*"
         for step in task.page
@@ -183,7 +183,7 @@ def words(task: Task) -> str:
 
 def section(number: int, task: Task) -> str:
     commands = "\n".join(task.terminal)
-    stop = " (Ctrl-C ends the first command.)" if task.interrupt is not None else ""
+    stop = " (In the terminal, Ctrl-C ends the first command.)" if task.interrupt is not None else ""
     return (
         f"## {number}. {task.title}\n\n{task.about}\n\n{words(task)}{stop}\n\n"
         f"```sh\n{commands}\n```\n\n```python\n{task.python}\n```"

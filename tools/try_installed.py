@@ -1,7 +1,7 @@
 """Runs the README's first example with the ceql that this Python has installed: `python tools/try_installed.py`.
 
-What it prints has to be what stands in the comments beside it. It needs nothing else of the checkout, so a wheel can be
-tried in an environment that holds nothing but the wheel.
+Its output must match the comments in the example. Nothing else of the checkout is needed, so a wheel can be tested in
+an environment that contains only the wheel.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _WHERE = "import ceql._core as core; print(core.__file__, ', '.join(core.instruc
 
 
 def first_example(document: str) -> tuple[str, list[str]]:
-    """The code, and the lines that it promises to print."""
+    """The code, and the lines that it should print."""
     code = _BLOCK.findall(document)[0]
     return code, _PROMISE.findall(code)
 
 
 def printed(code: str) -> list[str]:
-    """By an interpreter that sees neither the checkout nor the user's own packages."""
+    """The output of the code, run by an interpreter that sees neither the checkout nor the user's own packages."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-I", "-c", code]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Ten things that users want, as data: what to do on the page, in a terminal and in Python, and what comes of it."""
+"""Ten things that users want to do, as data: the steps on the page, in a terminal and in Python, and the results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Drop:
-    """A file is dropped on the page, or chosen: one click. `seen` has its name when it is there."""
+    """A file is dropped on the page, or chosen: one click. `seen` shows its name once it is loaded."""
 
     file: str
     box: str = "#file"
@@ -21,7 +21,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Press:
-    """A click on what the selector finds; `words` say what that is."""
+    """A click on the element that the selector finds; `words` describe it."""
 
     selector: str
     words: str
@@ -29,7 +29,7 @@ class Press:
 
 @dataclass(frozen=True)
 class Pick:
-    """An entry of a list: two clicks, one that opens it and one that takes the entry."""
+    """An entry of a list: two clicks, one to open the list and one to pick the entry."""
 
     selector: str
     entry: str
@@ -38,7 +38,7 @@ class Pick:
 
 @dataclass(frozen=True)
 class Type:
-    """A box is clicked and gets another content."""
+    """A box is clicked and its content replaced."""
 
     selector: str
     text: str
@@ -47,7 +47,7 @@ class Type:
 
 @dataclass(frozen=True)
 class See:
-    """No click: the user waits until this text stands there."""
+    """No click: the user waits until this text appears."""
 
     selector: str
     text: str
@@ -63,8 +63,8 @@ def clicks(step: Step) -> int:
 
 @dataclass(frozen=True)
 class Task:
-    """`shows` stands in what the terminal prints, `prints` in what Python prints. Commands are typed one after the
-    other; with `interrupt` the first one is ended by Ctrl-C after that number of seconds."""
+    """`shows` is part of what the terminal prints, `prints` of what Python prints. Commands are typed one after the
+    other; with `interrupt` Ctrl-C ends the first one after that number of seconds."""
 
     title: str
     about: str
@@ -82,7 +82,7 @@ _OPERATORS = "details:has(> .operators) > summary"
 
 
 def _operator(name: str) -> str:
-    """The box of an operator on the page: they stand in the order of their names' labels."""
+    """The checkbox of an operator on the page, found by its label."""
     return f"xpath://div[@class='operators']/label[normalize-space()='{name}']/input"
 
 
@@ -153,7 +153,7 @@ LAW = "distance*focal/(distance - focal)"
 
 
 def _program(lines: str) -> str:
-    """The lines below what every program begins with."""
+    """These lines, after the imports that every program begins with."""
     return "import pandas as pd\n\nfrom ceql import CEQLRegressor\n\n" + dedent(lines).strip()
 
 
@@ -174,10 +174,10 @@ TASKS = (
     ),
     Task(
         "Leave a column out",
-        "`leak.csv` also has `power`, the reciprocal of the image: with it the formula is 1/power and tells nothing.",
+        "`leak.csv` also has `power`, the reciprocal of `image`: with it the formula is just 1/power, which is no use.",
         (
             Drop("leak.csv"),
-            Press("input[aria-label='use power']", "the tick of power"),
+            Press("input[aria-label='use power']", "the checkbox of power"),
             _START,
             _ENDED,
             See("tr.chosen code", LAW),
@@ -212,7 +212,7 @@ TASKS = (
     ),
     Task(
         "Allow only some operators",
-        "The rate of an enzyme, with noise: products and quotients, no exponentials and no sines.",
+        "The rate of an enzyme reaction, with noise; only products and quotients, no exponentials or sines.",
         (
             Drop("enzyme.csv"),
             Press(_OPERATORS, "Operators"),
@@ -234,12 +234,12 @@ TASKS = (
     ),
     Task(
         "Compare two formulas",
-        "The chosen formula of the same table beside a simpler one, with numbers and constants of both.",
+        "For the same table, the chosen formula next to a simpler one, with the figures and constants of both.",
         (
             Drop("enzyme.csv"),
             _START,
             _ENDED,
-            Press("tr[data-row='3'] input", "the box of row 3"),
+            Press("tr[data-row='3'] input", "the checkbox of row 3"),
             See(".panes", "Row 3"),
         ),
         (
@@ -258,7 +258,7 @@ TASKS = (
     ),
     Task(
         "A law with units",
-        "Distances, masses and periods of the planets; formulas that are dimensionally impossible are not wanted.",
+        "Distances, masses and periods of the planets; dimensionally impossible formulas are not wanted.",
         (
             Drop("planets.csv"),
             Type("input[aria-label='unit of distance']", "au", "unit of distance: au"),
@@ -285,7 +285,7 @@ TASKS = (
     ),
     Task(
         "Constants of each group",
-        "Three lenses in one table, each with a focal length of its own, which is not in the table.",
+        "Three lenses in one table, each with its own focal length, which is not in the table.",
         (
             Drop("lenses.csv"),
             Pick("#groups", "lens", "groups: lens"),
@@ -306,7 +306,7 @@ TASKS = (
     ),
     Task(
         "Take the formula away as C",
-        "A function of doubles, to be compiled elsewhere.",
+        "A C function of doubles, to compile elsewhere.",
         (
             Drop("lens.csv"),
             _START,
@@ -327,7 +327,7 @@ TASKS = (
     ),
     Task(
         "Stop, and go on later",
-        "Data with so much noise that the search takes a while: it has ten seconds, and is stopped in between.",
+        "The data are so noisy that the search takes a while. It gets ten seconds, and is stopped before they are up.",
         (
             Drop("unruly.csv"),
             Type("xpath://label[starts-with(normalize-space(), 'Time limit')]/input", "10", "Time limit: 10"),
@@ -356,7 +356,7 @@ TASKS = (
     ),
     Task(
         "Predict new rows, with bounds",
-        "`new.csv` has a column `substrate`; wanted are the rates, and bounds for a new measurement.",
+        "`new.csv` has a column `substrate`; predict the rates, with bounds for a new measurement.",
         (
             Drop("enzyme.csv"),
             _START,

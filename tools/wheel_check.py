@@ -1,4 +1,4 @@
-"""Whether a wheel is what its name says: tags, module, machine, libraries, oldest system, size."""
+"""Checks whether a wheel is what its name says: tags, module, machine, libraries, oldest system, size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WINDOWS_LIBRARY = re.compile(r"(kernel32|ntdll|ucrtbase|api-ms-win-[\w-]+)\.dll
 
 
 def faults(path: Path, target: Target, minor: int) -> list[str]:
-    """One sentence for each thing that is wrong."""
+    """One sentence for each fault of the wheel."""
     tag = wheel_tag(target, minor)
     found = []
     if not path.stem.endswith(f"-{tag}"):
@@ -34,7 +34,7 @@ def faults(path: Path, target: Target, minor: int) -> list[str]:
 
 
 def module_faults(module: NativeModule, target: Target, minor: int) -> list[str]:
-    """The same for the module alone."""
+    """One sentence for each fault of the module."""
     found = []
     if (module.system, module.processor) != (target.system, target.processor):
         found.append(f"The module is for {module.system} on {module.processor or 'another processor'}.")

@@ -1,25 +1,25 @@
-"""The machines that wheels are built for, and what a wheel and the module in it have to be called there."""
+"""The machines that wheels are built for, and the names of wheels and modules for them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-STABLE_FROM = 12  # of Python 3: from this version on one wheel serves all later ones
-MOST_BYTES = 3_000_000  # of a wheel
+STABLE_FROM = 12  # minor version of Python 3 from which one wheel serves all later versions
+MOST_BYTES = 3_000_000  # largest size of a wheel
 
 
 @dataclass(frozen=True)
 class Target:
-    """A machine, in the words of each program that has to know it."""
+    """A machine, as named by each program that needs to know it."""
 
     name: str
     zig: str  # with the oldest glibc or macOS that the module shall run on
     python: str  # sysconfig.get_platform() there
-    tag: str  # of the wheel
+    tag: str  # platform tag of the wheel
     system: str  # for CMake
     processor: str  # likewise
-    ending: str  # of a module for one version of Python, {} being 311 or the like
-    stable_ending: str  # of a module for the stable ABI
+    ending: str  # ending of a module for one version of Python, where {} is 311 or the like
+    stable_ending: str  # ending of a module for the stable ABI
 
     @property
     def is_windows(self) -> bool:
@@ -31,7 +31,7 @@ class Target:
 
 
 def _linux(processor: str) -> Target:
-    # glibc 2.17 is the oldest that PyPI's wheels are tagged for; NumPy's and SciPy's need a newer one anyway
+    # glibc 2.17 is the oldest version in PyPI's tags; NumPy's and SciPy's wheels need a newer one anyway
     zig, tag, ending = f"{processor}-linux-gnu.2.17", f"manylinux_2_17_{processor}", f"{processor}-linux-gnu.so"
     python = f"linux-{processor}"
     return Target(python, zig, python, tag, "Linux", processor, "cpython-{}-" + ending, "abi3.so")
@@ -58,16 +58,16 @@ TARGETS = {
 
 
 def is_stable(minor: int) -> bool:
-    """Whether what is built with Python 3.`minor` uses the stable ABI."""
+    """Whether builds with Python 3.`minor` use the stable ABI."""
     return minor >= STABLE_FROM
 
 
 def module_ending(target: Target, minor: int) -> str:
-    """What follows `_core` in the name of the module."""
+    """The part of the module's file name after `_core`."""
     return "." + (target.stable_ending if is_stable(minor) else target.ending.format(f"3{minor}"))
 
 
 def wheel_tag(target: Target, minor: int) -> str:
-    """Python, ABI and platform, as they stand at the end of the wheel's name."""
+    """Python, ABI and platform, as at the end of the wheel's name."""
     python = f"cp3{min(minor, STABLE_FROM)}"
     return f"{python}-{'abi3' if is_stable(minor) else python}-{target.tag}"

@@ -1,8 +1,8 @@
 """What a module for Windows is compiled against, on a machine that has no Python for Windows.
 
-The headers are those of the Python that runs here, with a `pyconfig.h` that says what differs on Windows. The import
-libraries list the names of Python's interface that nanobind may use, since nobody else calls Python in this project. A
-name that were missing in the list would stop the linker.
+The headers are those of the running Python, with a `pyconfig.h` that defines the differences on Windows. The import
+libraries list the names of Python's API that nanobind may use, since nothing else in this project calls Python. If a
+name were missing from the list, the linker would fail.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEFINED = {
 
 
 def config_header() -> str:
-    """Python's `pyconfig.h` for Windows on x86-64, as far as an extension module can tell."""
+    """Python's `pyconfig.h` for Windows on x86-64, as far as an extension module depends on it."""
     lines = [f"#define {name} {value}".rstrip() for name, value in _DEFINED.items()]
     return "\n".join(["#pragma once", *lines, "#include <stdio.h>", ""])
 
@@ -35,7 +35,8 @@ def interface_names(symbols: str) -> list[str]:
 
 
 def prepare(folder: Path, minor: int, headers: Path, nanobind: Path, zig: Path) -> Path:
-    """Headers and import libraries below `folder`; returns the file that tells scikit-build-core of the latter."""
+    """Writes headers and import libraries below `folder`; returns the file that points scikit-build-core to the
+    latter."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(headers, folder / "include")
     (folder / "include" / "pyconfig.h").write_text(config_header())
@@ -47,7 +48,7 @@ def prepare(folder: Path, minor: int, headers: Path, nanobind: Path, zig: Path) 
         exports.write_text("\n".join([f"LIBRARY {name}.dll", "EXPORTS", *names, ""]))
         library = libraries / f"{name}.lib"
         subprocess.run([zig, "dlltool", "-m", "i386:x86-64", "-d", exports, "-l", library], check=True)
-        # CMake takes a library with no DLL beside it for a static one, and links what that would need
+        # CMake takes a library without a DLL beside it for a static one, and links its dependencies
         (libraries / f"{name}.dll").touch()
     told = folder / "distutils.cfg"
     told.write_text(f"[build_ext]\nlibrary_dirs={libraries}\n")
