@@ -1,4 +1,4 @@
-"""Resonances of the measured beam: R2 on repetitions that were held out, errors of the peaks, levels left out, seeds.
+"""Resonances of the measured beam: R2 on held-out repetitions, errors of the peaks, left-out levels, several seeds.
 
     python benchmarks/beam.py DATA [--seeds 10] [--parts fit,levels,masses,seeds] [--threads 1]
 
@@ -49,7 +49,7 @@ def r_squared(measured: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def peaks(frequency: np.ndarray, curves: np.ndarray) -> np.ndarray:
-    """Where the curves are largest within each window, (curves, windows)."""
+    """The frequencies of the largest values within each window, (curves, windows)."""
     inside = [(frequency >= low) & (frequency <= high) for low, high in WINDOWS]
     return np.array([frequency[mask][curves[:, mask].argmax(axis=1)] for mask in inside]).T
 

@@ -1,9 +1,10 @@
-"""Modal analysis of the measured beam: damping beside a fit of each peak of each file, and levels that were left out.
+"""Modal analysis of the measured beam: damping compared with fits of single peaks, and left-out levels.
 
     python benchmarks/beam_modes.py DATA [--repetitions 70] [--parts damping,levels]
 
-DATA is the folder of the beam's measurements (docs/resonances.md says where to get them). The fit beside is a single
-mode with a constant and a slope, by least squares on the complex values within 6 % of the middle of a window.
+DATA is the folder of the beam's measurements (docs/resonances.md says where to get them). For comparison, each peak of
+each file is fitted with a single mode, a constant and a slope, by least squares on the complex values within 6 % of the
+middle of a window.
 """
 
 from __future__ import annotations

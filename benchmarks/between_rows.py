@@ -1,9 +1,10 @@
-"""Do chosen formulas say between the rows what no row shows? Poles, jumps, and constants without an error.
+"""Do chosen formulas have features between the rows that no row shows? Poles, jumps, undetermined constants.
 
 A folder holds tables (.csv or .tsv) with the target in the last column or in one called `target`. The default search
-chooses a formula for each. It is evaluated on a fine grid between every row and its nearest neighbours in the columns;
-how far it leaves the values of these two rows is printed in ranges of the target. Nothing of the library's own checks
-is used. A pole that rows do show leaves them far behind, too: such a line wants a look, and the rows beside it.
+chooses a formula for each. It is evaluated on a fine grid between every row and its nearest neighbours in the columns.
+What is printed is how far it leaves the values of these two rows, in ranges of the target. None of the library's own
+checks is used. A pole that rows do show also leaves their values far behind, so such lines need a look at the
+neighbouring rows.
 
     python benchmarks/between_rows.py FOLDER [FOLDER ...] [--seed 0] [--jobs 2] [--time-limit 30]
         [--leave-out water,protein] [--json FILE]
@@ -32,7 +33,7 @@ FAR = 2.0  # ranges of the target
 
 
 def excess(model: CEQLRegressor, x: np.ndarray, y: np.ndarray) -> float:
-    """How far the formula leaves the rows between neighbours, in ranges of the target; infinite where undefined."""
+    """How far the formula leaves the values of neighbouring rows, in ranges of the target; infinite if undefined."""
     scaled = (x - x.min(axis=0)) / np.maximum(np.ptp(x, axis=0), 1e-300)
     count = min(NEIGHBOURS + 1, len(x))
     near = NearestNeighbors(n_neighbors=count).fit(scaled).kneighbors(scaled, return_distance=False)[:, 1:]

@@ -1,11 +1,11 @@
-"""A long table: one million rows, two columns that matter among ten, a pole inside, one percent of noise.
+"""A long table: one million rows, two relevant columns among ten, a pole inside, one percent of noise.
 
     python benchmarks/big_table.py [--rows 1000000] [--nuisance 8] [--noise 0.01] [--seeds 0-2] [--time-limit 30]
 
-The formula is E-8 of the paper's suite, a fraction whose pole crosses the range. The noise is Gaussian, the same for
-all rows, and its standard deviation is a share of the robust size of y (that of its middle, which the pole does not
-blow up). Each seed has a process of its own, whose largest memory is read at the end: it holds the table itself too.
-`bars` are the constants whose true value lies within two standard errors, `error` the root mean square of found minus
+The formula is E-8 of the paper's suite, a fraction whose pole crosses the range. The noise is Gaussian, equal for all
+rows, and its standard deviation is a share of the robust size of y (that of its middle part, which the pole does not
+inflate). Each seed runs in its own process, whose peak memory, including the table itself, is read at the end. `bars`
+counts the constants whose true value lies within two standard errors; `error` is the root mean square of found minus
 true value in units of the noise. `--profile` shows where the time goes.
 """
 
@@ -30,7 +30,7 @@ from ceql.pipeline import discover
 
 
 def drawn(rows: int, nuisance: int, noise: float, seed: int) -> tuple[Problem, Samples]:
-    """The table, with noise in units of the middle of the target."""
+    """The table, with noise in units of the size of the middle part of the target."""
     plain = replace(load_problem("E-8"), nuisance=nuisance)
     few = sample(replace(plain, n_train=2000, n_interp=8, n_extrap=8), seed)
     deviation = noise * robust_size(few.y_train)

@@ -1,10 +1,10 @@
-"""What more workers of a Dask cluster are worth: starts a second of one whole search, by the number of workers.
+"""What more workers of a Dask cluster are worth: starts per second of a whole search, by the number of workers.
 
     python benchmarks/dask_workers.py [--workers 1,2,4,8] [--seconds 20] [--json FILE]
 
-Workers are processes of this machine with one thread each, started and imported into before the clock starts. The
-search itself, its sums and what follows a round run in a process of their own, so eight workers want more than eight
-cores. The target is the one of `whole_search.py`: nothing but the clock ends the search.
+Workers are processes on this machine with one thread each, which are started and have finished their imports before the
+clock starts. The search itself, its sums and the work after each round run in another process, so eight workers need
+more than eight cores. The target is that of `whole_search.py`, where only the clock ends the search.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ceql.bench.selections import split_names
 
 
 def measured(workers: int, seconds: float) -> dict[str, float]:
-    """One search over this many workers."""
+    """The figures of one search with this many workers."""
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, Client(cluster), joblib.parallel_config(backend="dask"):
         discover(table(seed=1), Settings(time_limit=2.0, threads=1))  # imports on every worker

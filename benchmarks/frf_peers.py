@@ -1,11 +1,11 @@
-"""What univariate tools make of the beam: AAA and vector fitting, condition by condition, on the same split.
+"""How univariate tools do on the beam: AAA and vector fitting, condition by condition, on the same split.
 
     python benchmarks/frf_peers.py FOLDER [--split first:56] [--band 50:2000] [--orders 6,10,20] [--json FILE]
 
 Each method gets the mean complex curve of the training repetitions of one condition and is judged by the magnitude on
-the mean of the held-out ones. A pole counts as spurious when it is unstable (grows in time), lies outside the band, or
-is narrower than the step of the grid. There is no formula over the damage, so no level can be predicted that was not
-measured.
+the mean of the held-out ones. A pole counts as spurious if it is unstable (grows in time), lies outside the band, or is
+narrower than the step of the grid. These methods have no formula over the damage, so they cannot predict a level that
+was not measured.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Fitted = tuple[np.ndarray, np.ndarray]  # the curve on the grid, and the poles i
 
 @dataclass(frozen=True)
 class Row:
-    """One method on one condition; `poles` counts pairs, `spurious` those among them that are no mode of the beam."""
+    """One method on one condition; `poles` counts pairs, `spurious` those that are not modes of the beam."""
 
     method: str
     condition: str
@@ -92,7 +92,7 @@ def judged(name: str, method: Callable, means: Measurements, wanted: Measurement
 
 
 def spurious(poles: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-    """Unstable, out of the band, or narrower than the grid can show."""
+    """Which poles are unstable, out of the band, or narrower than the grid can resolve."""
     natural = np.abs(poles) / (2.0 * np.pi)
     growth = np.real(poles)
     width = np.abs(growth) / np.pi
@@ -101,7 +101,8 @@ def spurious(poles: np.ndarray, frequency: np.ndarray) -> np.ndarray:
 
 
 def aaa(frequency: np.ndarray, curve: np.ndarray, order: int) -> Fitted:
-    """On both halves of the imaginary axis, so that poles come in pairs; every fourth point, as it is dense algebra."""
+    """AAA on both halves of the imaginary axis, so that poles come in pairs; on every fourth point, as it is dense
+    algebra."""
     from scipy.interpolate import AAA
 
     s = 2j * np.pi * frequency[::4] / frequency[-1]

@@ -1,11 +1,12 @@
-"""How many starts a GPU fits: whole starts a second by the size of the batch, and hard problems from data to formula.
+"""How many starts a GPU fits: whole starts per second by batch size, and hard problems from data to formula.
 
     python benchmarks/gpu_search.py [--quick] [--json FILE] [--no-problems] [--no-starts] [--finish] [--largest 18]
 
-A whole start is 100 steps of Adam and the full Levenberg-Marquardt schedule of the search: a first look at all, then
-four more stages for the best eighth. The processor's two threads run the same schedule on 512 of the starts. The floor
-is what the counted multiply-adds would take at the rate of the chip's arithmetic units, the matrix units for J'J. With
-`--finish` the same starts of hard problems are finished both ways, by J'J and by separable least squares.
+A whole start is 100 steps of Adam and the full Levenberg-Marquardt schedule of the search: a first look at all starts,
+then four more stages for the best eighth. Two threads of the processor run the same schedule on 512 of the starts. The
+floor is the time that the counted multiply-adds would take at the peak rate of the chip's arithmetic units, and of its
+matrix units for J'J. With `--finish`, the same starts of hard problems are finished in two ways: by J'J and by
+separable least squares.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """Structures and parameters on the host, to be repeated on the device."""
+    """Structures and parameters on the host, which are repeated on the device."""
 
     network: Network
     edges: np.ndarray
@@ -88,7 +89,7 @@ class Starts:
 
 
 def whole_starts(starts: Starts, single: bool, count: int) -> Row:
-    """Times the schedule on the device, from parameters there to the finished fits on the host."""
+    """Times the schedule on the device, from parameters on the device to finished fits on the host."""
     cp = gpu.cupy()
     network, samples, tape = starts.network, starts.samples(single), network_tape(starts.network)
     stages = Stages(SCHEDULE, network.is_imaginary.astype(float))
@@ -119,16 +120,19 @@ def whole_starts(starts: Starts, single: bool, count: int) -> Row:
 
 
 def best_of_chunks(sizes: np.ndarray, objective: np.ndarray) -> np.ndarray:
-    """The halving of the search for many chunks at once."""
+    """The halving step of the search, for many chunks at once."""
     worth = np.where(np.isfinite(objective), objective * np.exp(sizes * edge_price(SAMPLES)), np.inf)
     order = np.argsort(worth.reshape(-1, CHUNK), axis=1, kind="stable")[:, : int(SCHEDULE.survivors * CHUNK)]
     return (order + np.arange(0, len(worth), CHUNK)[:, None]).ravel()
 
 
 def floor_seconds(starts: Starts, single: bool, levenberg_iterations: float) -> float:
-    """Per start. Three multiply-adds an active edge and sample for a gradient, four for an iteration of
-    Levenberg-Marquardt without J'J, and for that half of the square of the parameters. Operators, which cost about as
-    much again, and everything that is not arithmetic are left out: no version is faster than this."""
+    """The least seconds per start.
+
+    A gradient takes three multiply-adds per active edge and sample. An iteration of Levenberg-Marquardt takes four, and
+    J'J half the square of the number of parameters per sample. Operators, which cost about as much again, and
+    everything that is not arithmetic are left out, so no implementation can be faster.
+    """
     edges = starts.network.smoothing_mask(starts.edges).sum(axis=1).astype(float)
     walks = (3 * SCHEDULE.adam_steps + 4 * levenberg_iterations) * edges.mean() * SAMPLES
     squares = levenberg_iterations * ((edges + 1) * (edges + 2) / 2).mean() * SAMPLES
@@ -136,7 +140,7 @@ def floor_seconds(starts: Starts, single: bool, levenberg_iterations: float) -> 
 
 
 def on_cores(starts: Starts, single: bool) -> float:
-    """Whole starts a second on two threads."""
+    """Whole starts per second on two threads."""
     samples = starts.samples(single)
 
     parts = [slice(k, k + CHUNK) for k in range(0, ON_CPU, CHUNK)]
@@ -147,7 +151,7 @@ def on_cores(starts: Starts, single: bool) -> float:
 
 
 def from_the_host(starts: Starts) -> float:
-    """Whole starts a second through the door of the search: arrays come from the host and go back to it."""
+    """Whole starts per second through the interface of the search, with arrays copied from and to the host."""
     samples = starts.samples(False)
     parts = [slice(k, k + CHUNK) for k in range(0, DISTINCT, CHUNK)]
     works = [Work(starts.network, samples, SCHEDULE, starts.edges[part], starts.params[part]) for part in parts]
@@ -159,7 +163,7 @@ def from_the_host(starts: Starts) -> float:
 
 @dataclass
 class Finish:
-    """What came of a problem's starts that were finished one way."""
+    """The result of finishing a problem's starts in one of the two ways."""
 
     problem: str
     way: str
@@ -174,7 +178,7 @@ class Finish:
 
 
 def finish_rows(device: Device, finished: int = FINISHED, names: Sequence[str] = HARD) -> list[Finish]:
-    """Exact fits among random starts of hard problems, finished either way."""
+    """The number of exact fits among random starts of hard problems, finished in both ways."""
     rows = []
     for name in names:
         points = sample(load_problem(name), 0)

@@ -1,15 +1,15 @@
-"""The grammar of the grouped problems: one law for all groups, some of its constants shared and some of each group.
+"""The grammar of the grouped problems: one law for all groups, with some shared and some per-group constants.
 
     problem  = whole, over x or over x and z
     whole    = A*core | A*core + B | core                 a core without a factor of its own gets A
     two      = whole with A*z**m in place of A, or whole + C*z
     core     = one line of CORES
-    constant = by the toss of a coin the same in all groups or another one in each; at least one is another one in each
+    constant = shared or per group, decided by a coin toss; at least one is per group
 
-There are 3 to 30 groups of 6 to 24 rows. Each group has rows of its own. Constants of groups are spread by a factor of
-up to two on either side. Noise has 1 % of the standard deviation of y. A draft is drawn again unless every shared
-constant is known to 10 % by these rows, every constant of a group to 10 % in the typical group, and unless the
-constants of groups differ by far more than their errors: other problems have no answer.
+There are 3 to 30 groups of 6 to 24 rows, each with its own rows. Per-group constants are spread by a factor of up to
+two in either direction. Noise is 1 % of the standard deviation of y. A draft is drawn again unless these rows determine
+every shared constant to 10 % and every per-group constant to 10 % in the typical group, and unless per-group constants
+differ by far more than their errors: other problems cannot be solved.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ceql.expression.text.compiled import compiled
 
 Rng = np.random.Generator
 Ends = tuple[float, float]
-NOISE = 0.01  # of the standard deviation of y
+NOISE = 0.01  # share of the standard deviation of y
 LEAST_GROUPS, MOST_GROUPS, LEAST_ROWS, MOST_ROWS = 3, 30, 6, 24
-SPREAD = 2.0  # of the constants of groups, on either side
+SPREAD = 2.0  # largest factor between a per-group constant and its typical value
 MOST_ERROR = 0.1  # relative
 LEAST_DIFFERENCE = 5.0  # standard errors, of the spread of the constants of groups
 RANGE_OF_X, RANGE_OF_Z = (0.5, 8.0), (1.0, 5.0)
@@ -33,7 +33,8 @@ RANGE_OF_X, RANGE_OF_Z = (0.5, 8.0), (1.0, 5.0)
 
 @dataclass(frozen=True)
 class Core:
-    """A text over x and constants, and the intervals these are drawn from; `has_factor`: A would be one too many."""
+    """A formula of x and constants with the intervals they are drawn from; `has_factor` means that it needs no
+    factor A."""
 
     text: str
     constants: Mapping[str, Ends]
@@ -63,7 +64,7 @@ OUTER = {"A": (1.5, 6.0), "B": (0.5, 3.0), "m": (0.5, 1.8), "C": (0.3, 1.5)}
 
 @dataclass(frozen=True, eq=False)
 class GroupedProblem:
-    """A law with the values of its constants, and the rows that were measured."""
+    """A law with the values of its constants, and the measured rows."""
 
     name: str
     text: str
@@ -80,7 +81,7 @@ class GroupedProblem:
         return [f"g{code:02d}" for code in self.codes]
 
     def clean(self, x: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """What would be measured without noise."""
+        """The measured values without noise."""
         return _program(self).value(x, self.values[codes].T)
 
     def __str__(self) -> str:
@@ -134,7 +135,7 @@ def _draft(rng: Rng, name: str) -> GroupedProblem:
 
 
 def _is_posed(problem: GroupedProblem, noise: float) -> bool:
-    """Whether these rows can tell what they are asked for."""
+    """Whether these rows suffice to find the law and its constants."""
     _, slopes = _program(problem)(problem.x, problem.values[problem.codes].T)
     groups, own = len(problem.values), np.array(problem.own)
     blocks = [slopes[:, ~own]]
@@ -152,7 +153,7 @@ def _is_posed(problem: GroupedProblem, noise: float) -> bool:
 
 
 def problems(seed: int, count: int = 20) -> list[GroupedProblem]:
-    """The same ones for the same seed; no two have the same text and split."""
+    """The problems of a seed, always the same ones; no two have the same formula and split."""
     rng = np.random.default_rng(seed)
     found: dict[tuple, GroupedProblem] = {}
     while len(found) < count:

@@ -1,11 +1,11 @@
-"""Fits the grouped problems of `groups_grammar.py` and prints what became of each.
+"""Fits the grouped problems of `groups_grammar.py` and prints the result of each.
 
     python benchmarks/groups_suite.py [--seed 0 --seed 1 --seed 2] [--limit 60] [--only 0-03]
 
-A seed draws 20 problems and is the seed of the search. A problem counts where the chosen formula has the right
-structure and the right split: the structure, with as many shared constants and as many of each group as the truth has,
-meets the truth without noise, on rows of its own, to a millionth of its spread once its constants are fitted to it.
-Fewer shared constants are right, too, where a number took the place of one.
+A seed determines 20 problems, and is also the seed of the search. A problem counts as solved if the chosen formula has
+the right structure and split: it has as many shared and per-group constants as the truth and, once its constants are
+fitted to noiseless values of the truth on other rows, agrees with them to a millionth of their spread. Fewer shared
+constants are also right if a number took the place of one.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from ceql.groups.rows import GroupedRows
 from ceql.groups.splitting import Splitter, Structure
 from ceql.groups.structures import made_law
 
-ROWS = 40  # of a group, on which structures are compared with the truth
-CLOSE = 1e-6  # of the standard deviation of the truth
+ROWS = 40  # rows per group on which structures are compared with the truth
+CLOSE = 1e-6  # share of the standard deviation of the truth
 STEPS = 400
 
 
 def judged(formula: object, problem: GroupedProblem) -> str:
-    """What is wrong with the chosen formula; nothing where it is right."""
+    """What is wrong with the chosen formula; empty if it is right."""
     if not isinstance(formula, GroupedFormula):
         return "no law"
     own, shared = sum(problem.own), len(problem.own) - sum(problem.own)
@@ -49,8 +49,10 @@ def judged(formula: object, problem: GroupedProblem) -> str:
 
 
 def left_over(formula: GroupedFormula, x: np.ndarray, codes: np.ndarray, truth: np.ndarray) -> float:
-    """The mean square that the structure leaves of the truth, from the constants that were found; groups in which they
-    are far off begin anew where others are."""
+    """The mean square that the structure leaves of the truth, fitted from the constants that were found.
+
+    Groups that fit badly are restarted from the constants of others.
+    """
     parts = formula.parts
     columns = {symbol: sympy.Symbol(f"x{k + 1}", real=True) for k, symbol in enumerate(formula.symbols[:-1])}
     names = (*parts.shared, *parts.own)

@@ -1,11 +1,11 @@
-"""Seconds to the exact formula on the problems of a suite that take longest, on the processor or on a GPU.
+"""Seconds to the exact formula for the hardest problems of a suite, on the processor or on a GPU.
 
     ceql bench poles --methods ceql --seeds 0-2 --time-limit 30 --json poles.jsonl
     python benchmarks/hardest_poles.py poles.jsonl [--hardest 15] [--device gpu] [--seeds 0-2] [--time-limit 30]
 
-The records say which problems take longest: those that were not found come first, then those with the largest median of
-seconds. Without --device only what the records hold of them is printed. A GPU compiles its kernels before the clock
-starts. Median and mean count a run without an exact formula with all its seconds.
+The records determine which problems are hardest: first those that were not solved, then those with the largest median
+of seconds. Without --device, only their records are printed. A GPU compiles its kernels before the clock starts. In the
+median and mean, a run without an exact formula counts with all its seconds.
 """
 
 from __future__ import annotations

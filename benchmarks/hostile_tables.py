@@ -1,14 +1,14 @@
-"""Hostile tables through `fit`: each gives a formula or one of our own errors, in time and within memory.
+"""Hostile tables through `fit`: each must give a formula or one of our own errors, within time and memory.
 
     python benchmarks/hostile_tables.py [--count 500] [--first 0] [--jobs 2] [--time-limit 2] [--json tables.jsonl]
     python benchmarks/hostile_tables.py --table 17    # one of them in this process, with its traceback
 
-A table is made from its number alone: 1 to 1,000 columns and 2 to 100,000 rows of all scales, constant, duplicated,
-collinear, integer, one-hot or mostly zero columns, odd names, counts, heavy tails and outliers in y, weights, losses,
-guesses and constraints. One in twelve holds what must be refused, such as NaN. Each has a fresh process with a limit on
-its memory. Warnings are errors there unless they are our own. What ends in anything but a formula or our own error is
-an offender: a foreign exception or warning, a crash, a fit that hangs or takes far more time of the processor than it
-was allowed, a formula without values, or a table that was taken though it must be refused.
+A table is generated from its number alone: 1 to 1,000 columns and 2 to 100,000 rows of all scales, constant,
+duplicated, collinear, integer, one-hot or mostly zero columns, odd names, counts, heavy tails and outliers in y,
+weights, losses, guesses and constraints. One in twelve contains something that must be refused, such as NaN. Each runs
+in a fresh process with a memory limit, where warnings other than our own are errors. A table counts as an offender if
+it ends in anything but a formula or one of our own errors: a foreign exception or warning, a crash, a fit that hangs or
+takes far more processor time than allowed, a formula without values, or a result for a table that must be refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ceql.search.losses import NAMES as LOSSES
 ROWS = [2, 3, 5, 8, 20, 60, 60, 200, 200, 1000, 1000, 5000, 30_000, 100_000]
 WIDTHS = [1, 1, 2, 2, 3, 3, 5, 5, 8, 12, 20, 50, 100, 300, 1000]
 MOST_CELLS = 2_000_000
-SPOILT = 0.08  # of the tables hold what must be refused
+SPOILT = 0.08  # share of the tables that must be refused
 EXTREMES = [1e-300, 1e-150, 1e-100, 1e-30, 1e30, 1e100, 1e130, 1e150, 1e300]
 WORDS = [
     "x",
@@ -85,7 +85,7 @@ GIB = 2**30
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What goes into `fit`, and how it came about."""
+    """The arguments of `fit`, and how they were generated."""
 
     X: Any
     y: Any
@@ -230,7 +230,7 @@ def _constraints(rng: Draw, names: list[str]) -> dict[str, Any]:
 
 
 def _options(rng: Draw, names: list[str]) -> dict[str, Any]:
-    """By chance, mostly left alone: those that are odd would hide each other."""
+    """Randomly chosen options, mostly defaults, since several odd ones would hide each other."""
     options: dict[str, Any] = {}
     if rng.random() < 0.5:
         options["loss"] = _chosen(rng, [*LOSSES, *LOSSES, *OWN_LOSSES])
@@ -252,7 +252,7 @@ def _options(rng: Draw, names: list[str]) -> dict[str, Any]:
 
 
 def _spoilt(rng: Draw, x: np.ndarray, y: np.ndarray, weight: Any) -> tuple[np.ndarray, np.ndarray, Any, str]:
-    """With something in it that no formula can be fitted to."""
+    """The table with something in it that must be refused."""
     bad = _chosen(rng, [np.nan, np.inf, -np.inf])
     where = _chosen(rng, ["X", "X", "y", "y", "sample_weight", "negative weight", "a single weight"])
     row = int(rng.integers(len(y)))
@@ -294,7 +294,7 @@ def table_of(seed: int) -> Table:
 
 @dataclass(frozen=True)
 class Record:
-    """How one table ended."""
+    """The outcome of one table."""
 
     seed: int
     outcome: str
@@ -317,7 +317,7 @@ def _foreign_warnings_as_errors() -> Iterator[None]:
 
 
 def _tried(table: Table, seed: int, time_limit: float) -> str:
-    """What is wrong with the model that this table leads to; nothing where nothing is."""
+    """What is wrong with the model fitted to this table; empty if nothing is."""
     options = dict(table.options)
     if "constraints" in options:
         options["constraints"] = Constraints(**options["constraints"])
@@ -353,7 +353,7 @@ def fit_one(seed: int, time_limit: float) -> Record:
 
 
 def _place(error: Exception) -> str:
-    """The innermost line of our own that led to it."""
+    """The innermost line of our own code in the traceback."""
     ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "/ceql/" in frame.filename]
     return f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else "outside of ceql"
 
@@ -362,7 +362,7 @@ def _place(error: Exception) -> str:
 
 
 def _limit_memory(gib: float) -> None:
-    """As the system offers it; elsewhere memory has no limit."""
+    """Limits the memory of the process, if the system supports it."""
     with contextlib.suppress(ImportError):
         import resource
 

@@ -1,10 +1,10 @@
-"""Are 95 % intervals honest? Coverage of fresh noisy measurements inside and outside the data, on made problems.
+"""Are 95 % intervals honest? Coverage of new noisy measurements inside and outside the data, on synthetic problems.
 
 Each problem is a law with noise, drawn for a seed; the default regressor is fitted with one thread and a time limit.
-Inside are fresh points of the same box; outside are points of a box that is wider by half its range on every side,
-those inside left out, and only where the law has a value. Beside the coverage stand the median width of an interval in
-standard deviations of the noise (3.92 is what the true law would have) and, for comparison, the coverage outside of
-intervals of the noise alone.
+Inside points are new points of the same box. Outside points lie in a box that is wider by half its range on every side,
+but not in the original one, and only where the law is defined. Besides the coverage, the table has the median width of
+an interval in standard deviations of the noise (3.92 for the true law) and, for comparison, the outside coverage of
+intervals for the noise alone.
 
     python benchmarks/interval_study.py [--seeds 0-4] [--jobs 1] [--time-limit 3] [--rows 15,40,150] [--json FILE]
 """
@@ -33,7 +33,7 @@ WIDER = 0.5  # share of the range
 
 @dataclass(frozen=True)
 class Made:
-    """A law with its box; the noise is a share of the spread of its values."""
+    """A law with its box; the noise is given as a share of the spread of its values."""
 
     law: Callable[[np.ndarray], np.ndarray]
     low: Sequence[float]
@@ -74,7 +74,7 @@ def run(name: str, rows: int, seed: int, time_limit: float) -> dict[str, Any]:
         measured = made.law(points) + sigma * rng.standard_normal(len(points))
         lower, upper = model.predict_interval(points, LEVEL)
         value = model.predict(points)
-        known = np.isfinite(value)  # where a formula is undefined it promises nothing
+        known = np.isfinite(value)  # an undefined formula makes no claim
         record[place] = float(np.mean(((measured >= lower) & (measured <= upper))[known]))
         record[f"{place} width"] = float(np.median((upper - lower)[known]) / sigma)
         record[f"{place} plain"] = float(np.mean((np.abs(measured - value) <= 1.96 * sigma)[known]))

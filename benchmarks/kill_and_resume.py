@@ -1,11 +1,11 @@
-"""Kills a search at random moments and lets it go on each time; and what its checkpoints cost.
+"""Kills a search at random moments and resumes it each time; also measures the cost of checkpoints.
 
     python benchmarks/kill_and_resume.py [--kills 10] [--seed 0] [--cost]
 
-The command `ceql fit` searches noisy data, once undisturbed. Then it is started again and again with --resume and
-killed (SIGKILL) after a random time, and at last runs to its end. Formula, outcome and number of starts must be those
-of the undisturbed search. With --cost the same rounds run with and without checkpoints, alternately, and the processor
-time of both is compared.
+The command `ceql fit` searches noisy data, first undisturbed. Then it is repeatedly started with --resume and killed
+(SIGKILL) after a random time, until it finally runs to its end. Formula, outcome and number of starts must equal those
+of the undisturbed search. With --cost, the same rounds run alternately with and without checkpoints, and their
+processor times are compared.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ceql.storage.checkpoint import Checkpoint, read_checkpoint
 COMMAND = [sys.executable, "-c", "from ceql.__main__ import main; main()", "fit", "data.csv", "--target", "y"]
 OPTIONS = ["--operators", "mul,div,sqrt", "--time-limit", "3600", "--json", "-"]
 EVERY = 0.5  # seconds between two checkpoints, so that many kills fit into a short search
-LONGEST_LIFE = 0.8  # of the time of the whole search, until a kill
-ROUNDS, PAIRS = 20, 5  # of the measurement of the cost
+LONGEST_LIFE = 0.8  # longest time until a kill, as a share of that of the whole search
+ROUNDS, PAIRS = 20, 5  # rounds and pairs of runs for measuring the cost
 
 
 def table(rows: int = 150) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def answer(folder: Path, *options: str) -> tuple[str, str, int]:
 
 
 def kept(path: Path) -> tuple[int, float]:
-    """Rounds and seconds in the checkpoint."""
+    """The rounds and seconds in the checkpoint."""
     if not path.exists():
         return 0, 0.0
     state, _ = read_checkpoint(path)
@@ -83,7 +83,7 @@ def kill_and_resume(kills: int, seed: int) -> bool:
 
 
 def is_killed(folder: Path, options: list[str], life: float) -> bool:
-    """Whether the search was still running after so many seconds."""
+    """Starts the search and kills it after this many seconds; whether it was still running then."""
     command = [*COMMAND, *OPTIONS, *options]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         try:
@@ -110,7 +110,7 @@ def processor_seconds(checkpoint: Checkpoint | None) -> float:
 
 
 def cost() -> None:
-    """Of checkpoints at the default interval."""
+    """Prints the cost of checkpoints at the default interval."""
     ratios = []
     with tempfile.TemporaryDirectory() as place:
         for pair in range(PAIRS):

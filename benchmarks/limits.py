@@ -1,13 +1,13 @@
-"""Does `time_limit` hold, and how much memory is used: tables of many shapes, one process for each fit.
+"""Does `time_limit` hold, and how much memory is used? Tables of many shapes, one process for each fit.
 
     python benchmarks/limits.py [--limits 2,5,20] [--quick] [--only wide] [--jobs 1] [--seed 0] [--profile]
 
-A table has 100 to 1,000,000 rows and 1 to 1,000 columns. What is to be found in it: `law`, a product and a quotient;
-`noisy`, the same with 5 % of noise; `hard`, without noise and out of reach, so that only the clock ends the search;
-`tails`, noise without a variance; `curve`, columns that are neighbouring points of smooth curves, as in spectra, all of
-which matter a little. Some have `loss="huber"`. `over` are the seconds beyond the limit on the clock; allowed are one
-second or a tenth of the limit, whichever is larger, and what exceeds that is marked. `MB` is the largest memory of the
-process, `grown` what `fit` added to it. `--jobs` above the number of cores shows limits on a busy machine.
+A table has 100 to 1,000,000 rows and 1 to 1,000 columns. There are several kinds of targets: `law`, a product and a
+quotient; `noisy`, the same with 5 % of noise; `hard`, without noise and out of reach, so that only the clock ends the
+search; `tails`, noise without a variance; `curve`, columns that are neighbouring points of smooth curves, as in
+spectra, all of which matter a little. Some use `loss="huber"`. `over` is the number of seconds beyond the limit; one
+second or a tenth of the limit is allowed, whichever is larger, and anything above is marked. `MB` is the peak memory of
+the process, `grown` what `fit` added to it. With more `--jobs` than cores, it shows how limits hold on a busy machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ceql.bench.environment import Meter, in_own_process
 
 @dataclass(frozen=True)
 class Case:
-    """A table, and the limit it is fitted under."""
+    """A table, and the time limit of its fit."""
 
     rows: int
     columns: int
@@ -87,7 +87,7 @@ _SHAPES = [
     (1_000_000, 2, "noisy", "huber"),
     (1_000_000, 10, "tails", "huber"),
 ]
-_QUICK = (0, 4, 8, 9, 11, 16, 23, 27, 31, 32, 36, 39)  # of the shapes, those most likely to take too long
+_QUICK = (0, 4, 8, 9, 11, 16, 23, 27, 31, 32, 36, 39)  # the shapes that are most likely to take too long
 
 
 def table(case: Case, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -115,7 +115,7 @@ def _curves(rng: np.random.Generator, rows: int, columns: int) -> tuple[np.ndarr
 
 @dataclass(frozen=True)
 class Measured:
-    """One fit."""
+    """The figures of one fit."""
 
     case: Case
     seconds: float = np.nan

@@ -2,9 +2,9 @@
 
     python benchmarks/make_poles_suite.py [FILE]
 
-Coefficients follow the paper: a random sign times a number from U(0.5, 3), two decimals. A draft that is
-not well posed (no pole inside the range, a numerator that cancels the pole, a variable without effect) is
-drawn again. The generator is seeded: the same file comes out every time.
+Coefficients follow the paper: a random sign times a number from U(0.5, 3), with two decimals. A draft is drawn again if
+it is not well posed (no pole inside the range, a numerator that cancels the pole, a variable without effect). The
+generator is seeded, so it always writes the same file.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TARGET = Path(__file__).parents[1] / "src" / "ceql" / "bench" / "suites" / "pole
 
 
 def box(low: float, high: float) -> tuple[Intervals, Intervals]:
-    """A range and the ones next to it: on both sides, or above where only positive numbers make sense."""
+    """A range and its neighbours: on both sides, or only above if negative numbers make no sense."""
     if low >= 0:
         return ((low, high),), ((high, 2 * high),)
     return ((low, high),), ((2 * low, low), (high, 2 * high))
 
 
 SIGNED, POSITIVE = box(-3, 3), box(0.2, 3)
-# A velocity in units of that of light: the formula exists below 1 only, so it extrapolates on one side.
+# A velocity in units of the speed of light: the formula exists only below 1, so it extrapolates on one side.
 BETA: tuple[Intervals, Intervals] = ((-0.7, 3),), ((-0.99, -0.7),)
 
 # name: formula, columns with their ranges, denominators, arguments of logs and roots that change sign
@@ -83,7 +83,7 @@ def problem(name: str, family: str, draft: Draft) -> Problem:
 
 
 def well_posed(candidate: Problem, denominators: Sequence[str]) -> bool:
-    """Stricter than a suite must be, and with poles that show: both sides defined, not cancelled, apart."""
+    """Whether the formula is well posed by stricter rules than a suite's: poles must be visible from both sides."""
     if next(complaints(candidate, rate=0.2, share=0.08, influence=0.05), None):
         return False
     rng = np.random.default_rng(SEED)
@@ -94,7 +94,7 @@ def well_posed(candidate: Problem, denominators: Sequence[str]) -> bool:
     near: list[np.ndarray] = []
     for text in denominators:
         d = formula(text, candidate.variables)(X)
-        # The 1 % of points nearest to the pole must stand out, on either side of it.
+        # The 1 % of points nearest to the pole must stand out on both sides of it.
         close = defined & (np.abs(d) < np.quantile(np.abs(d[defined]), 0.01))
         sides = [close & (d > 0), close & (d < 0)]
         if any(s.sum() < 20 or np.median(np.abs(y[s])) < 8 * middle for s in sides):

@@ -2,16 +2,16 @@
 
     python benchmarks/make_sums_suite.py [FILE]
 
-The numbers of terms (two to five), of constants inside them and of columns (one to four each) come equally often, every
-combination of the first two 12 or 13 times. A quarter of the problems has a pole, or the point where a logarithm has no
-value, inside the data. A draft is drawn again unless
+The number of terms (two to five), of constants inside them and of columns (one to four each) are equally frequent;
+every combination of the first two occurs 12 or 13 times. A quarter of the problems has a pole, or the singularity of a
+logarithm, inside the data. A draft is drawn again unless
 
 - every term matters: without it, and with the weights of the others and a constant refitted, at least 2 % of the spread
   of y are left;
 - every number is determined: 1 % noise on 200 rows leaves each with a standard error of at most 10 %;
 - the problem is well posed (`ceql.bench.posed`), and no other one has the same terms with other numbers.
 
-The generator is seeded: the same file comes out every time.
+The generator is seeded, so it always writes the same file.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ PROBLEMS, ROWS, LIMIT = 200, 200, 100.0
 MOST_IN_A_TERM = 3  # constants
 LEAST_SHARE, MOST_ERROR, NOISE = 0.02, 0.1, 0.01
 DRAWS, TRIES = 1000, 100_000
-STEP = 1e-6  # relative, of the derivatives
+STEP = 1e-6  # relative step of numerical derivatives
 TARGET = Path(__file__).parents[1] / "src" / "ceql" / "bench" / "suites" / "sums.toml"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What is asked of a problem."""
+    """The required properties of a problem."""
 
     terms: int
     constants: int
@@ -67,14 +67,14 @@ class Placed:
         return template.format(**names, **numbers).replace("- -", "+ ")
 
     def values(self, X: np.ndarray, numbers: Sequence[float]) -> np.ndarray:
-        """The term compiled once, with its constants as further columns."""
+        """The compiled term, with its constants as further columns."""
         names = (*self.term.columns, *self.term.constants)
         fixed = [np.full(len(X), value) for value in numbers]
         table = np.column_stack([X[:, list(self.columns)], *fixed])
         return formula(self.term.text.format(**{name: name for name in names}), names)(table)
 
     def slopes(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        """How the term changes with a relative change of each number."""
+        """The change of the term with a relative change of each number."""
         for k, value in enumerate(self.numbers):
             ends = [(*self.numbers[:k], value * (1 + step), *self.numbers[k + 1 :]) for step in (STEP, -STEP)]
             yield (self.values(X, ends[0]) - self.values(X, ends[1])) / (2 * STEP)
@@ -87,13 +87,13 @@ def shapes(rng: Rng) -> Iterator[Shape]:
 
 
 def digits(value: float, count: int) -> float | None:
-    """Rounded to so many digits; None where the number is a round one."""
+    """The number rounded to this many digits; None if it is a round one."""
     text = f"{value:.{count - 1}e}"
     return None if text.split("e")[0][-1] in "05" else float(text)
 
 
 def shares(rng: Rng, shape: Shape) -> list[int]:
-    """How many constants each term has; the first one is the pole, where there is one."""
+    """The number of constants of each term; the first term is the pole, if there is one."""
     while True:
         counts = np.bincount(rng.integers(shape.terms, size=shape.constants), minlength=shape.terms)
         if counts.max() <= MOST_IN_A_TERM and not (shape.pole and not 1 <= counts[0] <= 2):
@@ -101,7 +101,7 @@ def shares(rng: Rng, shape: Shape) -> list[int]:
 
 
 def placed(rng: Rng, vocabulary: Sequence[Term], count: int, ranges: Sequence[Ends]) -> Placed | None:
-    """A term with so many constants, in columns that suit it; None where the first that comes does not fit."""
+    """A random term with this many constants, in columns that suit it; None if it does not fit."""
     kinds = [term for term in vocabulary if len(term.constants) == count and len(term.columns) <= len(ranges)]
     term = kinds[rng.integers(len(kinds))]
     columns = tuple(int(k) for k in rng.permutation(len(ranges))[: len(term.columns)])
@@ -112,7 +112,7 @@ def placed(rng: Rng, vocabulary: Sequence[Term], count: int, ranges: Sequence[En
 
 
 def drawn(rng: Rng, shape: Shape) -> tuple[list[Ends], list[Placed]] | None:
-    """Ranges and terms that use every column; None where they do not come out that way."""
+    """Ranges and terms that together use every column; None if this draw does not."""
     ranges = [RANGES[rng.integers(len(RANGES))] for _ in range(shape.columns)]
     terms = []
     for k, count in enumerate(shares(rng, shape)):
@@ -126,7 +126,7 @@ def drawn(rng: Rng, shape: Shape) -> tuple[list[Ends], list[Placed]] | None:
 
 
 def amplitudes(rng: Rng, basis: np.ndarray) -> list[float]:
-    """Weights that give every term a spread of the same order; of a pole it is the spread of its middle half."""
+    """Weights that give all terms spreads of the same order; for a pole, the spread of its middle half counts."""
     quartiles = np.percentile(basis, [25, 75], axis=0)
     size = 10.0 ** rng.uniform(-0.5, 0.7)
     found = []
@@ -140,7 +140,7 @@ def amplitudes(rng: Rng, basis: np.ndarray) -> list[float]:
 
 
 def is_determined(terms: Sequence[Placed], weights: Sequence[float], X: np.ndarray, basis: np.ndarray) -> bool:
-    """Whether every term matters, and every number has an influence of its own."""
+    """Whether every term matters and every number has a distinguishable influence."""
     y = basis @ np.array(weights)
     slopes = [w * s for term, w in zip(terms, weights, strict=True) for s in term.slopes(X)]
     jacobian = np.column_stack([basis * np.array(weights), *slopes])
@@ -158,7 +158,7 @@ def is_determined(terms: Sequence[Placed], weights: Sequence[float], X: np.ndarr
 
 
 def problem(rng: Rng, shape: Shape, name: str) -> tuple[Problem, tuple[str, ...]] | None:
-    """A problem with its skeleton; None where the draft is not well posed."""
+    """A problem with its skeleton; None if the draft is not well posed."""
     draft = drawn(rng, shape)
     if draft is None:
         return None
@@ -186,7 +186,7 @@ def problem(rng: Rng, shape: Shape, name: str) -> tuple[Problem, tuple[str, ...]
 
 
 def skeleton(terms: Sequence[Placed]) -> tuple[str, ...]:
-    """The terms without numbers, the columns in the order that makes it smallest."""
+    """The terms without numbers, with columns in the order that sorts first."""
     return min(
         tuple(sorted(f"{term.term.text} {[order[k] for k in term.columns]}" for term in terms))
         for order in permutations(range(max(k for term in terms for k in term.columns) + 1))
@@ -220,7 +220,7 @@ def _beyond(low: float, high: float) -> tuple[Ends, ...]:
 
 
 def _sum(weights: Sequence[float], bodies: Sequence[str]) -> str:
-    """The terms with their weights; 1/(...) is written as weight over (...)."""
+    """The terms with their weights; 1/(...) is written as weight/(...)."""
     parts = [
         f"{abs(w):.4g}" + (body[1:] if body.startswith("1/") else f"*{body}")
         for w, body in zip(weights, bodies, strict=True)

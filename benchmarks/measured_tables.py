@@ -1,8 +1,8 @@
-"""Measured tables without a known law: R2 on rows held out, of ceql, ridge regression, gradient boosting and Operon.
+"""Measured tables without a known law: R2 on held-out rows of ceql, ridge regression, gradient boosting and Operon.
 
-A folder holds tables (.csv or .tsv, the target in the last column or in one called `target`); a pair NAME_train.csv and
-NAME_test.csv keeps its split, the others are split at random, two thirds to train on. Columns named by --leave-out are
-further targets and no inputs.
+A folder holds tables (.csv or .tsv, with the target in the last column or in one called `target`). A pair
+NAME_train.csv and NAME_test.csv keeps its split; other tables are split at random, with two thirds to train on. Columns
+named by --leave-out are further targets and not used as inputs.
 
     python benchmarks/measured_tables.py FOLDER [--splits 0-2] [--jobs 2] [--time-limit 30] [--json FILE]
         [--methods ceql,ridge,boosting,operon] [--leave-out water,protein]
@@ -45,7 +45,7 @@ def target_of(table: pd.DataFrame) -> str:
 
 
 def tables(folder: Path) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame | None]]:
-    """Names with the rows, and the rows to be tested on where these are given."""
+    """The name and rows of each table, and its test rows if they are given."""
     for path in sorted([*folder.glob("*.csv"), *folder.glob("*.tsv")]):
         if path.stem.endswith(TEST):
             continue
@@ -54,7 +54,7 @@ def tables(folder: Path) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame | Non
 
 
 def predicted(method: str, train: tuple, x_test: pd.DataFrame, seed: int, time_limit: float) -> tuple[np.ndarray, str]:
-    """Values at the rows held out, and the formula where there is one."""
+    """The predicted values in the held-out rows, and the formula if there is one."""
     if method == "ceql":
         model = CEQLRegressor(time_limit=time_limit, random_state=seed, threads=1, verbose=False).fit(*train)
         return model.predict(x_test), str(model.discovery_.best)

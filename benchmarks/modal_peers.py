@@ -1,12 +1,12 @@
-"""Common poles of several points: `ceql` beside sdypy-EMA on made measurements whose truth is known.
+"""Common poles of several points: `ceql` compared with sdypy-EMA on synthetic measurements with known truth.
 
     python benchmarks/modal_peers.py [--seeds 5] [--snr 40,20] [--points 9] [--json FILE]
 
-Six modes, two of them 1 % apart, at nine points; white complex noise, so many dB below the root mean square of all
-curves. `ceql` is told nothing. sdypy-EMA (pip install sdypy-EMA; without it its rows are left out) needs to be told
-about where the modes are, as by a user who clicks into its diagram: it gets the true frequencies, so it finds no false
-one. Each row: modes found and false ones, the largest error in frequency and damping, and the smallest MAC with the
-truth, over all modes and over the four that stand alone.
+Six modes, two of them 1 % apart, at nine points, with white complex noise at a given number of dB below the root mean
+square of all curves. `ceql` gets no hints. sdypy-EMA (pip install sdypy-EMA; left out if missing) needs approximate
+frequencies, which a user would click in its diagram. It gets the true ones, so it finds no false modes. Each row has
+the numbers of found and false modes, the largest errors in frequency and damping, and the smallest MAC with the truth,
+over all modes and over the four isolated ones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NEAR = 0.005  # a mode farther than this share from every true one is false
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Curves (p, n) and the shapes (m, p) behind them."""
+    """Synthetic curves (p, n) and their shapes (m, p)."""
 
     curves: np.ndarray
     shapes: np.ndarray
@@ -95,7 +95,7 @@ def parsed() -> argparse.Namespace:
 
 
 def measurement(snr_db: float, seed: int, points: int) -> Made:
-    """Accelerances at the points of a line, driven at one that no mode has at rest; shapes and noise are drawn."""
+    """Random accelerances at points of a line, driven at a point where no mode has a node."""
     rng = np.random.default_rng([seed, 19])
     shapes = rng.standard_normal((len(NATURAL), points))
     driven = rng.uniform(0.5, 1.0, len(NATURAL)) * rng.choice([-1.0, 1.0], len(NATURAL))
@@ -151,7 +151,7 @@ def judged(
     shapes: np.ndarray,
     seconds: float,
 ) -> Row:
-    """Every true mode is compared with what lies nearest to it; of the close pair the shapes tell which is which."""
+    """The errors of the modes nearest to each true mode; the modes of the close pair are assigned by shape."""
     apart = np.abs(frequency[:, None] - NATURAL) / NATURAL
     false = int((apart.min(axis=1) > NEAR).sum())
     alike = mac(made.shapes, shapes[:, : made.shapes.shape[1]])

@@ -1,10 +1,9 @@
-"""Modes of made structures of many kinds, beside a fit that begins at the truth: what is missed, false or off.
+"""Modes of synthetic structures of many kinds, compared with a fit that starts at the truth: missed, false or off.
 
     python benchmarks/modal_structures.py [--seeds 100-105] [--snr 40,20] [--kinds pair,edges]
 
-`ceql` is told nothing. The fit from the truth shows what the noise allows at all: a structure is `hard` where that fit
-too is off by more than 0.05 % in frequency or 5 % in damping, or has a MAC below 0.98. Modes with a flag count as
-missed.
+`ceql` gets no hints. The fit from the truth shows what the noise allows: a structure is `hard` if that fit, too, is off
+by more than 0.05 % in frequency or 5 % in damping, or has a MAC below 0.98. Modes with a flag count as missed.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Modes = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Structure:
-    """How modes are drawn, at how many points, and by how much frequencies differ from point to point."""
+    """How modes are drawn, the number of points, and how much frequencies differ between points."""
 
     modes: Callable[[np.random.Generator], Modes]
     points: int = 9
@@ -103,7 +102,7 @@ def is_off(runs: np.ndarray) -> np.ndarray:
 
 
 def compared(structure: Structure, snr: float, seed: int) -> tuple[list[float], list[float]]:
-    """Missed, false, largest errors and smallest MAC, of `ceql` and of the fit from the truth."""
+    """Missed and false modes, largest errors and smallest MAC, for `ceql` and for the fit from the truth."""
     rng = np.random.default_rng([seed, 1119])
     natural, damping = structure.modes(rng)
     grid, points = GRID[:: structure.step], structure.points

@@ -1,9 +1,9 @@
-"""Noise on E-5 to E-10: how often the structure is right, how far the formula is off, how honest the error bars are.
+"""Noise on E-5 to E-10: how often the structure is right, how large the errors are, and how honest error bars are.
 
-Every run is `CEQLRegressor` with its defaults, one thread and a time limit. `src/ceql/bench/noise.py` says what counts
-as the right structure and what the true value of a constant is. Errors are root mean squares of found minus true value
-in units of the noise, over the training points and over fresh ones in the same range, where points beside a pole can
-outweigh all others; hence the median beside it.
+Every run is `CEQLRegressor` with its defaults, one thread and a time limit. `src/ceql/bench/noise.py` defines the right
+structure and the true values of constants. Errors are root mean squares of found minus true value in units of the
+noise, on the training points and on new ones in the same range, where points near a pole can outweigh all others;
+therefore the median is given as well.
 
     python benchmarks/noise_study.py [--seeds 0-9] [--jobs 2] [--time-limit 12] [--json FILE] [--suite noise]
 """

@@ -1,7 +1,7 @@
 """The paper's training on its ten expressions, seeds 0-9: how many of the 100 runs reach a training MSE below 1e-6.
 
-Nothing is added to the recipe: the imaginary parts are dropped at the end and the real network is judged as it is,
-without a refit of its constants. The authors' own counts stand beside ours.
+Nothing is added to the recipe: the imaginary parts are dropped at the end, and the real network is judged as it is,
+without refitting its constants. The authors' counts are printed beside ours.
 
     python benchmarks/paper_recipe.py [--recipe paper] [--seeds 10] [--jobs 2] [--json FILE]
 """

@@ -2,9 +2,9 @@
 
     python benchmarks/published_beam.py DATA [--every 8] [--seed 0] [--shorten 1] [--figures FOLDER]
 
-DATA is the folder of the beam's measurements (docs/resonances.md says where to get them). Printed are the R2 of the
-formula that the paper prints, of the model trained here and of the formula read off it the paper's way; and the peaks
-by the paper's definition beside those of our own fit of the same form (`ceql frf --form paper`).
+DATA is the folder of the beam's measurements (docs/resonances.md says where to get them). It prints the R2 of the
+formula printed in the paper, of the model trained here, and of the formula read from that model in the paper's way;
+also the peaks by the paper's definition beside those of our own fit of the same form (`ceql frf --form paper`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def read(folder: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def evaluated(expression: Any, frequency: np.ndarray, damage: np.ndarray) -> np.ndarray:
-    """A formula in w and d, (damages, frequencies)."""
+    """The values of a formula in w and d, (damages, frequencies)."""
     named = {symbol.name: symbol for symbol in expression.free_symbols}
     symbols = [named.get(name, sympy.Symbol(name)) for name in ("w", "d")]
     x = np.column_stack([np.tile(frequency, len(damage)), np.repeat(damage, len(frequency))])

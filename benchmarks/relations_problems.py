@@ -1,7 +1,7 @@
-"""Implicit relations with rows that keep them: the problems of `relations_suite.py`.
+"""Implicit relations with rows that satisfy them: the problems of `relations_suite.py`.
 
-The first ten were written down before anything was tuned. A problem says how exact rows are made from hidden numbers,
-what relation they keep, and which columns take part in it; other columns are there to mislead.
+The first ten were written down before anything was tuned. A problem defines how exact rows are made from hidden
+numbers, the relation between them, and the columns that take part in it; other columns are distractors.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Points = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Problem:
-    """`truth` is zero, or the same within each group, in every row that `points` makes."""
+    """`truth` is zero, or constant within each group, in every row that `points` makes."""
 
     name: str
     truth: str
-    columns: tuple[str, ...]  # that take part
+    columns: tuple[str, ...]  # columns that take part
     points: Callable[[np.random.Generator, int], Points]
     groups: str = ""  # the column of labels, where the relation has a constant for each
     more: tuple[str, ...] = ()  # further relations that the same rows keep
@@ -79,7 +79,7 @@ def ellipse(rng: np.random.Generator, rows: int) -> Points:
 
 
 def prey_and_predator(rng: np.random.Generator, rows: int) -> Points:
-    """One orbit of x' = x*(1.1 - 0.4*y), y' = y*(0.1*x - 0.4), on rays from the point that stands still."""
+    """One orbit of x' = x*(1.1 - 0.4*y), y' = y*(0.1*x - 0.4), along rays from its fixed point."""
     still = np.log([0.4 / 0.1, 1.1 / 0.4])
 
     def level(at: np.ndarray) -> float:
@@ -139,7 +139,7 @@ def ellipsoid(rng: np.random.Generator, rows: int) -> Points:
 
 
 def double_well(rng: np.random.Generator, rows: int) -> Points:
-    """Levels of v**2/2 - 0.9*x**2 + 0.35*x**4 that pass both wells."""
+    """Levels of v**2/2 - 0.9*x**2 + 0.35*x**4 that pass through both wells."""
     levels = np.array([0.4, 1.3, 2.9])
     run = np.arange(rows) % len(levels)
     farthest = np.sqrt((0.9 + np.sqrt(0.81 + 1.4 * levels)) / 0.7)[run]
@@ -202,7 +202,7 @@ def adiabat(rng: np.random.Generator, rows: int) -> Points:
 
 
 def epidemic(rng: np.random.Generator, rows: int) -> Points:
-    """S + I - 0.3*log(S) stays what it is in the course of an epidemic."""
+    """The quantity S + I - 0.3*log(S), which is constant during an epidemic."""
     levels = np.array([0.98, 1.1, 1.3])
     run = np.arange(rows) % len(levels)
     left = rng.uniform(0.12, 0.95, rows)

@@ -1,12 +1,13 @@
-"""Looks for the implicit relations of `relations_problems.py` in rows without and with noise, and judges what is found.
+"""Searches for the implicit relations of `relations_problems.py` in rows with and without noise, and judges the
+results.
 
     python benchmarks/relations_suite.py [--set frozen] [--seed 0] [--noise 0 --noise 0.01] [--limit 30] [--only gas]
 
-A seed draws the rows, their noise, and is the seed of the search. A problem counts where as many relations are found as
-there are, each of them between columns that the truth has, and where each is right: without noise, on exact rows of its
-own, rows are no farther from it than a millionth of the spread of the columns; with noise, the same holds once its
-decimal numbers are fitted to these exact rows, and before that rows are within a few per cent of the spread. Gradients
-are made by differences, so that nothing is judged by the code that is on trial.
+A seed determines the rows and their noise, and is also the seed of the search. A problem counts as solved if as many
+relations are found as there are, each between columns of the true one, and each is right. Without noise, this means
+that other exact rows are no farther from it than a millionth of the spread of the columns. With noise, the same must
+hold once its decimal numbers are fitted to these exact rows, and before that the rows must be within a few per cent of
+the spread. Gradients are computed by differences, independently of the code under test.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from ceql.relations.policy import RelationsSettings
 
 FRESH_ROWS = 400
 CLOSE, NEAR = 1e-6, 0.05  # standard deviations of the columns
-STEP = 1e-6  # of a difference, in the same
+STEP = 1e-6  # step of a difference, in the same unit
 LEAST_SLOPE = 1e-3  # share of the gradient that a column must have
 
 
 class OnTrial:
-    """A relation on exact rows, its numbers free."""
+    """A relation on exact rows, with free numbers."""
 
     def __init__(self, relation: Relation, table: pd.DataFrame, codes: np.ndarray) -> None:
         self.x, self.scale = table.to_numpy(), table.to_numpy().std(axis=0)
@@ -95,7 +96,7 @@ def fault_of(relation: Relation, problem: Problem, noise: float, known: set[str]
 
 
 def judged(found: RelationsFinding, problem: Problem, noise: float) -> str:
-    """What is wrong; nothing where all is right."""
+    """What is wrong with the relations; empty if all are right."""
     wanted = 1 + len(problem.more)
     if len(found.relations) != wanted:
         return f"{len(found.relations)} relations, not {wanted}"

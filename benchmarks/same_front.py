@@ -3,9 +3,9 @@
     python benchmarks/same_front.py                  # 14 problems, 8,192 starts each
     python benchmarks/same_front.py --starts 1024 --json fronts.jsonl
 
-Every fit runs in a process of its own, so that nothing that an earlier one left behind makes a difference, and with a
-hash seed of its own. It prints for every problem and every way of running it whether the front is the one of the first
-run, to the last digit, and how long it took. It ends with 1 where a front differs.
+Every fit runs in its own process with its own hash seed, so that nothing is left over from earlier ones. For every
+problem and every way of running it, it prints whether the front equals that of the first run to the last digit, and how
+long it took. The exit status is 1 if a front differs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Way:
-    """How a fit is run. None of this may change what it finds."""
+    """A way to run a fit, which must not change the result."""
 
     name: str
     busy: bool = False
@@ -78,7 +78,7 @@ WAYS = (Way("idle"), Way("again"), Way("busy", busy=True), Way("one thread", thr
 
 
 def front_of(name: str, way: Way, starts: int) -> list[str]:
-    """Every formula of the front with all its digits, in this process."""
+    """Every formula of the front with all digits, fitted in this process."""
     from sympy import srepr
 
     from ceql import Dataset, Settings, discover
@@ -92,7 +92,7 @@ def front_of(name: str, way: Way, starts: int) -> list[str]:
 
 @contextmanager
 def load(busy: bool) -> Iterator[None]:
-    """As many processes that do nothing but compute as there are cores."""
+    """If `busy`, runs as many computing processes as there are cores while the context lasts."""
     count = (os.cpu_count() or 1) if busy else 0
     spinning = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(count)]
     try:

@@ -1,8 +1,8 @@
-"""Twenty tables whose plain answer breaks a constraint on shape, each fitted with and without that constraint.
+"""Twenty tables whose unconstrained formula violates a shape constraint, each fitted with and without the constraint.
 
-The problems were written down before the constraints were: a law, the range of its columns, the noise, and what a user
-may know of it or insist on. The noise of problem k has the seed k and every search the seed 0. A constraint counts as
-kept if the formula keeps to it on a grid of its own, which is finer than the one that the search goes by.
+The problems were written down before the constraints: a law, the range of its columns, the noise, and what a user may
+know or require. Problem k has noise with the seed k; every search has the seed 0. A constraint counts as kept if the
+formula keeps to it on a separate grid, which is finer than that of the search.
 
     python benchmarks/shape_study.py --time-limit 10
 """
@@ -30,7 +30,7 @@ ROWS = 60
 
 @dataclass(frozen=True)
 class Problem:
-    """A law over uniform columns with normal noise, and what is asked of the formula."""
+    """A law over uniformly distributed columns with normal noise, and the constraints on the formula."""
 
     law: str
     ranges: dict[str, tuple[float, float]]
@@ -51,7 +51,7 @@ PROBLEMS = (
     Problem("2.2*exp(-0.9*x) + 0.25", {"x": (0, 4)}, 0.03, _shape("f -> 0 as x -> inf")),
     Problem("1.2 + 0.9*log(x)", {"x": (1, 10)}, 0.04, _shape("f -> finite as x -> inf")),
     Problem("5 - 3*exp(-0.5*x)", {"x": (0, 5)}, 0.05, _shape("f -> 6 as x -> inf")),
-    # Its offset was 0.4 at first, and the plain answer a power law, which keeps to the limit.
+    # With its original offset of 0.4, the unconstrained answer was a power law, which has the required limit.
     Problem("1.4 + 1.1*sqrt(x)", {"x": (0.2, 6)}, 0.04, _shape("f -> 0 as x -> 0")),
     Problem("2/x + 1", {"x": (0.8, 4)}, 0.03, _shape("f -> finite as x -> 0")),
     Problem("0.8 + 0.3*x + 1.2*x**2", {"x": (-2, 2)}, 0.1, _shape("even in x")),
@@ -86,13 +86,13 @@ class Answer:
 
     formula: str
     r2: float
-    broken: tuple[str, ...]  # of what is asked
+    broken: tuple[str, ...]  # the constraints that are violated
     how: str
     seconds: float
 
 
 def answer(problem: Problem, x: pd.DataFrame, y: np.ndarray, held: bool, limit: float) -> Answer:
-    """With the constraints, or without."""
+    """The chosen formula, with or without the constraints."""
     asked = Constraints(**problem.asked)
     begin = time.process_time()
     model = CEQLRegressor(
@@ -104,7 +104,7 @@ def answer(problem: Problem, x: pd.DataFrame, y: np.ndarray, held: bool, limit: 
 
 
 def judged(asked: Constraints, expression: Any, x: pd.DataFrame, y: np.ndarray) -> tuple[tuple[str, ...], str]:
-    """What is broken on a grid that is finer than the one that a search goes by, and how the rest is known."""
+    """What is violated on a finer grid than that of the search, and how the other constraints are known to hold."""
     over = asked.over(list(x), x.to_numpy(), y)
     assert over.frame is not None
     symbols = make_symbols(tuple(x))

@@ -1,8 +1,8 @@
-"""Measures whether the errors of constants are honest where the errors of measurement are known.
+"""Measures whether the errors of constants are honest if the errors of measurement are known.
 
-Thirty made laws with two to four constants, forty rows, errors that differ from row to row by a factor of ten: in y
-alone, and in y and one column. Each draw of the noise is fitted with the true structure, from constants that are off by
-a tenth. What is counted is how often the true constant lies within the interval of 95 %.
+Thirty synthetic laws with two to four constants and forty rows, whose errors differ between rows by a factor of ten: in
+y alone, or in y and one column. Each draw of the noise is fitted with the true structure, from constants that are off
+by a tenth. What is counted is how often the true constant lies within the 95 % interval.
 
     python benchmarks/sigma_study.py --draws 40
 """
@@ -24,9 +24,9 @@ from ceql.formula import Formula, make_symbols, refitted
 
 ROWS = 40
 LEVEL = 0.95
-SIZE = 0.03  # of the errors of y, as a share of its spread, and of those of x, as a share of its range
-SPAN = (0.3, 3.0)  # of the errors of the rows, in units of that
-# The law over x in (0.5, 5.0), and over z in (1.0, 3.0) where it has one. Every decimal is a constant to be found.
+SIZE = 0.03  # size of the errors of y, as a share of its spread, and of those of x, as a share of its range
+SPAN = (0.3, 3.0)  # smallest and largest error of a row, in units of that
+# Laws over x in (0.5, 5.0), and z in (1.0, 3.0) if there is one. Every decimal is a constant to be fitted.
 LAWS = (
     "1.3 + 0.71*x",
     "2.3*x**2 + 1.1",
@@ -79,7 +79,7 @@ def _uneven(rng: np.random.Generator) -> np.ndarray:
 
 
 def one_draw(law: str, rng: np.random.Generator, in_x: bool, absolute: bool, factor: float = 1.0) -> Count:
-    """How many of its constants one fit has within their intervals; `factor` is what sigma is wrong by."""
+    """The number of constants within their intervals in one fit; `factor` is the factor by which sigma is wrong."""
     names = ("x", "z") if "z" in law else ("x",)
     expression, symbols = parse_formula(law, names), make_symbols(names)
     form = parametrise(expression)
@@ -107,7 +107,7 @@ def one_draw(law: str, rng: np.random.Generator, in_x: bool, absolute: bool, fac
 
 
 def coverage(draws: int, in_x: bool, absolute: bool, factor: float = 1.0, seed: int = 0) -> dict[str, Count]:
-    """Of each law."""
+    """The coverage of the intervals for each law."""
     found = {}
     for k, law in enumerate(LAWS):
         rng = np.random.default_rng([seed, k])

@@ -3,10 +3,11 @@
     python benchmarks/starts_curve.py --journal starts.jsonl [--limit 16] [--seeds 0-2] [--minutes 20] [--device cpu]
         [--figure FILE]
 
-No clock ends a search here, only a number of starts, so that the figures are the same on a slow and on a busy machine.
-First every problem of the suite is searched once, with seed 0 and 2^12 starts; the hardest are those not found by then,
-or the ten that took the most. They are searched with all seeds up to 2^LIMIT starts. Each run is a line in the journal,
-and a second call goes on from there. After MINUTES no run is begun; what is missing is said.
+Searches end after a number of starts, not by the clock, so that the figures do not depend on the speed or load of the
+machine. First every problem of the suite is searched once, with seed 0 and 2^12 starts; the hardest are those not
+solved by then, or the ten that took the most starts. They are searched with all seeds up to 2^LIMIT starts. Each run is
+a line in the journal, and a second call continues from there. After MINUTES no further run is started, and what is
+missing is reported.
 """
 
 from __future__ import annotations
@@ -61,8 +62,10 @@ def searched(problem, seed: int, limit: int, threads: int | None, device: str) -
 
 
 class Journal:
-    """Runs that were made, one line each; a run with a higher limit answers for a lower one, and one that found the
-    formula for every higher one."""
+    """Completed runs, one line each.
+
+    A run with a higher limit counts for lower limits, and one that found the formula for all higher ones.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -80,7 +83,7 @@ class Journal:
 
 
 def hardest(runs: list[Run]) -> list[str]:
-    """All that were not found, and those with the most starts where these are few."""
+    """All problems that were not solved, or those with the most starts if these are few."""
     ordered = sorted(runs, key=lambda run: (run.exact, -run.starts))
     return [run.problem for run in ordered[: max(AT_LEAST, sum(not run.exact for run in runs))]]
 
@@ -114,7 +117,7 @@ def _cell(run: Run | None) -> str:
 
 
 def drawn(runs: list[Run], limit: int):
-    """A step at the starts of every hit."""
+    """The figure: a curve that steps at the number of starts of every exact formula."""
     figure = new_figure(5.0, 3.4)
     axes = figure.subplots()
     hits = sorted(max(run.starts, 1) for run in runs if run.exact)

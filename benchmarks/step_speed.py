@@ -1,13 +1,13 @@
-"""How long a training step takes: microseconds per Adam step and per iteration of Levenberg-Marquardt (LM), plain and
-with the weights of the readout eliminated (variable projection, VP), for one start.
+"""How long a training step takes: microseconds per step of Adam and of Levenberg-Marquardt (LM), for one start.
 
     python benchmarks/step_speed.py [--quick] [--json FILE] [--no-torch]
 
-Small random sub-networks (what the search fits) and the paper's dense network (what the paper fits), at 128 samples,
-in both precisions, on one and two threads, and on a GPU where there is one, with many starts at once; next to the dense
-network written in plain eager PyTorch complex128, one start at a time. Every figure is the best of several repeats; the
-first call of each is shown apart as warm-up. Figures for one thread are seconds of the processor, those for two and for
-a GPU are seconds of the clock, with the way of the starts to the GPU and back.
+LM is timed plain and with the weights of the readout eliminated (variable projection, VP). The networks are small
+random sub-networks (as in the search) and the paper's dense network, at 128 samples, in both precisions, on one and two
+threads, and on a GPU if there is one, with many starts at once. For comparison, the dense network is written in plain
+eager PyTorch complex128, one start at a time. Every figure is the best of several repeats; the first call of each is
+listed separately as warm-up. Figures for one thread are processor seconds; those for two threads and for a GPU are
+wall-clock seconds, including the transfer of starts to the GPU and back.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Starts of one kind of network, and data that every one of them is defined on."""
+    """Starts of one kind of network, and data on which all of them are defined."""
 
     name: str
     network: Network
@@ -81,7 +81,7 @@ class Problem:
         return fit.Samples.of(self.x, self.y, loss_weights(recipes.paper(), self.y), single_precision=single)
 
     def multiply_adds(self) -> float:
-        """One on the way forward and two on the way back, per live edge (imaginary parts are edges too) and sample."""
+        """Multiply-adds per live edge and sample: one forward and two backward; imaginary parts are edges too."""
         return 3.0 * float(self.masks.sum(axis=1).mean()) * SAMPLES
 
 
@@ -106,8 +106,10 @@ def dense_network(starts: int) -> Problem:
 
 
 def timed(call: Callable[[], float], repeats: int, threads: int = 1) -> tuple[float, float]:
-    """Seconds of the first call and of the best later one, the latter per unit of work that the call reports. For one
-    thread they are seconds of the processor: what others run on it does not count."""
+    """Seconds of the first call, and seconds per unit of work of the best later call.
+
+    For one thread these are processor seconds, which do not include the load of other processes.
+    """
     now = time.process_time if threads == 1 else time.perf_counter
     begin = now()
     call()
@@ -174,7 +176,7 @@ def measured_rows(effort: Effort, clock: float | None) -> list[Row]:
 
 
 def gpu_rows(effort: Effort) -> list[Row]:
-    """Iterations of many starts at once."""
+    """Figures for many starts at once on the GPU."""
     if not gpu.is_available():
         return []
     problem = small_networks(effort.gpu_starts)
@@ -229,7 +231,7 @@ class TorchNetwork:
 
 
 def torch_rows(effort: Effort) -> list[Row]:
-    """At all samples, and at a few: what does not shrink with them is the price of PyTorch's calls."""
+    """Figures at all samples and at a few: what does not shrink with them is the overhead of PyTorch's calls."""
     try:
         import torch  # pyright: ignore[reportMissingImports] # too large to ask for
     except ImportError:
@@ -264,17 +266,17 @@ def torch_row(torch, problem: Problem, samples: int, effort: Effort) -> Row:
 # Of an edge and sample: forward reads a value, backward reads a value and an adjoint and writes the adjoint again. The
 # sums stay in registers. That is four numbers for three multiply-adds.
 NUMBERS_PER_MULTIPLY_ADD = 4 / 3
-SIDE, NEAR, FAR = 384, 2**13, 2**23  # of a matrix; numbers that fit into the second cache, and that fit into none
+SIDE, NEAR, FAR = 384, 2**13, 2**23  # side of a matrix; numbers that fit into the second cache, and into none
 
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Multiply-adds a second on one thread, as kernels of this size reach them here and now."""
+    """Multiply-adds per second on one thread that kernels of this size reach on this machine."""
 
     precision: str
-    arithmetic: float  # a product of matrices
-    near: float  # as many as the second cache could feed
-    far: float  # as many as the main memory could feed
+    arithmetic: float  # rate of a matrix product
+    near: float  # limit by the bandwidth of the second cache
+    far: float  # limit by the bandwidth of the main memory
 
 
 @one_thread
@@ -320,7 +322,7 @@ def roofline(rows: list[Row], roofs: list[Ceilings]) -> str:
 
 
 def clock_hertz() -> float | None:
-    """The clock of the first core as the kernel reports it; None where it reports none."""
+    """The clock rate of the first core as reported by the kernel; None if it is not reported."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

@@ -1,14 +1,14 @@
-"""One formula over frequency and length for three measured stripline resonators, and their Q beside scikit-rf's own.
+"""One formula over frequency and length for three measured stripline resonators, and their Q beside scikit-rf's.
 
     python benchmarks/stripline.py FOLDER [--seed 0] [--time-limit 40] [--json FILE]
 
 FOLDER holds resonator_36mm.s2p, resonator_72mm.s2p and resonator_144mm.s2p, which come with the examples of scikit-rf.
 
-1. Each line by itself: `fit_resonances` finds its resonances, from which the numbers n follow by their spacing.
+1. Each line separately: `fit_resonances` finds its resonances, from which the numbers n follow by their spacing.
 2. The law: `CEQLRegressor` finds the frequency as a formula of n and the length.
 3. One formula: the magnitude of the sum over n of (-1)^n H / (1 + j (w - h(n, L)) / s), with that h. The ends of a line
-   move with and against each other in turn, hence the sign; the height H may go with powers of frequency and length, Q
-   with a power of the frequency. Six numbers describe all resonances of all lines.
+   move alternately in phase and in antiphase, hence the sign; the height H may depend on powers of frequency and
+   length, Q on a power of the frequency. Six numbers describe all resonances of all lines.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def parsed() -> argparse.Namespace:
 
 
 def of_line(mm: int, line: Recording, arguments: argparse.Namespace) -> list[Resonance]:
-    """The resonances of one line that carry no flag; a single condition, so every centre is a constant."""
+    """The resonances of one line without a flag; there is one condition, so every centre is a constant."""
     from ceql.templates.resonance import fit_resonances
 
     w = line.frequency / GIGA
@@ -100,7 +100,7 @@ def _has_flanks(frequency: float, q: float, line: Recording) -> bool:
 
 
 def numbered(found: list[Resonance]) -> list[Resonance]:
-    """n from the spacing times the length, which all lines share."""
+    """The resonances with n, from the product of spacing and length, which is the same for all lines."""
     products = np.array([one.frequency_ghz * one.length_mm for one in found])
     per_number = _spacing(products)
     kept: dict[tuple[int, int], Resonance] = {}
@@ -112,7 +112,7 @@ def numbered(found: list[Resonance]) -> list[Resonance]:
 
 
 def _spacing(products: np.ndarray) -> float:
-    """The step of which most products are near a multiple, looked for around the differences of neighbours."""
+    """The step of which most products are nearly multiples, searched around the differences of neighbours."""
     sorted_products = np.sort(products)
     steps = np.diff(sorted_products)
     candidates = np.linspace(0.8, 1.2, 801) * float(np.median(steps[steps > 0.3 * np.max(steps)]))
@@ -121,7 +121,7 @@ def _spacing(products: np.ndarray) -> float:
 
 
 def by_scikit_rf(path: Path, near: Resonance) -> Resonance | None:
-    """Scikit-rf's own estimate of the loaded Q in the surroundings of a resonance; None where its fit fails."""
+    """Scikit-rf's estimate of the loaded Q around a resonance; None if its fit fails."""
     import skrf
     from skrf.qfactor import Qfactor
 
@@ -144,7 +144,7 @@ def by_scikit_rf(path: Path, near: Resonance) -> Resonance | None:
 
 
 def law_of(found: list[Resonance], arguments: argparse.Namespace):
-    """The frequency as a function of n and L, by search."""
+    """The frequency as a function of n and L, found by search."""
     from ceql import CEQLRegressor
 
     x = np.array([[one.number, one.length_mm] for one in found], dtype=float)
@@ -164,7 +164,7 @@ def law_of(found: list[Resonance], arguments: argparse.Namespace):
 
 
 def joint_fit(lines: dict[int, Recording], law) -> dict:
-    """Height a w^p (L/72)^q and Q = b (w)^r for every resonance of every line, at the law's centres."""
+    """Fits height a w^p (L/72)^q and Q = b w^r for every resonance of every line, at the law's centres."""
     data = {mm: (line.frequency / GIGA, np.abs(line.values())) for mm, line in lines.items()}
     centres = {mm: [law(n, mm) for n in range(1, 40) if law(n, mm) < 1.1 * w[-1]] for mm, (w, _) in data.items()}
 
@@ -178,7 +178,7 @@ def joint_fit(lines: dict[int, Recording], law) -> dict:
         return np.abs(total)
 
     def misfit(parameters: np.ndarray) -> np.ndarray:
-        # each line counts alike, however many points and however high its peaks
+        # each line has the same weight, whatever its number of points and the height of its peaks
         return np.concatenate([(curve(mm, parameters) - y) / (y.std() * len(y) ** 0.5) for mm, (_, y) in data.items()])
 
     best = least_squares(misfit, [np.log(5e-3), 1.0, -1.0, np.log(75.0), 0.1, 1.0], x_scale=[1, 1, 1, 1, 1, 1e-3])

@@ -4,10 +4,10 @@
     term     = one line of TERMS, in one column x or in two, x and z
     constant = a number inside a term: a rate, a width, a frequency, a phase, an exponent, a place on the axis
 
-Terms are those of rate laws, growth, oscillators and materials. A formula has one to four constants in all, whatever
-its number of terms, so many terms have none. Scales are drawn beside the range of the column, so that a saturation, a
-decay or a period can be seen in the data. Constants have three digits and amplitudes three or four, the last one
-neither 0 nor 5. Exponents stay away from whole numbers, halves, thirds and quarters.
+Terms are those of rate laws, growth, oscillators and materials. A formula has one to four constants in total, whatever
+its number of terms, so many terms have none. Scales are drawn relative to the range of the column, so that a
+saturation, a decay or a period is visible in the data. Constants have three digits and amplitudes three or four, the
+last one neither 0 nor 5. Exponents stay away from whole numbers, halves, thirds and quarters.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Ends = tuple[float, float]
 Draw = Callable[[Rng, Ends], float]
 
 RANGES: tuple[Ends, ...] = ((0, 10), (0, 5), (0.1, 5), (0.5, 8), (1, 6), (-3, 3), (-5, 5), (-2, 4))
-APART = 0.03  # exponents from fractions
-# Where a column has to lie: its name, and whether a range will do.
+APART = 0.03  # least distance of exponents from simple fractions
+# Requirements on the range of a column: a name, and whether a range satisfies it.
 SIDES: Mapping[str, Callable[[Ends], bool]] = {
     "any": lambda ends: True,
     "from zero": lambda ends: ends[0] >= 0,
@@ -33,12 +33,12 @@ SIDES: Mapping[str, Callable[[Ends], bool]] = {
 
 
 def part(low: float, high: float) -> Draw:
-    """A length: this much of the largest size in the column."""
+    """A length: this share of the largest absolute value in the column."""
     return lambda rng, ends: rng.uniform(low, high) * max(map(abs, ends))
 
 
 def rate(low: float, high: float) -> Draw:
-    """An inverse length: so much over the whole range."""
+    """An inverse length: this much over the whole range."""
     return lambda rng, ends: rng.uniform(low, high) / (ends[1] - ends[0])
 
 
@@ -48,12 +48,12 @@ def place(rng: Rng, ends: Ends) -> float:
 
 
 def plain(*intervals: Ends) -> Draw:
-    """A number that has nothing to do with the range."""
+    """A number that does not depend on the range."""
     return lambda rng, ends: rng.uniform(*intervals[rng.integers(len(intervals))])
 
 
 def exponent(low: float, high: float) -> Draw:
-    """A power that no fraction of small numbers comes near, since noise could not tell it from that."""
+    """An exponent that is not close to a simple fraction, since noise would make them indistinguishable."""
 
     def draw(rng: Rng, ends: Ends) -> float:
         while True:
@@ -71,10 +71,10 @@ POWER, INVERSE, STEEP = exponent(0.15, 2.5), exponent(-1.95, -0.5), exponent(1.2
 
 @dataclass(frozen=True)
 class Term:
-    """A term without its amplitude: its text, where its columns lie, and how its constants are drawn.
+    """A term without its amplitude: its text, the ranges that suit its columns, and how its constants are drawn.
 
-    `singular` is what vanishes inside the data. Constants are drawn beside the range of `z` where there is one, since
-    `x` is then a mere factor.
+    `singular` is the expression that vanishes inside the data. Constants are drawn relative to the range of `z` if
+    there is one, since `x` is then only a factor.
     """
 
     text: str

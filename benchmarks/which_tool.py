@@ -41,7 +41,7 @@ def how_near(records: Sequence[Record], problem: Problem) -> str:
     """How well formulas fit that are not the right one."""
     if problem.noise:
         error = statistics.median(in_noise(record, problem).median_error for record in records)
-        return f"error {error:.1f} of the noise"
+        return f"error {error:.1f} × noise"
     fits = [float(record.r2) for record in records if record.r2 is not None]
     typical = statistics.median(fits) if fits else -math.inf
     if typical > _CLOSE:

@@ -1,17 +1,17 @@
-"""Starts a second of a whole search, and where its time goes.
+"""Starts per second of a whole search, and where its time goes.
 
     python benchmarks/whole_search.py --threads 1
     python benchmarks/whole_search.py --threads 16 --seconds 20 --json whole.jsonl
     python benchmarks/whole_search.py --device gpu
 
-The target is made of a Bessel function, which the library does not have, over 128 rows and 2 columns. So nothing ends
-the search but the clock. Starts are divided by the seconds of the whole: rounds, what needs no search, and the choice.
-Every stage is timed by the wall clock and by the processor, less what other stages take inside it. With several threads
-the next round runs beside what follows the last one: the shares then add up to more than all, and processor time counts
-for both.
+The target contains a Bessel function, which the library does not have, over 128 rows and 2 columns, so that only the
+clock ends the search. Starts are divided by the total seconds: rounds, the steps without a search, and the choice.
+Every stage is timed by the wall clock and by the processor, excluding other stages inside it. With several threads the
+next round overlaps with the work after the last one: the shares then add up to more than 100 %, and processor time
+counts for both.
 
-On a busy machine, --processor-clock lets one thread believe that it is alone: the search then reads the processor's
-time off its clock.
+On a busy machine, --processor-clock makes one thread run as if it were alone: the search then reads the processor time
+as its clock.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if "--processor-clock" in sys.argv:  # before the search takes hold of its clock
 
 from ceql import Dataset, Settings, discover
 
-# What is timed: a name for the table, and the functions as they are looked up where they are called.
+# What is timed: a name for the table, and the functions, named where they are looked up when called.
 STAGES = {
     "proposals": ("ceql.search.target_search:Proposals.starts",),
     "fits": ("ceql.engine.dispatch:fit_chunks",),
@@ -67,7 +67,7 @@ class Meter:
 
 @dataclass
 class Meters:
-    """All stages; what runs inside a stage is taken off it."""
+    """All stages; the time of stages inside a stage is subtracted from it."""
 
     stages: dict[str, Meter] = field(default_factory=lambda: {name: Meter() for name in STAGES})
     here: threading.local = field(default_factory=threading.local)  # stages under way: what others took within

@@ -1,4 +1,4 @@
-// Adam with a reduce-on-plateau rate. Its state can be handed back in, so a run may be cut in pieces.
+// Adam with a reduce-on-plateau rate. Its state can be passed back in, so a run may be split into parts.
 #pragma once
 #include "objective.hpp"
 
@@ -60,7 +60,7 @@ void run_adam(const TapeView &tape, const DataView<T> &data, const Penalties &pe
         start.state[2] = state.best;
         start.state[3] = state.bad;
     }
-    fit.stop = nullptr; // what is given back is measured to the end
+    fit.stop = nullptr; // the final evaluation must not be interrupted
     Loss loss = evaluate<T>(fit, fit.params);
     if (best_loss < loss.total || (best_loss < INFINITY && !is_finite(loss.total))) {
         std::memcpy(fit.params, best, fit.n * sizeof(double));

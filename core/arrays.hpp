@@ -1,5 +1,5 @@
-// Arrays from Python as the core may read them: contiguous, in the machine's byte order, and aligned. And
-// back.
+// Arrays from Python in a layout that the core can read (contiguous, native byte order, aligned), and arrays
+// returned to Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,7 +16,7 @@ namespace ceql {
 template <class T, size_t D>
 using AnyArray = nanobind::ndarray<const T, nanobind::ndim<D>, nanobind::c_contig, nanobind::device::cpu>;
 
-// nanobind copies what is not contiguous, but hands on arrays that begin in the middle of a number.
+// nanobind copies arrays that are not contiguous, but passes on unaligned ones.
 template <class T, size_t D> struct Array : AnyArray<T, D> {
     Array() = default;
     explicit Array(AnyArray<T, D> &&any) : AnyArray<T, D>(std::move(any)) {}
@@ -32,7 +32,7 @@ template <class T, class A> std::vector<T> copied(const A &array) {
     return std::vector<T>(array.data(), array.data() + array.size());
 }
 
-// Rows of integers as records; memcpy may not be given the null pointer of an empty array.
+// Copies rows of integers into records; memcpy must not get the null pointer of an empty array.
 template <class Record> std::vector<Record> records(const Array<int32_t, 2> &rows) {
     std::vector<Record> all(rows.shape(0));
     if (!all.empty())
@@ -40,7 +40,7 @@ template <class Record> std::vector<Record> records(const Array<int32_t, 2> &row
     return all;
 }
 
-// An array for Python that holds anything: threads fill it, which is also when its memory is mapped.
+// An uninitialised array for Python, to be filled by threads, so that they also map its memory.
 template <class T, class... Sizes> auto unfilled_array(Sizes... sizes) {
     const size_t total = (size_t(1) * ... * size_t(sizes));
     T *memory = new T[total > 0 ? total : 1];

@@ -13,13 +13,13 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-// cpuid by hand: __builtin_cpu_supports needs a run-time symbol that zig does not ship.
+// Calls cpuid directly: __builtin_cpu_supports needs a run-time symbol that zig does not ship.
 struct CpuFeatures {
     bool avx2 = false, avx512 = false;
 
     CpuFeatures() {
         unsigned a, b, c, d;
-        if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) // the system must offer xgetbv
+        if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) // the system must support xgetbv
             return;
         const bool fma = c >> 12 & 1;
         unsigned low, high;
@@ -232,7 +232,7 @@ std::string complaint_about(const TapeView &tape) {
             return complaint;
         terms += tape.nodes[k].op == LINEAR ? tape.nodes[k].b : 0;
     }
-    // A compact program has room for every edge once.
+    // A compact program has room for each edge only once.
     if (terms > tape.n_edges)
         return "sums share edges: each edge belongs to one sum";
     return "";
@@ -241,8 +241,8 @@ std::string complaint_about(const TapeView &tape) {
 // ---- threads
 // ---------------------------------------------------------------------------------------------------
 
-// Denormal numbers are zero for a fit, and a hundred times slower than any other. Set on our own threads
-// only.
+// Treats denormal numbers as zero: they do not matter to a fit and are a hundred times slower than others.
+// Only set on our own threads.
 static void flush_denormals() {
 #if defined(__x86_64__)
     __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
@@ -286,7 +286,7 @@ void share_work(int64_t count, int threads, std::atomic<int32_t> &stop,
                 labour();
             });
         } catch (const std::system_error &) {
-            // The system refuses more threads: those that did start do the work.
+            // The system refuses to start more threads: those that did start do the work.
             const std::lock_guard<std::mutex> lock(mutex);
             busy -= int(crew - k);
             break;

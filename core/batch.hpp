@@ -1,4 +1,5 @@
-// Many starts at once: the instruction set is chosen, tapes and sizes are checked, threads share the work.
+// Many starts at once: chooses the instruction set, checks tapes and sizes, and shares the work among
+// threads.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -9,19 +10,19 @@
 
 namespace ceql {
 
-// One complaint, or an empty string for a sound tape.
+// Returns an error message, or an empty string for a valid tape.
 std::string complaint_about(const TapeView &tape);
 
 // Names of the instruction sets this machine can run, the best one last.
 std::vector<std::string> instruction_sets();
-// Throws std::invalid_argument for a name that is not among them.
+// Throws std::invalid_argument for any other name.
 void use_instruction_set(const std::string &name);
 std::string instruction_set();
 
 template <class T> const Kernel<T> &kernel();
 
-// A table of samples, copied column by column, padded and aligned for the kernels. `mixing` has a row of n
-// numbers for each of the rows that the samples are mixed into.
+// A table of samples, copied column by column, padded and aligned for the kernels. `mixing` is a matrix with
+// n columns, which maps samples to its rows.
 template <class T> class Columns {
 public:
     Columns(const double *x, const double *y, const double *weight, int64_t n, int32_t n_inputs,

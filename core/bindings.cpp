@@ -1,4 +1,4 @@
-// The door between Python and the core: arrays are checked here, nothing else is.
+// The interface between Python and the core. It only checks arrays.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -24,7 +24,7 @@ namespace {
 using OutVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using OutMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
-// ---- what Python hands in
+// ---- arguments from Python
 // --------------------------------------------------------------------------------------
 
 class Tape {
@@ -92,7 +92,7 @@ public:
     bool is_mixed() const { return is_mixed_; }
     int64_t n() const { return n_; }
     int32_t n_inputs() const { return n_inputs_; }
-    // Calls f(kernel, view) in the precision of the data.
+    // Calls f(kernel, view) with the precision of the data.
     template <class F> void with_kernel(F f) const {
         if (in_float_)
             f(kernel<float>(), in_float_->view());
@@ -122,7 +122,7 @@ struct Batch {
     int32_t n_params;
     const uint8_t *masks;
     const double *given;
-    OutMatrix params; // a copy, which the kernels change; made row by row, by the threads
+    OutMatrix params; // a copy that the kernels change; the threads make it row by row
     std::vector<Start> starts;
 };
 
@@ -148,7 +148,7 @@ Batch open_batch(const Tape &tape, const Data &data, const Array<uint8_t, 2> &ma
     return batch;
 }
 
-// The start with its own copy of the parameters in use.
+// Returns a start after making its own copy of the parameters in use.
 Start &opened(Batch &batch, int64_t k) {
     Start &start = batch.starts[k];
     const int64_t first = k * batch.n_params;
@@ -158,11 +158,11 @@ Start &opened(Batch &batch, int64_t k) {
     return start;
 }
 
-// Runs work(kernel, view, start, arena) over all starts with the interpreter free, looking for Ctrl-C
+// Runs work(kernel, view, start, arena) over all starts without the interpreter lock, and checks for Ctrl-C
 // meanwhile.
 template <class W>
 void run_batch(Batch &batch, int threads, StopFlag *flag, double time_limit, const W &work) {
-    StopFlag stop; // this call's own: a time limit must not look like the user's wish
+    StopFlag stop; // local to this call: a time limit must not look like a stop by the user
     const auto begin = std::chrono::steady_clock::now();
     bool interrupted = false;
     if (flag && flag->value)
@@ -183,7 +183,7 @@ void run_batch(Batch &batch, int threads, StopFlag *flag, double time_limit, con
         });
         for (int64_t k = 0; k < batch.count; ++k)
             if (!batch.starts[k].params)
-                opened(batch, k); // not begun: given back as it came
+                opened(batch, k); // not begun: returned unchanged
     }
     if (interrupted)
         throw nb::python_error();
@@ -321,7 +321,7 @@ nb::dict levenberg(const Tape &tape, const Data &data, const Array<uint8_t, 2> &
 } // namespace
 
 NB_MODULE(_core, m) {
-    // Tapes are cached for as long as the process lives; that is no leak worth a word when it ends.
+    // Tapes are cached until the process ends, which is no leak worth a warning.
     nb::set_leak_warnings(false);
     m.doc() = "Fits batches of small differentiable programs. Use it through ceql.engine.";
     nb::class_<Tape>(m, "Tape").def(

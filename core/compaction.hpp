@@ -1,29 +1,29 @@
-// What a mask leaves of a tape: the live nodes in order, their active edges and
-// the parameters these carry. One source for the CPU and the GPU, which lay the
-// values out each in its own way.
+// Reduces a tape by a mask to the live nodes in order, their active edges and
+// the parameters of these. Shared by the CPU and the GPU, which store the values
+// differently.
 #pragma once
 #include "lanes.hpp"
 #include "types.hpp"
 
 namespace ceql::CEQL_ISA {
 
-// Memory is anything with take(bytes).
+// Memory is any type with take(bytes).
 template <class T, class Memory> inline T *take(Memory &memory, size_t count) {
     return static_cast<T *>(memory.take((count ? count : 1) * sizeof(T)));
 }
 
 template <class T> struct ActiveEdge {
     int32_t source;    // slot
-    int32_t parameter; // among the active ones, or -1
+    int32_t parameter; // index among the active ones, or -1
     T coefficient, weight;
     bool leads_back;  // the source is a node, so its adjoint is wanted
-    bool first_visit; // on the model's way back, the first to touch its parameter; set by who wants to know
+    bool first_visit; // first to touch its parameter in the model's backward pass; set by code that needs it
 };
 
 struct Instruction {
     int32_t op, slot;
     int32_t args[3];     // slots, -1 when absent
-    int32_t first, last; // edges of a LINEAR
+    int32_t first, last; // edges of a LINEAR node
     uint64_t outputs;    // bit k: output k depends on it
 };
 
@@ -33,17 +33,17 @@ template <class T> struct Compact {
     ActiveEdge<T> *edges;
     int n_edges;
     int32_t *param_index; // active parameter -> tape parameter
-    int32_t *partner;     // active parameter -> active partner, -1 none, -2 is itself
-                          // a partner
-    int32_t outputs[64];  // slots; the model's first
+    int32_t *partner;     // active parameter -> active partner, -1 if none, -2 if it is
+                          // itself a partner
+    int32_t outputs[64];  // slots, the model's value first
 };
 
 inline bool edge_is_active(const uint8_t *mask, const Edge &edge) {
     return edge.parameter < 0 || !mask || mask[edge.parameter];
 }
 
-// An imaginary part without a single active edge is zero everywhere: the
-// operator then takes its real form.
+// Whether an imaginary part has no active edge, so that it is zero everywhere
+// and the operator takes its real form.
 inline bool is_empty_sum(const TapeView &tape, const uint8_t *mask, int32_t slot) {
     if (slot <= tape.n_inputs)
         return false;
@@ -58,7 +58,7 @@ inline bool is_empty_sum(const TapeView &tape, const uint8_t *mask, int32_t slot
 
 template <class T>
 void mark_live(const TapeView &tape, const uint8_t *mask, int32_t slot, uint64_t bit, uint64_t *live) {
-    // Nodes only refer to earlier slots, so one sweep downwards is enough.
+    // Nodes refer only to earlier slots, so one sweep from the last node to the first is enough.
     const int base = tape.n_inputs + 1;
     live[slot] |= bit;
     for (int32_t s = slot; s >= base; --s) {
@@ -79,8 +79,8 @@ void mark_live(const TapeView &tape, const uint8_t *mask, int32_t slot, uint64_t
     }
 }
 
-// An auxiliary slot counts only while every sum it looks at belongs to the
-// model.
+// Whether an auxiliary slot counts: only if every sum it depends on belongs to
+// the model.
 inline bool aux_is_live(const TapeView &tape, const uint64_t *live, int32_t slot) {
     const int base = tape.n_inputs + 1;
     if (slot < base)

@@ -1,4 +1,4 @@
-// Compiled once per instruction set; everything in it lives in a namespace of that name.
+// Compiled once per instruction set; everything in it is in a namespace of that name.
 #include "adam.hpp"
 #include "pairs.hpp"
 #include "separable.hpp"

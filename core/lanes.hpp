@@ -1,7 +1,7 @@
-// A handful of numbers that the machine computes at once, and the elementary functions on them. Written with
-// the vector extensions that GCC and Clang share, so one source serves SSE2, AVX2, AVX-512 and NEON. The
-// functions trade the last bit and the extreme ranges (denormals, |x| > 1e6 in a sine) for speed; the tests
-// hold them to libm. On a GPU a lane is one number and the threads of a warp are its neighbours.
+// Lanes: a few numbers that the machine processes at once, and the elementary functions on them. Written with
+// the vector extensions common to GCC and Clang, so one source serves SSE2, AVX2, AVX-512 and NEON. The
+// functions sacrifice the last bit and extreme ranges (denormals, |x| > 1e6 in a sine) for speed; the tests
+// compare them with libm. On a GPU a lane is one number, and the threads of a warp hold its neighbours.
 #pragma once
 #ifdef __CUDACC_RTC__
 #include "gpu/prelude.cuh"
@@ -30,7 +30,7 @@ template <> struct Layout<double> {
     static constexpr int mantissa = 52;
     static constexpr Int bias = 1023;
     static constexpr double smallest = 2.2250738585072014e-308, exp_low = -708.0, exp_high = 709.0;
-    // Adding this makes the integer part land in the low bits of the mantissa.
+    // Adding this moves the integer part into the low bits of the mantissa.
     static constexpr double magic = 6755399441055744.0;
     static constexpr double ln2_high = 0.693147180369123816490, ln2_low = 1.90821492927058770002e-10;
     static constexpr double pio2_1 = 1.57079632673412561417e+00, pio2_2 = 6.07710050630396597660e-11,
@@ -84,11 +84,10 @@ inline double square_root(double x) { return sqrt(x); }
 template <class T> inline IntLane<T> bits(Lane<T> x) { return (IntLane<T>)x; }
 template <class T> inline Lane<T> from_bits(IntLane<T> x) { return (Lane<T>)x; }
 
-// The lower half of the numbers plus the upper one. A choice of elements stays in registers; what is copied
-// with memcpy does not.
+// Adds the upper half of the numbers to the lower half. A shuffle stays in registers; a memcpy does not.
 template <class T> inline auto folded(Lane<T> v) {
     typedef T Half __attribute__((vector_size(CEQL_LANE_BYTES / 2)));
-#if __has_builtin(__builtin_shufflevector) // GCC has it from version 12 on, Clang always
+#if __has_builtin(__builtin_shufflevector) // in GCC since version 12, and in Clang
     if constexpr (lane_count<T> == 16)
         return Half(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
                     __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -137,7 +136,7 @@ template <class T> inline Lane<T> with_sign(Lane<T> magnitude, Lane<T> sign) {
     const IntLane<T> mask = IntLane<T>{} + (Int(1) << (sizeof(T) * 8 - 1));
     return from_bits<T>((bits<T>(magnitude) & ~mask) | (bits<T>(sign) & mask));
 }
-// Bounds on x that let a NaN through: a start that met one must not look finite.
+// Bounds on x that keep a NaN, so that a start in which one occurred does not look finite.
 template <class T> inline Lane<T> at_least(Lane<T> x, Lane<T> bound) { return x < bound ? bound : x; }
 template <class T> inline Lane<T> at_most(Lane<T> x, Lane<T> bound) { return x > bound ? bound : x; }
 
@@ -175,7 +174,7 @@ template <class T> inline Lane<T> lane_log(Lane<T> x) {
 
 template <class T> inline void lane_sincos(Lane<T> x, Lane<T> &sine, Lane<T> &cosine) {
     using L = Layout<T>;
-    // Beyond this the reduction has no digit left; the value stays bounded.
+    // Beyond this limit the reduction loses all digits; the value stays bounded.
     x = at_most<T>(at_least<T>(x, splat<T>(-L::sin_limit)), splat<T>(L::sin_limit));
     const Lane<T> shifted = x * T(0.63661977236758134308) + L::magic;
     const Lane<T> n = shifted - L::magic;
@@ -203,12 +202,12 @@ template <class T> inline void lane_sinhcosh(Lane<T> x, Lane<T> &sine, Lane<T> &
     Lane<T> p = splat<T>(T(1));
     for (int k = Layout<T>::sin_terms; k >= 1; --k)
         p = T(1) + p * (s * T(1.0 / ((2 * k) * (2 * k + 1))));
-    // Near zero the difference of the exponentials would lose digits that the series has.
+    // Near zero, the difference of exponentials would lose digits, but the series does not.
     sine = s < T(1) ? x * p : with_sign<T>(T(0.5) * (up - down), x);
     cosine = T(0.5) * (up + down);
 }
 
-// Angle of the point (a, b). The rational function is the classical one on |t| <= tan(pi / 8).
+// The angle of the point (a, b). The rational function is the classical one for |t| <= tan(pi / 8).
 template <class T> inline Lane<T> lane_atan2(Lane<T> b, Lane<T> a) {
     const Lane<T> x = lane_abs<T>(a), y = lane_abs<T>(b);
     const auto steep = y > x;

@@ -1,6 +1,6 @@
-// Levenberg-Marquardt on the misfit, the quadratic penalties and the auxiliary slots. J'J is gathered block
-// by block, so memory does not grow with the number of samples. The absolute penalty has no residual and is
-// left out.
+// Levenberg-Marquardt for the misfit, the quadratic penalties and the auxiliary slots. J'J is accumulated
+// block by block, so memory does not grow with the number of samples. The lasso penalty has no residuals and
+// is ignored.
 #pragma once
 #include "objective.hpp"
 
@@ -13,7 +13,7 @@ constexpr int tile = 2; // sixteen registers hold a 4 x 2 tile of sums and its o
 #endif
 constexpr int tile_rows = 4;
 
-// The symmetric matrix J'J with J'r as the column behind it, rows padded to whole lanes.
+// The symmetric matrix J'J with J'r as an additional last column; rows are padded to whole lanes.
 struct Normal {
     int n, columns, pitch; // n parameters; columns = n + 1
     double *matrix;
@@ -22,7 +22,7 @@ struct Normal {
 
 inline int round_up(int x, int to) { return (x + to - 1) / to * to; }
 
-// Whether one of the columns from `first` is more than zeros: its parameter moves an output, or it is the
+// Whether one of the columns from `first` on is not all zeros: its parameter moves an output, or it is the
 // residual.
 template <class T, int count> bool any_moves(const Program<T> &p, uint64_t outputs, int first) {
     for (int k = first; k < first + count; ++k)
@@ -31,8 +31,8 @@ template <class T, int count> bool any_moves(const Program<T> &p, uint64_t outpu
     return false;
 }
 
-// normal += columns' * columns over one block; the residual is the last column. A penalty depends on few
-// parameters.
+// normal += columns' * columns over one block; the residual is the last column. Zero columns are skipped, as
+// a penalty depends on few parameters.
 template <class T>
 void gather_normal(const Program<T> &p, uint64_t outputs, const Normal &normal, const T *columns, int n) {
     constexpr int w = lane_count<T>;
@@ -54,7 +54,7 @@ void gather_normal(const Program<T> &p, uint64_t outputs, const Normal &normal, 
                         s[u][v] += left * right[v];
                 }
             }
-            T total[tile_rows][tile]; // all of them, so that the sums never leave the registers
+            T total[tile_rows][tile]; // fixed size, so that the sums stay in registers
             for (int u = 0; u < tile_rows; ++u)
                 for (int v = 0; v < tile; ++v)
                     total[u][v] = sum<T>(s[u][v]);
@@ -73,8 +73,8 @@ template <class T> bool any_nonzero(const T *x, int n) {
     return false;
 }
 
-// Fills the normal equations at `params`, where the model was evaluated last: a single block's values and
-// derivatives are still there. Returns false when a value is not finite.
+// Fills the normal equations at `params`, where the model was evaluated last: values and derivatives of a
+// single block are still available. Returns false if a value is not finite.
 template <class T>
 bool linearise(Fit<T> &fit, const double *params, const T *root_weight, T *columns, const Normal &normal) {
     constexpr int w = lane_count<T>;
@@ -131,8 +131,8 @@ inline void subtract(double *row, double factor, const double *pivot_row, int fr
 }
 
 // Solves (J'J + damping * diagonal) step = -J'r for the free parameters by elimination on a copy. Elements
-// left of the diagonal count for nothing, so whole lanes may be updated. Two pivots at a time: a row is then
-// loaded and stored half as often. The step has room for whole lanes.
+// left of the diagonal are ignored, so whole lanes may be updated. With two pivots at a time, rows are loaded
+// and stored half as often. The step has room for whole lanes.
 inline bool solve(const Normal &normal, double damping, const double *diagonal, const uint8_t *held,
                   double *copy, double *step) {
     constexpr int w = lane_count<double>;
@@ -172,7 +172,7 @@ inline bool solve(const Normal &normal, double damping, const double *diagonal, 
     fill_zero(step, size_t(pitch));
     for (int k = n - 1; k >= 0; --k) {
         const double *row = copy + size_t(k) * pitch;
-        Lane<double> s = {}; // the step is zero where it is not known yet
+        Lane<double> s = {}; // components that are not known yet are zero
         for (int j = k / w * w; j < n; j += w)
             s += load<double>(row + j) * load<double>(step + j);
         step[k] = -(row[n] + sum<double>(s)) / row[k];
@@ -180,7 +180,7 @@ inline bool solve(const Normal &normal, double damping, const double *diagonal, 
     return true;
 }
 
-// All parameters alike, by the normal equations.
+// The plain method: all parameters are fitted in the same way, by the normal equations.
 template <class T> struct Plain {
     Fit<T> &fit;
     Normal normal;

@@ -1,5 +1,5 @@
-// What a start is judged by: weighted misfit, quadratic and absolute penalties on parameters, and the mean
-// square of the auxiliary slots.
+// The objective of a start: weighted misfit, quadratic and absolute (lasso) penalties on parameters, and the
+// mean square of the auxiliary slots.
 #pragma once
 #include "program.hpp"
 #include "rules.hpp"
@@ -11,9 +11,9 @@ template <class T> struct Fit {
     const DataView<T> &data;
     int n; // active parameters
     double *params, *ridge, *lower, *upper;
-    double lasso, aux_weight; // aux_weight is per sample
+    double lasso, aux_weight; // aux_weight applies to each sample
     const std::atomic<int32_t> *stop;
-    bool one_block; // all samples fit into one
+    bool one_block; // whether all samples fit into one block
 };
 
 template <class T>
@@ -54,7 +54,7 @@ template <class T> double ridge_penalty(const Fit<T> &fit, const double *params)
     return total;
 }
 
-// sum |w| over complex numbers; adds its gradient when one is asked for.
+// Returns lasso * sum |w| over complex numbers, and adds its gradient if `gradient` is not null.
 template <class T> double lasso_penalty(const Fit<T> &fit, const double *params, double *gradient) {
     if (fit.lasso == 0.0)
         return 0.0;
@@ -84,7 +84,7 @@ template <class T> double weighted_squares(const T *value, const T *target, cons
     return double(sum<T>(s));
 }
 
-// Padding repeats a sample, so the auxiliary sum takes the true samples one by one at the tail.
+// Sum of squares of n values. Padding repeats a sample, so the last true samples are added one by one.
 template <class T> double plain_squares(const T *value, int n) {
     constexpr int w = lane_count<T>;
     Lane<T> s = {};
@@ -104,12 +104,12 @@ template <class T> int true_samples(const DataView<T> &data, int64_t start, int 
     return left < n ? int(left) : n;
 }
 
-// Asked once per block, so that millions of samples do not delay a stop; the pass is then worthless.
+// Checked once per block, so that a stop is not delayed by millions of samples; results are then discarded.
 template <class T> bool is_stopped(const Fit<T> &fit) {
     return fit.stop && fit.stop->load(std::memory_order_relaxed);
 }
 
-// A NaN or an infinity anywhere in the values ends in the sum, so one look at the loss is enough.
+// Evaluates the loss. A NaN or an infinity in any value shows in the sum, so checking the loss is enough.
 template <class T, bool derivatives = false> Loss evaluate(Fit<T> &fit, const double *params) {
     Program<T> &p = fit.program;
     set_parameters<T>(p, params);
@@ -130,7 +130,8 @@ template <class T, bool derivatives = false> Loss evaluate(Fit<T> &fit, const do
     return loss;
 }
 
-// Leaves the derivatives behind where they will still be there when they are asked for.
+// Evaluates the loss, and keeps the derivatives if all samples fit into one block, as they are then still
+// valid.
 template <class T> Loss evaluate_for_slopes(Fit<T> &fit, const double *params) {
     return fit.one_block ? evaluate<T, true>(fit, params) : evaluate<T, false>(fit, params);
 }
@@ -150,7 +151,7 @@ template <class T> Loss evaluate_with_gradient(Fit<T> &fit, const double *params
         clear_adjoints<T>(p, ~uint64_t(0), n);
         const T *value = p.value[p.outputs[0]], *y = fit.data.y + start, *weight = fit.data.weight + start;
         T *seed = p.adjoint[p.outputs[0]];
-        if (seed) // a model that is a bare input column has nothing to fit
+        if (seed) // a model that is only an input column has nothing to fit
             for (int i = 0; i < n; i += w)
                 store<T>(seed + i, T(2) * load<T>(weight + i) * (load<T>(value + i) - load<T>(y + i)));
         loss.misfit += weighted_squares<T>(value, y, weight, n);
@@ -160,7 +161,7 @@ template <class T> Loss evaluate_with_gradient(Fit<T> &fit, const double *params
             const Lane<T> scale = splat<T>(T(2 * fit.aux_weight));
             for (int i = 0; i < n; i += w)
                 store<T>(s + i, load<T>(s + i) + scale * load<T>(a + i));
-            for (int i = n_true; i < n; ++i) // padding repeats a sample that counts once
+            for (int i = n_true; i < n; ++i) // padding repeats a sample, which counts only once
                 s[i] = T(0);
             aux += plain_squares<T>(a, n_true);
         }

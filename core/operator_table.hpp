@@ -1,12 +1,12 @@
-// Every operator of a tape on numbers, one entry each: its code, its name, how many slots it takes, which of
-// them is the imaginary part that may be absent (or -1), and its rule. That is all the core has to know of an
-// operator: the codes, the names and shapes in types.hpp, the rules in operators.hpp and the switches of the
-// processor and of a GPU are made from this file, which is included wherever one of them is needed, with
-// CEQL_OPERATOR defined to what is wanted of an entry.
+// The table of all operators of a tape except sums and products. An entry has a code, a name, the number of
+// slots, the slot of an optional imaginary part (or -1), and a rule. This is all the core needs to know about
+// an operator: the codes, names and shapes in types.hpp, the rules in operators.hpp and the switches for CPU
+// and GPU are generated from this file, which is included wherever one of them is needed, with CEQL_OPERATOR
+// defined to select the required part of an entry.
 //
-// A rule sees the slots as a, b and c (absent ones are zero), `is_complex` if the imaginary part is there, V
-// for Lane<T> and `tiny`, the smallest number to divide by. It returns the value and sets the derivatives da,
-// db, dc.
+// In a rule, the slots are a, b and c (absent ones are zero), `is_complex` tells whether the imaginary part
+// is present, V is Lane<T>, and `tiny` is the smallest number to divide by. A rule returns the value and sets
+// the derivatives da, db, dc.
 
 CEQL_OPERATOR(SQUARE, "square", 1, -1, { // a^2
     da = a + a;
@@ -82,7 +82,7 @@ CEQL_OPERATOR(COS, "cos", 2, 1, { // cos(a) exp(-b^2 / 2)
 CEQL_OPERATOR(TAN, "tan", 2, 1, { // Re tan(a + i b)
     V s, k, sh, ch;
     lane_sincos<T>(a, s, k);
-    // Further out it is zero to the last digit, and the squares would overflow.
+    // Beyond this the value is zero to the last digit, and the squares would overflow.
     lane_sinhcosh<T>(at_most<T>(at_least<T>(b, splat<T>(T(-20))), splat<T>(T(20))), sh, ch);
     const V inverse = T(1) / at_least<T>(k * k + sh * sh, tiny), re = s * k * inverse, im = sh * ch * inverse;
     da = T(1) + re * re - im * im;
@@ -129,10 +129,10 @@ CEQL_OPERATOR(TANH, "tanh", 1, -1, { // tanh(a)
     return t;
 })
 
-CEQL_OPERATOR(CBRT, "cbrt", 2, 1, { // a / |a + i b|^(2/3): on the real axis the cube root with the sign of a
+CEQL_OPERATOR(CBRT, "cbrt", 2, 1, { // a / |a + i b|^(2/3): on the real axis, the cube root with the sign of a
     const V q = at_most<T>(at_least<T>(a * a + b * b, splat<T>(T(1e-30))), T(1) / tiny);
     V r = lane_exp<T>(lane_log<T>(q) * T(-1.0 / 3));
-    r += r * (T(1) - q * r * r * r) * T(1.0 / 3); // a step of Newton for the last digits
+    r += r * (T(1) - q * r * r * r) * T(1.0 / 3); // a Newton step for the last digits
     const V root = a * r, part = root / q * T(-2.0 / 3);
     da = r + a * part;
     db = b * part;
@@ -166,13 +166,13 @@ CEQL_OPERATOR(ANGLE, "angle", 2, 1, { // arg(a + i b)
 
 CEQL_OPERATOR(SHORTFALL, "shortfall", 1, -1, { // max(0, -a): how far an argument is below zero
     da = a < T(0) ? splat<T>(T(-1)) : V{};
-    return a >= T(0) ? V{} : -a; // a NaN stays one
+    return a >= T(0) ? V{} : -a; // a NaN stays NaN
 })
 
 CEQL_OPERATOR(EXCESS, "excess", 1, -1, { // max(0, |a| - 1): how far an argument is beyond one
     const V beyond = lane_abs<T>(a) - T(1);
     da = beyond > T(0) ? with_sign<T>(splat<T>(T(1)), a) : V{};
-    return beyond <= T(0) ? V{} : beyond; // a NaN stays one
+    return beyond <= T(0) ? V{} : beyond; // a NaN stays NaN
 })
 
 #undef CEQL_OPERATOR

@@ -1,5 +1,5 @@
-// The operators of a tape: value and partial derivatives, one source for every
-// lane type of the CPU and the GPU.
+// The operators of a tape: values and partial derivatives, shared by all lane
+// types of the CPU and the GPU.
 #pragma once
 #include "lanes.hpp"
 #include "types.hpp"
@@ -42,8 +42,8 @@ inline Lane<T> damped_wave(Lane<T> wave, Lane<T> slope, Lane<T> b, bool is_compl
     return wave;
 }
 
-// Value and partial derivatives of one operator on one lane. A missing
-// imaginary part comes as zero.
+// Returns the value of one operator on one lane and sets the partial
+// derivatives. A missing imaginary part is passed as zero.
 template <class T, int OP>
 inline Lane<T> apply(Lane<T> a, Lane<T> b, Lane<T> c, bool is_complex, Lane<T> &da, Lane<T> &db,
                      Lane<T> &dc) {

@@ -1,5 +1,5 @@
-// The door for pairs of terms: sizes are checked, threads share the second terms, and the best pairs are
-// kept.
+// The interface for pairs of terms: checks sizes, shares the second terms among threads, and keeps the best
+// pairs.
 #include "pair_bindings.hpp"
 
 #include <nanobind/stl/tuple.h>
@@ -16,7 +16,7 @@ namespace nb = nanobind;
 namespace ceql {
 namespace {
 
-// Of two with the same key the first comes first, so that the best are the same whoever finds them.
+// Ties are broken by position, so that the best pairs do not depend on the number of threads.
 struct Place {
     float key, gain;
     int64_t index;
@@ -25,11 +25,11 @@ struct Place {
     }
 };
 
-// The few places with the least keys.
+// Keeps the few places with the smallest keys.
 class Few {
 public:
     explicit Few(size_t most) : most_(most) {}
-    // Keys above this are not wanted.
+    // Larger keys are not needed.
     float limit() const {
         constexpr float all = std::numeric_limits<float>::infinity();
         return most_ == 0 ? -all : places_.size() < most_ ? all : places_.back().key;
@@ -51,7 +51,7 @@ struct Best {
     Few by_gain, by_score;
 };
 
-// The pairs of some second terms with all first ones.
+// Returns the best pairs of some second terms with all first ones.
 Best best_of_panel(const PairScan<float> &scan, int64_t first, size_t most, Arena &arena) {
     const Kernel<float> &own = kernel<float>();
     const int lanes = own.lane_count;
@@ -101,7 +101,7 @@ std::vector<Place> best_of(const PairScan<float> &scan, size_t most, int threads
     return all;
 }
 
-// (width, count) as (blocks, width, pair_rows), with zeros at the end.
+// Rearranges (width, count) as (blocks, width, pair_rows), with zeros at the end.
 std::vector<float> in_blocks(const float *values, size_t width, size_t count) {
     const size_t blocks = (count + pair_rows - 1) / pair_rows;
     std::vector<float> laid_out(blocks * width * pair_rows);

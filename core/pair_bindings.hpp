@@ -1,4 +1,4 @@
-// The scan of pairs of terms, as Python sees it.
+// The Python interface to the scan of pairs of terms.
 #pragma once
 #include <nanobind/nanobind.h>
 

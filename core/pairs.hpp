@@ -1,6 +1,6 @@
-// Pairs of terms that may be added to a sum together: how much of the rest each pair explains. A term is a
-// few orthonormal directions. A panel is as many second terms as the machine takes at once; beside it go the
-// first terms, a few at a time, so that the products of their directions never leave the registers.
+// Computes how much of the rest each pair of terms explains, for adding both to a sum. A term is a few
+// orthonormal directions. A panel is as many second terms as fit into a lane; it is combined with a few first
+// terms at a time, so that the products of their directions stay in registers.
 #pragma once
 #include <cstring>
 
@@ -11,10 +11,10 @@ namespace ceql::CEQL_ISA {
 
 template <class T> struct Products {
     Lane<T> u[pair_rows][2],
-        left[pair_rows][3]; // the rest along a second term, and what is left of its square
+        left[pair_rows][3]; // the rest along a second term, and what the first term leaves of its square
 };
 
-// Lays the directions of a panel's second terms side by side, row by row; zeros beyond the last term.
+// Stores the directions of a panel's second terms side by side, row by row, with zeros beyond the last term.
 template <class T> void lay_out_panel(const PairScan<T> &scan, int64_t first, T *panel) {
     constexpr int w = lane_count<T>;
     const int64_t there = scan.others - first < w ? scan.others - first : w;
@@ -26,14 +26,14 @@ template <class T> void lay_out_panel(const PairScan<T> &scan, int64_t first, T 
         }
 }
 
-// Some numbers of a list that need not be aligned; zeros beyond its end.
+// Loads numbers from a list that need not be aligned, with zeros beyond its end.
 template <class T> inline Lane<T> load_some(const T *p, int64_t left) {
     Lane<T> v = {};
     std::memcpy(&v, p, size_t(left < lane_count<T> ? left : lane_count<T>) * sizeof(T));
     return v;
 }
 
-// Takes the directions of a few first terms out of the second ones.
+// Projects the directions of a few first terms out of the second ones.
 template <class T, int WIDTH>
 inline void take_out(const PairScan<T> &scan, int64_t block, const T *panel, Products<T> &p) {
     constexpr int w = lane_count<T>, r = pair_rows;
@@ -58,8 +58,9 @@ inline void take_out(const PairScan<T> &scan, int64_t block, const T *panel, Pro
     }
 }
 
-// What the directions of second terms add to a first one, u' L^-1 u of one or two rows. Directions of which
-// too little is left are left out, and the second, a slope, may add to the term but never stand for it.
+// Returns what the directions of second terms explain in addition to a first one: u' L^-1 u with one or two
+// rows. Directions of which too little is left are ignored. The second direction, a slope, counts only
+// together with the first.
 template <class T, int WIDTH>
 inline Lane<T> explained(const PairScan<T> &scan, const Lane<T> *u, const Lane<T> *left) {
     const Lane<T> none = {}, one = splat<T>(T(1));
@@ -75,7 +76,7 @@ inline Lane<T> explained(const PairScan<T> &scan, const Lane<T> *u, const Lane<T
     return gain;
 }
 
-// How far the logarithm of a lane may be from rising everywhere, with its weight.
+// Bound on how far the approximate logarithm of a lane, times its weight, may deviate from being monotonic.
 template <class T> constexpr T score_slack = T(1e-3);
 
 template <class T, int WIDTH>
@@ -110,8 +111,8 @@ void panel_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t
         const T price = scan.prices[block * pair_rows + k];
         cheapest = price < cheapest ? price : cheapest;
     }
-    // No score is below that of the largest share at the lowest price: mostly one logarithm shows that none
-    // is wanted.
+    // No score can be below that of the largest share at the lowest price, so usually a single logarithm
+    // shows that none is wanted.
     Lane<T> least = scored(most, cheapest) - score_slack<T>;
     bool is_wanted = false;
     for (int k = 0; k < w; ++k)
@@ -131,10 +132,10 @@ void panel_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t
     }
 }
 
-// The shares of the rest that the first terms of a block explain with the second ones of a panel, and scores
-// that weigh them with the prices: (pair_rows, lanes) each, and `best`, the largest share and the least
-// score. Where no score is as low as `wanted`, they are only known to be higher. Those of terms beyond the
-// last are there as well.
+// Computes the shares of the rest that the first terms of a block explain together with the second terms of a
+// panel, and scores that combine them with the prices, (pair_rows, lanes) each; `best` gets the largest share
+// and the smallest score. If no score can be as low as `wanted`, the scores are only placeholders above it.
+// Terms beyond the last one are included.
 template <class T>
 void pair_gains(const PairScan<T> &scan, int64_t first, const T *panel, int64_t block, T wanted, T *gain,
                 T *score, T *best) {

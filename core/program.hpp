@@ -1,13 +1,13 @@
-// A start's program: the tape with its inactive parameters removed, and the passes over it. Samples are
-// walked in blocks small enough for the first-level cache; every operator leaves its partial derivatives
-// behind on the way forward, so that the way back is the same multiply-add for all of them.
+// A start's program: the tape without its inactive parameters, and the passes over it. Samples are processed
+// in blocks small enough for the first-level cache. In the forward pass every operator stores its partial
+// derivatives, so that the backward pass is the same multiply-add for all operators.
 #pragma once
 #include "compaction.hpp"
 #include "operators.hpp"
 
 namespace ceql::CEQL_ISA {
 
-constexpr int unroll = 8;     // lanes a sum keeps in registers
+constexpr int unroll = 8;     // lanes that a sum keeps in registers
 constexpr int dot_unroll = 4; // enough to hide the latency of a multiply-add
 template <class T> constexpr int stride = unroll * lane_count<T>; // samples are padded to a multiple of this
 template <class T> constexpr int block_size = 1024 / sizeof(T);   // 128 doubles, 256 floats
@@ -15,12 +15,12 @@ template <class T> constexpr int block_size = 1024 / sizeof(T);   // 128 doubles
 template <class T> inline void fill_zero(T *p, size_t count) { std::memset(p, 0, count * sizeof(T)); }
 
 template <class T> struct Program : Compact<T> {
-    const T **value;      // per slot, for the present block
-    T **own;              // per slot of a node: where its values go
+    const T **value;      // per slot, for the current block
+    T **own;              // per slot of a node: where its values are stored
     T **adjoint;          // per slot, null for inputs
     const T **partial[3]; // per slot of an operator and argument
     T **partial_own[3];
-    Lane<T> *dots;   // per parameter: the gradient before lanes are added up
+    Lane<T> *dots;   // per parameter: the gradient, not yet summed over lanes
     uint64_t *moved; // per parameter, bit k: output k depends on it
 };
 
@@ -138,7 +138,7 @@ template <class T, bool derivatives> void forward(Program<T> &p, int n) {
             const T *a = p.value[in.args[0]], *b = p.value[in.args[1]];
             for (int i = 0; i < n; i += w)
                 store<T>(p.own[in.slot] + i, load<T>(a + i) * load<T>(b + i));
-            // The partial derivatives of a product are its factors, which are there already.
+            // The partial derivatives of a product are its factors, which exist already.
             p.partial[0][in.slot] = b;
             p.partial[1][in.slot] = a;
             break;
@@ -174,7 +174,7 @@ template <class T> inline void backward_operator(Program<T> &p, const Instructio
     }
 }
 
-// Adds d(sum of seeds * outputs)/d parameter to p.dots. The adjoints of the outputs hold the seeds.
+// Adds d(sum of seeds * outputs)/d parameter to p.dots. The adjoints of the outputs must hold the seeds.
 template <class T> void backward_gradient(Program<T> &p, int n) {
     constexpr int w = lane_count<T>;
     for (int k = p.n_instructions - 1; k >= 0; --k) {
@@ -209,9 +209,9 @@ template <class T> void backward_gradient(Program<T> &p, int n) {
     }
 }
 
-// Derivatives of one output by parameter and sample, scaled by the seeds the output's adjoint holds. Column k
-// of `jacobian` belongs to parameter k; only the model's own pass (output 0) may assume that it touches every
-// column.
+// Computes the derivatives of one output by parameter and sample, times the seeds in the output's adjoint.
+// Column k of `jacobian` belongs to parameter k; only the pass for the model itself (output 0) is sure to
+// touch every column.
 template <class T> void backward_jacobian(Program<T> &p, int output, int n, T *jacobian) {
     constexpr int w = lane_count<T>;
     const uint64_t bit = uint64_t(1) << output;

@@ -1,4 +1,4 @@
-// Random numbers by counting: those of a start depend on a key and on its index alone, so that threads and
+// Counter-based random numbers: those of a start depend only on a key and its index, so that threads and
 // machines may share the starts of a round in any way.
 #pragma once
 #include <cmath>
@@ -17,18 +17,18 @@ class Random {
 public:
     Random(uint64_t key, uint64_t index) : state_(mixed(key ^ mixed(index + step))) {}
 
-    double uniform() { return double(next() >> 11) * 0x1p-53; } // from 0 to below 1
+    double uniform() { return double(next() >> 11) * 0x1p-53; } // in [0, 1)
     double between(const double (&ends)[2]) { return ends[0] + (ends[1] - ends[0]) * uniform(); }
     bool chance(double share) { return uniform() < share; }
     int32_t below(int32_t count) { return int32_t((next() >> 32) * uint64_t(count) >> 32); }
 
-    // By Box and Muller; the logarithm is of a number above zero.
+    // Box-Muller method; the argument of the logarithm is above zero.
     double normal() {
         const double size = std::sqrt(-2.0 * std::log(1.0 - uniform()));
         return size * std::cos(6.283185307179586 * uniform());
     }
 
-    // By multiplying until e^-mean is passed; meant for small means.
+    // Multiplies uniform numbers until the product is below e^-mean; meant for small means.
     int32_t poisson(double mean) {
         const double least = std::exp(-mean);
         int32_t count = 0;
@@ -37,7 +37,7 @@ public:
         return count;
     }
 
-    // One of several, by their cumulated chances, of which the last is 1.
+    // Picks an index by cumulative chances, the last of which is 1.
     int32_t pick(const double *cumulated, int32_t count) {
         const double ticket = uniform();
         int32_t chosen = 0;

@@ -1,5 +1,5 @@
-// The rules by which Adam and Levenberg-Marquardt go on, number by number. One
-// source for the CPU and the GPU, which differ only in who adds up what.
+// The scalar update rules of Adam and Levenberg-Marquardt. Shared by the CPU and
+// the GPU, which differ only in how they compute sums.
 #pragma once
 #include "lanes.hpp"
 #include "types.hpp"
@@ -10,8 +10,8 @@ struct Loss {
     double misfit, total;
 };
 
-// The library's fmin and fmax are calls that keep loops from being vectorised.
-// A NaN in the first argument stays.
+// The library's fmin and fmax are function calls, which prevent vectorisation.
+// A NaN in the first argument is kept.
 inline double smaller(double a, double b) { return a > b ? b : a; }
 inline double larger(double a, double b) { return a < b ? b : a; }
 inline bool is_finite(double x) { return x - x == 0.0; }
@@ -35,8 +35,8 @@ inline void follow_plateau(AdamState &state, const AdamOptions &options, double 
     }
 }
 
-// Where a parameter goes before its bounds are looked at; `size` and `root`
-// carry the corrected bias.
+// Returns the new value of a parameter, before bounds are applied; `size` and
+// `root` include the bias correction.
 inline double moved_by_adam(const AdamOptions &options, double size, double root, double gradient,
                             double param, double &first, double &second) {
     first = options.beta1 * first + (1 - options.beta1) * gradient;
@@ -50,7 +50,7 @@ inline double moved_by_adam(const AdamOptions &options, double size, double root
 struct Damping {
     double damping, growth;
     int stalls;   // accepted steps in a row that hardly helped
-    double least; // damping below which the arithmetic has no digits
+    double least; // smallest damping that makes a numerical difference
 };
 
 inline Damping from_normal_equations(const LevenbergOptions &options) {
@@ -80,21 +80,21 @@ inline void after_refusal(Damping &rule) {
 
 inline void after_failure(Damping &rule) { rule.damping = larger(rule.damping * 10.0, 1e-12); }
 
-// What a parameter is damped by: its curvature, and a little where it has none.
+// The damping scale of a parameter: its curvature, with a small lower limit.
 inline double scale_of(double curvature, double largest) {
     return larger(curvature, 1e-12 * largest + 1e-290);
 }
 
-// A parameter at a bound stays there while the slope pushes it against it.
+// Whether a parameter stays at its bound, because the slope pushes it against the bound.
 inline bool is_held(double param, double lower, double upper, double slope) {
     return (param <= lower && slope > 0) || (param >= upper && slope < 0);
 }
 
 inline bool is_singular(double pivot, double curvature) { return !(pivot > 1e-15 * (curvature + 1e-290)); }
 
-// Damped steps until one of the ends. The model knows what a step is: it linearises where it is, solves for a
-// step, moves by it for a trial and says what the linear model promises, judges the trial and accepts it.
-// What has come of it goes into the record: iterations and status.
+// Makes damped steps until a criterion ends the fit. The model defines a step: it linearises at the current
+// point, solves for a step, makes a trial move and returns the predicted gain, evaluates the trial and
+// accepts it. The number of iterations and the status are written to the record.
 template <class Model, class Record>
 void descend(Model &model, const LevenbergOptions &options, Damping rule, Loss &loss, Record &record) {
     bool fresh = false;
@@ -133,11 +133,11 @@ void descend(Model &model, const LevenbergOptions &options, Damping rule, Loss &
 // ---- separable least squares
 // --------------------------------------------------------------------------------------
 
-// What of a column is left after elimination and counts as rounding, relative to the column.
+// A column of which elimination leaves no more than this share counts as rounding.
 template <class T> constexpr double rounding_left = sizeof(T) == 8 ? 1e-12 : 1e-5;
 
-// A Householder reflection that takes what is below a number of R to that number: the new number, the part of
-// the reflection's vector beside it, and two over the vector's square.
+// A Householder reflection that eliminates the entries below a diagonal element of R: the new element, the
+// component of the reflection vector in its row, and two over the square of the vector.
 struct Reflection {
     double corner, head, tau;
 };

@@ -1,4 +1,4 @@
-// Small random sub-networks: drawn anew, or made from a parent by a few changes. What is likely is data.
+// Small random sub-networks: new draws, or children of a parent with a few changes. All chances are data.
 #pragma once
 #include <stdexcept>
 
@@ -7,26 +7,26 @@
 
 namespace ceql {
 
-// Chances come cumulated.
+// Chances are cumulative.
 struct PriorView {
-    const double *depths;      // of using 1, 2, ... layers
-    const double *units;       // of 0, 1, ... units: (layer, last layer in use, number)
-    int32_t most_units;        // numbers in that table
-    const double *weights;     // per unit: how much likelier than others of its layer it is
-    const double *inputs_used; // of 1, 2, ... inputs
+    const double *depths;      // chances of using 1, 2, ... layers
+    const double *units;       // chances of 0, 1, ... units: (layer, last layer in use, number)
+    int32_t most_units;        // size of the last dimension of `units`
+    const double *weights;     // per unit: relative chance within its layer
+    const double *inputs_used; // chances of using 1, 2, ... inputs
     int32_t most_inputs;
-    double all_inputs; // share of draws with all inputs
+    double all_inputs; // share of draws that may use all inputs
     double low_fan_in, full_fan_in, bare_readout;
     double low_density, density[2], bare_density, readout_density[2];
-    const double *mutations; // of adding an edge, dropping one, adding a unit, swapping one
+    const double *mutations; // chances of adding an edge, dropping one, adding a unit, swapping one
     double more_mutations, more_sources;
     int32_t maximum_edges;
-    const int64_t *operators, *banned; // per unit: its bits, and those that may not stand inside it
-    const uint8_t *needed;             // (groups, inputs): one of each group must be in use
+    const int64_t *operators, *banned; // per unit: its bits, and those that must not occur inside it
+    const uint8_t *needed;             // (groups, inputs): at least one of each group must be in use
     int32_t n_needed;
 };
 
-// Draws in a row that break the rules, after which they count as impossible to keep.
+// After this many draws in a row that break the constraints, these count as impossible to satisfy.
 constexpr int32_t most_draws = 100000;
 
 template <class T> T *scratch(Arena &arena, int32_t count) {
@@ -35,7 +35,7 @@ template <class T> T *scratch(Arena &arena, int32_t count) {
     return memory;
 }
 
-// One of first .. last-1 for which `fits`, each with the same chance; -1 where there is none.
+// Returns one of first .. last-1 for which `fits` holds, with equal chances; -1 if there is none.
 template <class F> int32_t any_of(int32_t first, int32_t last, Random &random, const F &fits) {
     int32_t count = 0;
     for (int32_t k = first; k < last; ++k)
@@ -48,7 +48,7 @@ template <class F> int32_t any_of(int32_t first, int32_t last, Random &random, c
             return k;
 }
 
-// ---- what the constraints allow
+// ---- constraints
 // ------------------------------------------------------------------------------------
 
 inline bool nests(const WiringView &wiring, const PriorView &prior, const uint8_t *edges, Arena &arena) {
@@ -79,7 +79,7 @@ inline bool is_needed_there(const WiringView &wiring, const uint8_t *group, cons
     return false;
 }
 
-// Whether a clean mask keeps to the constraints; its size is another matter.
+// Whether a clean mask satisfies the constraints; its size is not checked.
 inline bool is_permitted(const WiringView &wiring, const PriorView &prior, const uint8_t *edges,
                          Arena &arena) {
     for (int32_t k = 0; k < prior.n_needed; ++k)
@@ -96,7 +96,7 @@ inline bool is_fine(const WiringView &wiring, const PriorView &prior, uint8_t *e
 // ---- draws
 // ---------------------------------------------------------------------------------------------------------
 
-// `wanted` units of a layer, the heavier ones likelier.
+// Chooses `wanted` units of a layer, with chances in proportion to their weights.
 inline void choose_units(const WiringView &wiring, const PriorView &prior, int32_t layer, int32_t wanted,
                          Random &random, uint8_t *alive) {
     uint8_t *units = alive + wiring.first_unit();
@@ -112,12 +112,12 @@ inline void choose_units(const WiringView &wiring, const PriorView &prior, int32
                 chosen = u;
             }
         if (chosen < 0)
-            return; // all of them are in
+            return; // all units are chosen
         units[chosen] = 1;
     }
 }
 
-// Which inputs and units a draw may use.
+// Chooses the inputs and units that a draw may use.
 inline void choose_nodes(const WiringView &wiring, const PriorView &prior, Random &random, uint8_t *alive) {
     std::fill_n(alive, wiring.n_nodes + 1, uint8_t(0));
     alive[wiring.n_nodes] = alive[wiring.n_inputs] = 1;
@@ -135,7 +135,7 @@ inline void choose_nodes(const WiringView &wiring, const PriorView &prior, Rando
     }
 }
 
-// Gives every chosen unit that feeds nothing one outgoing edge, so that it is not cleaned away.
+// Gives every chosen unit without an outgoing edge one, so that it is not cleaned away.
 inline void connect_upwards(const WiringView &wiring, const uint8_t *alive, Random &random, uint8_t *edges) {
     for (int32_t node = wiring.n_nodes - 1; node >= wiring.first_unit(); --node) {
         const int32_t first = wiring.first_out[node], last = wiring.first_out[node + 1];
@@ -168,7 +168,7 @@ inline void draft(const WiringView &wiring, const PriorView &prior, Random &rand
         if (!alive[sum.target])
             continue;
         const double chance = sum.is_constant ? 1.0 : sum.target == wiring.n_nodes ? outer : inner;
-        // Every sum of a chosen unit draws on something: the source with the lowest ticket.
+        // Every sum of a chosen unit needs a source: the one with the lowest random number.
         double lowest = 2.0;
         int32_t least = -1;
         for (int32_t e = sum.first; e < sum.last; ++e) {
@@ -205,7 +205,7 @@ inline void draw(const WiringView &wiring, const PriorView &prior, Random random
 // ---- changes
 // -------------------------------------------------------------------------------------------------------
 
-// A child under way: its edges, and which nodes they lead from and to.
+// A child under construction: its edges, and the nodes that they connect.
 struct Child {
     const WiringView &wiring;
     const PriorView &prior;
@@ -223,7 +223,7 @@ struct Child {
     }
     bool is_idle(int32_t unit) const { return !live[wiring.first_unit() + unit]; }
     bool has_arguments(int32_t unit) const { return wiring.first_sum[unit] < wiring.first_sum[unit + 1]; }
-    // The edge of a sum that comes from this node, or -1.
+    // Returns the edge of a sum that comes from this node, or -1.
     int32_t edge_from(int32_t node, const WeightedSum &sum) const {
         for (int32_t e = sum.first; e < sum.last; ++e)
             if (wiring.source[e] == node)
@@ -276,7 +276,7 @@ inline void add_unit(Child &child) {
     child.edges[wiring.out[onward]] = 1;
 }
 
-// Another operator of the same layer takes over the edges of a live one.
+// Replaces a live operator by another one of its layer, which takes over its edges.
 inline void swap_unit(Child &child) {
     const WiringView &wiring = child.wiring;
     uint8_t *edges = child.edges;
@@ -315,7 +315,7 @@ inline void swap_unit(Child &child) {
     }
 }
 
-// An operator put into an edge: x within sin(x) becomes x^2, or x z.
+// Inserts an operator into an edge: x in sin(x) becomes x^2 or x z.
 inline void insert_unit(Child &child) {
     const WiringView &wiring = child.wiring;
     const int32_t edge =
@@ -342,10 +342,10 @@ inline void insert_unit(Child &child) {
     child.edges[child.edge_from(first_unit + unit, into)] = 1;
 }
 
-// Whether an operator is put in, or some of the other changes are made.
+// GRAFT inserts an operator into an edge; MUTATE makes one or more of the other changes.
 enum class Change : int32_t { MUTATE, GRAFT };
 
-// The child of a parent; the parent itself where the child may not be drawn.
+// Makes a child of a parent; the parent itself if the child is too large or breaks a constraint.
 inline void breed(const WiringView &wiring, const PriorView &prior, Change change, Random random,
                   const uint8_t *parent, uint8_t *edges, Arena &arena) {
     using Step = void (*)(Child &);

@@ -1,4 +1,4 @@
-// The door for proposals: wirings, priors and rules are checked here, and threads share the starts.
+// The interface for proposals: checks wirings, priors and rules, and shares the starts among threads.
 #include "sampling_bindings.hpp"
 
 #include <nanobind/ndarray.h>
@@ -23,7 +23,7 @@ using Writable = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>
 
 constexpr int64_t block = 64; // starts that a thread takes at a time
 
-// Calls work(row, arena) for every row; the interpreter is free meanwhile.
+// Calls work(row, arena) for every row, without the interpreter lock.
 template <class W> void for_rows(int64_t count, int threads, const W &work) {
     const auto one_block = [&](int64_t b, Arena &arena) {
         for (int64_t k = b * block; k < std::min((b + 1) * block, count); ++k) {
@@ -48,7 +48,7 @@ void normalise(const uint8_t *given, int32_t count, uint8_t *mask) {
         mask[e] = given[e] != 0;
 }
 
-// ---- what Python hands in
+// ---- arguments from Python
 // --------------------------------------------------------------------------------------
 
 class Wiring {
@@ -312,7 +312,7 @@ Rows start_values(const Rule &rule, const Array<uint8_t, 2> &masks, uint64_t key
     return out;
 }
 
-// Changes `params` in place: row k takes after row parents[k] of `known`, or after none where that is -1.
+// Changes `params` in place: row k inherits from row parents[k] of `known`, or from none if that is -1.
 void inherit_values(const Rule &rule, Writable params, const Array<uint8_t, 2> &masks,
                     const Array<double, 2> &known, const Array<int64_t, 1> &parents, int threads) {
     const StartRule &view = rule.view();
@@ -333,7 +333,7 @@ void inherit_values(const Rule &rule, Writable params, const Array<uint8_t, 2> &
     });
 }
 
-// What the masks leave of the rows of `params`, one row behind the other, and where each begins and all end.
+// Returns the live values of all rows of `params` in one array, and where each row begins and the last ends.
 nb::tuple packed(const Array<uint8_t, 2> &masks, const Array<double, 2> &params, int threads) {
     const size_t count = masks.shape(0), width = masks.shape(1);
     require(params.shape(0) == count && params.shape(1) == width, "masks and params differ in shape");

@@ -1,4 +1,4 @@
-// Networks, priors and the starts of a round, as Python sees them.
+// The Python interface to networks, priors and the starts of a round.
 #pragma once
 #include <nanobind/nanobind.h>
 

@@ -1,7 +1,6 @@
-// Separable least squares: the weights of the model's last sum are solved at every step, so that
-// Levenberg-Marquardt walks over the other parameters alone (variable projection, with Kaufman's Jacobian).
-// Everything is done on the R of a QR factorisation. Bounded weights and those that a penalty sees count as
-// others.
+// Separable least squares: the weights of the model's last sum are solved for at every step, so that
+// Levenberg-Marquardt iterates only the other parameters (variable projection, with Kaufman's Jacobian). All
+// computations use the R of a QR factorisation. Weights with bounds or a penalty count as other parameters.
 #pragma once
 #include "levenberg.hpp"
 #include "triangle.hpp"
@@ -12,16 +11,16 @@ template <class T> struct Separable {
     Fit<T> &fit;
     const Instruction *readout; // the model's last sum, or null
     int n_linear, n_others;
-    int32_t *order, *pivot; // per column: its parameter, the weights of the readout first; its row in R
-    T *memory;              // of a block, by parameter and then the residual
-    T **column;             // the same in order
+    int32_t *order, *pivot; // per column: its parameter (weights of the readout first), and its row in R
+    T *memory;              // the columns of a block, by parameter and then the residual
+    T **column;             // the same columns, in the order of `order`
     const T *root_weight;
-    Triangle full, weights; // with all columns, and with those of the weights alone
+    Triangle full, weights; // with all columns, and with only those of the weights
     Mixing<T> mixing;
-    T **mixed; // where samples are mixed: a column's rows
+    T **mixed; // if samples are mixed: the rows of each column
 };
 
-// A weight that enters linearly: all its edges lead to the readout, no penalty sees it and it has no bounds.
+// Whether a weight enters linearly: all its edges lead to the readout, and it has no penalty and no bounds.
 template <class T> bool is_linear(const Fit<T> &fit, const Instruction &readout, int parameter) {
     const Program<T> &p = fit.program;
     const uint64_t seen = p.n_outputs < 64 ? (uint64_t(1) << p.n_outputs) - 1 : ~uint64_t(0);
@@ -34,10 +33,10 @@ template <class T> bool is_linear(const Fit<T> &fit, const Instruction &readout,
     return true;
 }
 
-// Adds the samples of a block, mixed, to `count` columns.
+// Adds the mixed samples of a block to `count` columns.
 template <class T, int count>
 inline void mix(const Mixing<T> &by, int64_t start, int n, T *const *columns, T *const *mixed) {
-    constexpr int w = lane_count<T>, depth = 4; // the padding is a whole number of as many lanes
+    constexpr int w = lane_count<T>, depth = 4; // the padded size is a multiple of this many lanes
     for (int64_t r = 0; r < by.padded; r += depth * w) {
         Lane<T> s[depth][count];
         for (int d = 0; d < depth; ++d)
@@ -60,7 +59,7 @@ inline void mix(const Mixing<T> &by, int64_t start, int n, T *const *columns, T 
     }
 }
 
-// Folds in a block of samples: as it is, or all of them mixed once the last block is there.
+// Folds a block of samples into R; if samples are mixed, all of them at once with the last block.
 template <class T> void fold_block(const Separable<T> &s, const Triangle &r, int64_t start, int n) {
     if (s.mixing.kept == 0)
         return fold<T>(r, s.column, n);
@@ -120,7 +119,7 @@ template <class T> Separable<T> separate(Fit<T> &fit, const Mixing<T> &mixing, A
     return s;
 }
 
-// Folds in a row for every quadratic penalty on the parameters of R's columns; `at` has their values.
+// Folds in a row for every quadratic penalty on the parameters of R's columns; `at` holds their values.
 template <class T>
 void fold_ridge(const Separable<T> &s, const Triangle &r, T *const *columns, const double *at) {
     const int count = r.columns - 1;
@@ -142,7 +141,7 @@ void fold_ridge(const Separable<T> &s, const Triangle &r, T *const *columns, con
     }
 }
 
-// The columns that the weights of the readout multiply, over one block.
+// Fills the columns that the weights of the readout multiply, over one block.
 template <class T> void fill_weight_columns(const Separable<T> &s, int64_t start, int n) {
     constexpr int w = lane_count<T>;
     const Program<T> &p = s.fit.program;
@@ -163,7 +162,7 @@ template <class T> void fill_weight_columns(const Separable<T> &s, int64_t start
     }
 }
 
-// The weights of the readout from a settled triangle, written into `params`.
+// Solves for the weights of the readout from a settled triangle and writes them into `params`.
 template <class T> void solve_weights(const Separable<T> &s, double *params) {
     const int n = s.n_linear;
     for (int j = n - 1; j >= 0; --j) {
@@ -184,8 +183,8 @@ template <class T> void fill_residual(const Separable<T> &s, int64_t start, int 
         store<T>(residual + i, load<T>(rw + i) * (load<T>(value + i) - load<T>(y + i)));
 }
 
-// Solves the weights of the readout at the other parameters of `params` and writes them into it. The loss is
-// the projection's: what the solved weights leave, before their own rounding.
+// Solves for the weights of the readout, given the other parameters in `params`, and writes them into it. The
+// loss is that of the projection, before the rounding of the weights.
 template <class T> Loss project(const Separable<T> &s, double *params) {
     Fit<T> &fit = s.fit;
     Program<T> &p = fit.program;
@@ -203,7 +202,7 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
         fit.one_block ? forward<T, true>(p, n) : forward<T, false>(p, n);
         fill_residual<T>(s, start, n, p.value[p.outputs[0]]);
         fill_weight_columns<T>(s, start, n);
-        s.column[n_linear] = s.column[fit.n]; // the residual follows the weights here
+        s.column[n_linear] = s.column[fit.n]; // here the residual comes directly after the weights
         fold_block<T>(s, s.weights, start, n);
         s.column[n_linear] = first_other;
         for (int k = 1; k < p.n_outputs; ++k)
@@ -223,8 +222,8 @@ template <class T> Loss project(const Separable<T> &s, double *params) {
     return {larger(rest * rest - on_weights, 0.0), rest * rest + elsewhere};
 }
 
-// Moves the rows with a residual to the front of the block and says how many whole lanes they take: a penalty
-// that is met has no slope, and most are met at most samples.
+// Moves the rows with a nonzero residual to the front of the block and returns how many whole lanes they
+// take: a penalty of zero has no slope, and most penalties are zero at most samples.
 template <class T> int keep_nonzero(const Separable<T> &s, int n) {
     const T *residual = s.column[s.fit.n];
     int32_t rows[block_size<T>];
@@ -243,9 +242,9 @@ template <class T> int keep_nonzero(const Separable<T> &s, int n) {
     return padded;
 }
 
-// Fills R with the Jacobian at `params`, where the model was projected last: a single block's values and
-// derivatives are still there, but for the readout. Returns the row where the other parameters begin, or -1
-// when stopped or too large.
+// Fills R with the Jacobian at `params`, where the model was projected last: values and derivatives of a
+// single block are still available, except those of the readout. Returns the row where the other parameters
+// begin, or -1 if stopped or too large.
 template <class T> int linearise(const Separable<T> &s, const double *params) {
     Fit<T> &fit = s.fit;
     Program<T> &p = fit.program;
@@ -294,15 +293,16 @@ template <class T> struct Projected {
     const Separable<T> &s;
     Fit<T> &fit;
     double *params, *trial;
-    int top;         // the row of R where the others begin
-    Triangle damped; // the others' part of R with the damping folded in
+    int top;         // the row of R where the other parameters begin
+    Triangle damped; // their part of R with the damping folded in
     double **column; // the rows of the damping
     double *slope, *diagonal, *step;
     uint8_t *held;
 
     bool is_stopped() const { return ceql::CEQL_ISA::is_stopped<T>(fit); }
 
-    // Half the slope of the projected objective, the scales of the damping, and who stays at a bound.
+    // Computes half the slope of the projected objective, the damping scales, and which parameters stay at a
+    // bound.
     bool linearise() {
         const int n = s.n_others, shift = s.n_linear;
         top = ceql::CEQL_ISA::linearise<T>(s, params);
@@ -326,8 +326,8 @@ template <class T> struct Projected {
         return finite;
     }
 
-    // The step that minimises |R22 step + z2|^2 + damping |step|^2 in the scales, by QR of the two on top of
-    // each other.
+    // Finds the step that minimises |R22 step + z2|^2 + damping |scaled step|^2, by a QR factorisation of
+    // both blocks stacked.
     bool solve(double damping) {
         const int n = s.n_others, rows = round_up(n, 8);
         for (int i = 0; i < n; ++i)
@@ -394,7 +394,7 @@ void run_separable(const TapeView &tape, const SampleView<T> &data, const Penalt
     fit.lasso = 0.0;
     const Separable<T> s = separate<T>(fit, data.mixing, arena);
     Projected<T> model = take_projected<T>(s, arena);
-    const bool is_mixed = data.mixing.kept > 0; // then only the projection knows the loss
+    const bool is_mixed = data.mixing.kept > 0; // then only the projection computes the loss
     const Loss given = is_mixed ? Loss{INFINITY, INFINITY} : evaluate<T>(fit, fit.params);
     Loss loss = project<T>(s, model.params);
     fit.stop = &stop;
@@ -402,7 +402,7 @@ void run_separable(const TapeView &tape, const SampleView<T> &data, const Penalt
     descend(model, options, from_projection(options), loss, start);
     fit.stop = nullptr;
     if (!is_mixed)
-        loss = evaluate<T>(fit, model.params); // with the rounding of the weights
+        loss = evaluate<T>(fit, model.params); // includes the rounding of the weights
     const bool better = loss.total <= given.total || !is_finite(given.total);
     start.objective = better ? loss.total : given.total;
     start.misfit = better ? loss.misfit : given.misfit;

@@ -1,4 +1,4 @@
-// The first values of the parameters of a start.
+// Start values of parameters.
 #pragma once
 #include "random.hpp"
 
@@ -6,17 +6,17 @@ namespace ceql {
 
 struct StartRule {
     double scale;            // standard deviation
-    double oscillating;      // share of starts whose frequencies are spread over decades,
-    double log_fastest;      // up to this factor, as a logarithm
-    double in_rhythm;        // share of starts whose frequencies are seen in the data,
-    double rhythm_error;     // about this exactly
+    double oscillating;      // share of starts whose frequencies are spread over decades
+    double log_fastest;      // logarithm of the largest factor on these frequencies
+    double in_rhythm;        // share of starts whose frequencies are those seen in the data
+    double rhythm_error;     // relative standard deviation from these
     int32_t n_params;        //
     const int32_t *source;   // per parameter: the node it weighs if it is a frequency, or -1
     int32_t n_rhythmic;      // inputs that have rhythms
-    const int32_t *first;    // per input, and one more: where its rhythms begin
+    const int32_t *first;    // where the rhythms of each input begin, and where the last end
     const double *rhythms;   //
-    double shrunk[2];        // factors of what a parent does not give: real weights, imaginary ones
-    int32_t first_imaginary; // parameter
+    double shrunk[2];        // factors on values not inherited from a parent: real and imaginary weights
+    int32_t first_imaginary; // first parameter that is an imaginary part
 };
 
 inline double start_value(const StartRule &rule, int32_t source, bool spreads, bool follows, Random &random) {
@@ -31,14 +31,14 @@ inline double start_value(const StartRule &rule, int32_t source, bool spreads, b
     return spreads ? value * std::exp(rule.log_fastest * random.uniform()) : value;
 }
 
-// Parameters that the mask leaves out are zero.
+// Draws the start values; parameters outside the mask are zero.
 inline void begin(const StartRule &rule, Random random, const uint8_t *mask, double *params) {
     const bool spreads = random.chance(rule.oscillating), follows = random.chance(rule.in_rhythm);
     for (int32_t k = 0; k < rule.n_params; ++k)
         params[k] = mask[k] ? start_value(rule, rule.source[k], spreads, follows, random) : 0.0;
 }
 
-// What a parent has is kept; what it lacks begins smaller than in a start of its own.
+// Takes over the parent's values; parameters that are zero in the parent keep their own value, made smaller.
 inline void inherit(const StartRule &rule, const double *parent, const uint8_t *mask, double *params) {
     for (int32_t k = 0; k < rule.n_params; ++k)
         if (mask[k])

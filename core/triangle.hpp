@@ -1,5 +1,6 @@
-// The R of a QR factorisation, into which rows are folded block by block by Householder reflections: it has
-// the condition of J, where J'J has its square, and memory does not grow with the number of samples.
+// The R of a QR factorisation, into which rows are folded block by block by Householder reflections. Its
+// condition number is that of J, not its square as for J'J, and memory does not grow with the number of
+// samples.
 #pragma once
 #include "program.hpp"
 #include "rules.hpp"
@@ -31,8 +32,8 @@ template <class T> inline double dot(const T *a, const T *b, int n) {
     return double(sum<T>((s[0] + s[1]) + (s[2] + s[3])));
 }
 
-// A few Householder reflections together, I - V T V'. Each touches one row of R, by `head`, and the rows to
-// be folded in, by `v`; what is missing of a whole panel is zero.
+// A few Householder reflections combined, I - V T V'. Each acts on one row of R, with `head`, and on the rows
+// to be folded in, with `v`; the missing reflections of an incomplete panel are zero.
 constexpr int panel_size = 4;
 template <class T> struct Panel {
     const T *v[panel_size];
@@ -54,7 +55,7 @@ inline void reflect(const Panel<T> &panel, double *r, int pitch, int present, T 
                 s[q][u] += v * x[u];
         }
     }
-    T total[panel_size][count]; // all of them, so that the sums never leave the registers
+    T total[panel_size][count]; // fixed size, so that the sums stay in registers
     for (int q = 0; q < panel_size; ++q)
         for (int u = 0; u < count; ++u)
             total[q][u] = sum<T>(s[q][u]);
@@ -85,7 +86,7 @@ inline void reflect(const Panel<T> &panel, double *r, int pitch, int present, T 
     }
 }
 
-// The reflections of the columns first .. last-1, which take each column's rows to its corner of R.
+// Computes the reflections for the columns first .. last-1, which eliminate the rows of each column.
 template <class T>
 inline Panel<T> reflections(const Triangle &r, T *const *columns, int first, int last, int n) {
     constexpr int w = lane_count<T>;
@@ -117,8 +118,8 @@ inline Panel<T> reflections(const Triangle &r, T *const *columns, int first, int
     return panel;
 }
 
-// Folds n more rows into R; the columns of the rows are used up. In a staircase column j has no row below its
-// own.
+// Folds n more rows into R and overwrites their columns. With `staircase`, the rows of column j after row j
+// are zero.
 template <class T, bool staircase = false> void fold(const Triangle &r, T *const *columns, int n) {
     for (int first = 0; first < r.columns; first += panel_size) {
         const int last = first + panel_size < r.columns ? first + panel_size : r.columns;
@@ -132,9 +133,9 @@ template <class T, bool staircase = false> void fold(const Triangle &r, T *const
     }
 }
 
-// Of the first `n_linear` columns, takes out those that the columns before them hold already, and makes R
-// triangular again. `pivot` gets the row of each column, or -1. Returns the rank, or -1 where a column is too
-// large for its square to be a number: what is left beside it cannot be told then.
+// Removes those of the first `n_linear` columns that depend linearly on the columns before them, and makes R
+// triangular again. `pivot` gets the row of each column, or -1. Returns the rank, or -1 if the square of a
+// column overflows, so that the dependence cannot be decided.
 inline int settle(const Triangle &r, int n_linear, double tolerance, int32_t *pivot) {
     int top = 0, rank = 0;
     for (int j = 0; j < r.columns; ++j) {

@@ -1,6 +1,6 @@
-// Plain data shared by the Python door and the compute kernels. Nothing here has a body: the kernels are
-// compiled once per instruction set, and an inline function emitted by one of them must never be called by
-// another.
+// Plain data shared by the Python interface and the compute kernels. There are no function bodies here: the
+// kernels are compiled once per instruction set, and an inline function compiled for one of them must never
+// be called by another.
 #pragma once
 #ifdef __CUDACC_RTC__
 #include "gpu/prelude.cuh"
@@ -16,7 +16,7 @@ namespace ceql {
 // part), where a missing imaginary part (-1) means "on the real axis". All values are real numbers.
 enum Op : int32_t {
     LINEAR, // sum of coefficient * parameter * source over its edges
-    MUL,    // a b; the partial derivatives are the factors, so it needs no rule either
+    MUL,    // a b; the partial derivatives are the factors, so it needs no rule
 #define CEQL_OPERATOR(CODE, ...) CODE,
 #include "operator_table.hpp"
     N_OPS
@@ -24,7 +24,7 @@ enum Op : int32_t {
 
 struct OpShape {
     int32_t arguments;
-    int32_t imaginary; // the one argument that may be absent, or -1
+    int32_t imaginary; // the argument that may be absent, or -1
 };
 constexpr OpShape op_shapes[N_OPS] = {
     {0, -1}, // LINEAR has edges instead
@@ -33,7 +33,7 @@ constexpr OpShape op_shapes[N_OPS] = {
 #include "operator_table.hpp"
 };
 
-// Slots: 0 .. n_inputs-1 are data columns, n_inputs is the constant one, then one slot per node.
+// Slots 0 .. n_inputs-1 are data columns, slot n_inputs is the constant one, then there is one slot per node.
 struct Node {
     int32_t op;
     int32_t a, b, c; // argument slots; for LINEAR: first edge, number of edges, unused
@@ -50,7 +50,7 @@ struct TapeView {
     const Node *nodes;
     const Edge *edges;
     const double *coefficients;  // one per edge
-    const int32_t *aux;          // slots that ought to be zero: their mean square is a penalty
+    const int32_t *aux;          // slots that should be zero: their mean square is a penalty
     const int32_t *partner;      // per parameter: the imaginary part that belongs to it, or -1
     const double *lower, *upper; // per parameter
 };
@@ -61,20 +61,20 @@ template <class T> struct DataView {
     const T *y, *weight; // weight already divided by n
 };
 
-// Samples mixed into few rows before squares are taken: what other rows would say counts for nothing.
+// A matrix that maps weighted samples to fewer rows before squares are summed.
 template <class T> struct Mixing {
-    int64_t kept, padded; // rows; none where samples count as they are
-    const T *by_sample;   // per sample, its part in every row; the padding is zero
+    int64_t kept, padded; // number of rows; 0 if samples are not mixed
+    const T *by_sample;   // per sample, its coefficient in every row; the padding is zero
 };
 
-// What a processor's kernels see of a table.
+// The view of a table for the CPU kernels.
 template <class T> struct SampleView : DataView<T> {
     Mixing<T> mixing;
 };
 
 struct Penalties {
     const double *ridge; // per parameter: ridge * p^2
-    double lasso;        // lasso * sum |p|, where a parameter and its partner count as one complex number
+    double lasso;        // lasso * sum |p|; a parameter and its partner count as one complex number
     double aux;          // aux * mean square of every auxiliary slot
 };
 
@@ -84,7 +84,7 @@ struct AdamOptions {
     // Reduce-on-plateau; patience 0 switches it off.
     int64_t patience;
     double factor, minimum_rate, threshold;
-    bool keep_best; // give back the best parameters met, not the last ones
+    bool keep_best; // return the best parameters found, not the last ones
 };
 
 struct LevenbergOptions {
@@ -92,7 +92,7 @@ struct LevenbergOptions {
     double damping;         // initial, relative to the diagonal of J'J
     double target;          // stop when the misfit falls below this
     double least_reduction; // stop when an accepted step reduces the objective by less than this fraction
-    bool separable;         // solve the weights of the last sum at every step, and keep the digits of J
+    bool separable;         // solve for the weights of the last sum at every step, by QR of J
 };
 
 enum Status : int32_t { RAN_OUT = 0, CONVERGED = 1, NOT_FINITE = 2, STOPPED = 3 };
@@ -107,7 +107,7 @@ struct Start {
     int32_t status;
 };
 
-#ifndef __CUDACC_RTC__ // a GPU has its own memory, its own threads and one entry point
+#ifndef __CUDACC_RTC__ // the GPU has its own memory, threads and entry point
 
 constexpr const char *op_names[N_OPS] = {
     "linear",
@@ -116,7 +116,7 @@ constexpr const char *op_names[N_OPS] = {
 #include "operator_table.hpp"
 };
 
-// Memory that is handed out during one start and taken back as a whole.
+// Memory that is allocated in pieces during one start and released as a whole.
 class Arena {
 public:
     void *take(size_t bytes); // aligned to 64 bytes, not initialised
@@ -131,8 +131,8 @@ private:
     Chunk *first_, *current_;
 };
 
-// Pairs of terms, each a few orthonormal directions beside a sum: what is left of it, the rest, has length
-// one. First terms come in blocks of `pair_rows`, the last of which is filled up with zeros.
+// A scan of pairs of terms, each a few orthonormal directions with a sum projected out. The rest, which that
+// sum leaves, has length one. First terms come in blocks of `pair_rows`; the last block is padded with zeros.
 constexpr int pair_rows = 4;
 template <class T> struct PairScan {
     int32_t width, other_width; // directions of a first term, and of a second one: 1 or 2
@@ -141,19 +141,19 @@ template <class T> struct PairScan {
     const T *second;                // (other_width, rows, others)
     const T *along;                 // (blocks, width, pair_rows): the rest along the directions of the first
     const T *rest;                  // (other_width, others): the rest along those of the second
-    const T *present;               // (other_width, others): 1 where a direction is there, else 0
+    const T *present;               // (other_width, others): 1 if a direction exists, else 0
     const T *prices, *other_prices; // of first terms, in blocks, and of second ones
-    T weight;                       // of the logarithm of what is left, in a score
-    T least_left;                   // of the square of a direction, what the first term must leave of it
-    T too_much;                     // explained: it is rounding that explains
-    T rounding;                     // of the rest, below which it is explained
-    bool ordered;                   // both are of one list, and the second comes after the first
+    T weight;                       // weight of the logarithm of the unexplained share in a score
+    T least_left;                   // a direction is ignored if the first term leaves less of its square
+    T too_much;                     // explained shares from here on are due to rounding and count as zero
+    T rounding;                     // lower limit on the unexplained share in a score
+    bool ordered;                   // both are the same list, and the second term comes after the first
 };
 
 // Polled by the kernels every few steps.
 using StopSignal = const std::atomic<int32_t> &;
 
-// The entry points one instruction set offers for one precision.
+// The entry points of one instruction set for one precision.
 template <class T> struct Kernel {
     int32_t lane_count;
     void (*values)(const TapeView &, const DataView<T> &, Start &, double *out, Arena &);

@@ -1,4 +1,4 @@
-// The weighted sums of a network and which of their edges are alive. A mask has a byte per edge.
+// The weighted sums of a network, and masks of their live edges. A mask has a byte per edge.
 #pragma once
 #include <algorithm>
 
@@ -6,26 +6,26 @@
 
 namespace ceql {
 
-// One weighted sum; its edges are first .. last-1.
+// A weighted sum; its edges are first .. last-1.
 struct WeightedSum {
     int32_t target; // node, or n_nodes for the readout
     int32_t first, last;
-    int32_t is_constant; // an exponent: its edges come and go with its unit
+    int32_t is_constant; // an exponent, whose edges are alive whenever its unit is
 };
 
-// Nodes: raw inputs, the constant one, then the units layer by layer. Sums are in the order of their targets,
-// so that whatever a sum draws on is settled before it.
+// Nodes are the raw inputs, the constant one, then the units layer by layer. Sums are in the order of their
+// targets, so that the sources of a sum are computed before it.
 struct WiringView {
     int32_t n_inputs, n_nodes, n_edges, n_params, n_layers;
     int32_t n_sums;
     const WeightedSum *sums;
-    const int32_t *source;    // per edge: node
-    const int32_t *sum_of;    // per edge
+    const int32_t *source;    // per edge: the node it comes from
+    const int32_t *sum_of;    // per edge: the sum it belongs to
     const int32_t *imaginary; // per edge: the parameter that is its imaginary part, or -1
-    const int32_t *layer_of;  // per unit
-    const int32_t *first_sum; // per unit, and one more: its sums are first_sum[u] .. first_sum[u + 1] - 1
-    const int32_t *first_out; // per node, and one more: where its edges begin in `out`
-    const int32_t *out;       // edges by the node they come from
+    const int32_t *layer_of;  // per unit: its layer
+    const int32_t *first_sum; // the sums of unit u are first_sum[u] .. first_sum[u + 1] - 1
+    const int32_t *first_out; // the edges from node k are out[first_out[k]] .. out[first_out[k + 1] - 1]
+    const int32_t *out;       // edges, sorted by the node they come from
 
     int32_t first_unit() const { return n_inputs + 1; }
     int32_t n_units() const { return n_nodes - first_unit(); }
@@ -33,7 +33,7 @@ struct WiringView {
 };
 
 // Removes edges that cannot matter: those of a unit with an empty argument (a division without a denominator)
-// and of one that does not reach the output. Gives the number of those left.
+// and of one that does not reach the output. Returns the number of remaining edges.
 inline int32_t clean(const WiringView &wiring, uint8_t *edges, Arena &arena) {
     const size_t n = size_t(wiring.n_nodes) + 1;
     auto *alive = static_cast<uint8_t *>(arena.take(n)), *used = static_cast<uint8_t *>(arena.take(n));
@@ -60,9 +60,10 @@ inline int32_t clean(const WiringView &wiring, uint8_t *edges, Arena &arena) {
     return left;
 }
 
-// A mask over parameters in which every complex sum in use has imaginary parts of its own. A denominator with
-// a single real edge has one in proportion to it, which smooths nothing: so the constant and the inputs in
-// use always carry an imaginary weight there, whether or not their real edge is alive.
+// Fills a mask over parameters in which every complex sum in use has imaginary parts of its own. If a
+// denominator has a single edge, its imaginary part is proportional to its real part and smooths nothing. So
+// the constant and the inputs in use always have an imaginary weight there, whether or not their real edge is
+// alive.
 inline void smooth(const WiringView &wiring, const uint8_t *edges, uint8_t *mask, Arena &arena) {
     const int32_t inputs = wiring.n_inputs;
     auto *used = static_cast<uint8_t *>(arena.take(size_t(inputs) + 1));

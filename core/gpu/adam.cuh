@@ -1,11 +1,11 @@
-// Adam on a warp: a thread looks after a parameter.
+// Adam on a warp; each thread handles some of the parameters.
 #pragma once
 #include "problem.cuh"
 #include "sweep.cuh"
 
 namespace ceql::CEQL_ISA {
 
-constexpr int steps_between_looks = 8; // at the host's wish to stop
+constexpr int steps_between_looks = 8; // steps between two checks of the host's stop flag
 
 template <class T> inline bool is_stopped(const Problem<T> &problem) {
     return __shfl_sync(everyone, lane_id() == 0 ? *problem.stop : 0, 0) != 0;
@@ -55,7 +55,7 @@ Ending run_adam(const Problem<T> &problem, const AdamOptions &options, int64_t r
             best_loss = loss.total;
             copy_vector(best, f.params, f.n);
         }
-        // Powers are dear: each thread works them out for one of the next steps.
+        // Powers are expensive: each thread computes them for one of the next steps.
         if (turn == 0) {
             bias1 = 1 - pow(options.beta1, state.count + 1 + lane_id());
             bias2 = 1 - pow(options.beta2, state.count + 1 + lane_id());

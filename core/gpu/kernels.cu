@@ -1,5 +1,5 @@
-// The entry points of the GPU. A block is one warp and fits one start after the
-// other; nothing here depends on the tape, so the module is compiled once per
+// The entry points of the GPU. A block is one warp and fits one start after
+// another. Nothing here depends on the tape, so the module is compiled once per
 // machine.
 #include "separable.cuh"
 
@@ -14,7 +14,7 @@ template <class T> inline Pile scratch_of(const Problem<T> &problem) {
     return {problem.scratch + blockIdx.x * (problem.scratch_size + problem.normal_size), 0};
 }
 
-// How much shared memory each start needs.
+// Computes how much shared memory each start needs.
 template <class T, int K> inline void plan_all(const Problem<T> &problem) {
     for (int64_t row = blockIdx.x; row < problem.count && lane_id() == 0; row += gridDim.x) {
         Pile scratch = scratch_of(problem);
@@ -27,7 +27,7 @@ template <class T, int K> inline void plan_all(const Problem<T> &problem) {
 
 template <class T, int K>
 inline Fit<T, K> open_fit(const Problem<T> &problem, int64_t row, char *scratch_memory) {
-    // The plan is drawn up by one thread, its pointers are the same for all.
+    // One thread makes the plan; its pointers are the same for all threads.
     Plan<T> &plan = *reinterpret_cast<Plan<T> *>(scratch_memory);
     Pile scratch = {scratch_memory, 0};
     scratch.take(sizeof(Plan<T>));
@@ -112,7 +112,7 @@ template <class T, int K> inline void fit_all(const Problem<T> &problem) {
 
 using ceql::CEQL_ISA::Problem;
 
-// Rows of parameters from those that are live, as the host packs them; the others are zero. A block is one
+// Restores rows of parameters from the live ones, which the host packs; the others are zero. A block is one
 // warp.
 extern "C" __global__ void unpack(const unsigned char *masks, const double *values, const long long *first,
                                   int n_params, int count, double *params) {
@@ -137,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(32) plan(const Problem<Number> *pro
     ceql::CEQL_ISA::plan_all<Number, samples_per_thread>(*problem);
 }
 
-// So many blocks a multiprocessor: registers then are no tighter a limit than shared memory.
+// With this many blocks per multiprocessor, registers are no tighter a limit than shared memory.
 extern "C" __global__ void __launch_bounds__(32, CEQL_BLOCKS) fit(const Problem<Number> *problem) {
     ceql::CEQL_ISA::fit_all<Number, samples_per_thread>(*problem);
 }

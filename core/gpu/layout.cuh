@@ -1,8 +1,8 @@
-// A start's program as a warp walks it. A cell holds one number for every
-// sample of a tile; a thread looks after its own samples, so most passes need
-// no synchronisation. Shared memory decides how many starts are in flight, so
-// cells are used over again: an argument that only one operator reads gives its
-// cell first to the partial derivative by it and then to its adjoint.
+// A start's program in the form that a warp executes. A cell holds one number
+// for every sample of a tile; a thread handles its own samples, so most passes
+// need no synchronisation. Shared memory limits how many starts run at a time,
+// so cells are reused: the cell of an argument that only one operator reads
+// later holds the partial derivative by it and then its adjoint.
 #pragma once
 #include "../compaction.hpp"
 
@@ -13,13 +13,13 @@ constexpr unsigned everyone = 0xffffffffu;
 constexpr uint16_t none = 0xffff;
 
 extern __shared__ __align__(16) char shared_memory[];
-// Offsets rather than pointers are kept, so that the compiler sees that the
+// Offsets are stored instead of pointers, so that the compiler knows that the
 // memory is shared.
 template <class V> inline V *shared_at(int offset) { return reinterpret_cast<V *>(shared_memory + offset); }
 
 inline int in_whole_units(int x, int unit) { return (x + unit - 1) / unit * unit; }
 
-// Memory handed out piece by piece.
+// Memory that is allocated piece by piece.
 struct Pile {
     char *base;
     size_t used;
@@ -35,14 +35,14 @@ struct alignas(16) Step {
     uint16_t value, adjoint; // cells
     uint16_t args[3], partial[3], target[3];
     uint16_t adds;        // bit k: the adjoint of argument k has other contributions
-    uint16_t first, last; // links of a LINEAR
+    uint16_t first, last; // links of a LINEAR step
     uint64_t outputs;
 };
 
 template <class T> struct Link {
     T weight, coefficient;
     uint16_t x,
-        target; // cells: the source's value and, where it is a node, its adjoint
+        target; // cells: the value of the source and, if it is a node, its adjoint
     uint16_t parameter;
     uint16_t begins; // the first link of its parameter
 };
@@ -63,12 +63,12 @@ struct Output {
 
 template <class T> struct Plan {
     int n_steps, n_links, n_params, n_terms, n_loads, n_outputs, n_cells;
-    int first_adjoint; // cells from here on are adjoints that several steps add
-                       // to
+    int first_adjoint; // cells from here on are adjoints to which several steps
+                       // contribute
     Step *steps;
     Link<T> *links;
     Term<T> *terms;
-    uint16_t *term_first; // per parameter, and one more
+    uint16_t *term_first; // where the terms of each parameter begin, and where the last end
     Load *loads;
     Output outputs[64];
     int32_t *param_index, *partner;
@@ -76,7 +76,7 @@ template <class T> struct Plan {
 
 struct Uses {
     uint16_t by_links, by_operators, as_output;
-    // Read by one step only, and not after that step's way back.
+    // Whether only one step reads the value, and not after its backward pass.
     bool share_a_cell() const { return by_links == 0 && by_operators + as_output <= 1; }
 };
 
@@ -106,7 +106,7 @@ void assign_cells(const Compact<T> &p, const Uses *uses, uint16_t *value, uint16
         }
     for (int i = 0; i < p.n_instructions; ++i)
         value[p.instructions[i].slot] = uint16_t(l.n_cells++);
-    // Partial derivatives that find no cell to live in.
+    // Partial derivatives that cannot reuse a cell.
     for (int i = 0; i < p.n_instructions; ++i) {
         const Instruction &in = p.instructions[i];
         for (int k = 0; k < 3; ++k) {
@@ -123,7 +123,7 @@ void assign_cells(const Compact<T> &p, const Uses *uses, uint16_t *value, uint16
     }
 }
 
-// By one thread: a few hundred short steps, once per start.
+// Makes the plan on one thread: a few hundred short steps, once per start.
 template <class T> void lay_out(const TapeView &tape, const uint8_t *mask, Pile &scratch, Plan<T> &l) {
     Compact<T> p;
     compact<T>(tape, mask, scratch, p);
@@ -174,7 +174,7 @@ template <class T> void lay_out(const TapeView &tape, const uint8_t *mask, Pile 
     for (int k = 0; k < p.n_params; ++k)
         l.term_first[k + 1] += l.term_first[k];
     l.n_terms = l.term_first[p.n_params];
-    // Sorted by parameter: the start of each list moves to its end, and back.
+    // Sorts the terms by parameter: the begin of each list is moved to its end while filling, and then back.
     for (int i = 0; i < p.n_instructions; ++i)
         for (int e = p.instructions[i].first; e < p.instructions[i].last; ++e)
             if (p.edges[e].parameter >= 0)

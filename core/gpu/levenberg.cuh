@@ -4,7 +4,7 @@
 
 namespace ceql::CEQL_ISA {
 
-// Fills the normal equations at f.params. Returns false when a value is not finite.
+// Fills the normal equations at f.params. Returns false if a value is not finite.
 template <class T, int K> inline bool linearise(const Fit<T, K> &f, const Normal &normal) {
     sweep<T, K>(NORMAL, f.params, -1, normal.matrix);
     bool finite = true;
@@ -19,8 +19,8 @@ template <class T, int K> inline bool linearise(const Fit<T, K> &f, const Normal
 }
 
 // Solves (J'J + damping * diagonal) step = -J'r for the parameters that are not
-// held, by elimination on a copy in the place of columns and cells: a thread
-// looks after a column.
+// held, by elimination on a copy in the memory of columns and cells; each thread
+// handles some of the columns.
 template <class T, int K>
 inline bool solve(const Fit<T, K> &f, const Normal &normal, double damping, int curvature, int diagonal,
                   int held, int step) {
@@ -53,8 +53,8 @@ inline bool solve(const Fit<T, K> &f, const Normal &normal, double damping, int 
             x[k] = inverse;
         __syncwarp();
     }
-    // Backwards: when a parameter is known, it is taken out of all equations
-    // above.
+    // Back substitution: a parameter that is known is eliminated from all
+    // equations above.
     for (int k = n - 1; k >= 0; --k) {
         const double known = -copy[k * pitch + n] * x[k];
         __syncwarp();
@@ -67,7 +67,7 @@ inline bool solve(const Fit<T, K> &f, const Normal &normal, double damping, int 
     return true;
 }
 
-// All parameters alike, by the normal equations.
+// The plain method: all parameters are fitted in the same way, by the normal equations.
 template <class T, int K> struct Plain {
     const Problem<T> &problem;
     const Fit<T, K> f;

@@ -1,27 +1,27 @@
-// The normal equations of Levenberg-Marquardt. J'J comes from the double-precision matrix units, eight by
-// eight parameters at a time.
+// The normal equations of Levenberg-Marquardt. J'J is computed by the double-precision matrix units, for
+// eight by eight parameters at a time.
 #pragma once
 #include "objective.cuh"
 
 namespace ceql::CEQL_ISA {
 
-// J'J with J'r as the column behind it, in global memory: it is written once
-// and read a few times per step.
+// J'J with J'r as an additional last column, in global memory: it is written
+// once and read a few times per step.
 struct Normal {
     int n, pitch;
     double *matrix;
     double &at(int i, int j) const { return matrix[i * pitch + j]; }
 };
 
-// c += a' b for eight columns each of four samples: a thread brings one number
-// of either and keeps two sums.
+// c += a' b for eight columns each over four samples: a thread supplies one
+// number of each and holds two sums.
 inline void multiply_add(double2 &c, double a, double b) {
 #if __CUDA_ARCH__ >= 800
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, "
         "{%0, %1};"
         : "+d"(c.x), "+d"(c.y)
         : "d"(a), "d"(b));
-#else // chips without them
+#else // chips without matrix units
     const int row = lane_id() / 4, column = lane_id() % 4 * 2;
     for (int k = 0; k < 4; ++k) {
         const double left = __shfl_sync(everyone, a, row * 4 + k);
@@ -52,7 +52,7 @@ template <class T, int K> inline void gather_normal(const Fit<T, K> &f, const No
     }
 }
 
-// Derivatives of one output by parameter for the samples of row u of the tile.
+// Fills the derivatives of one output by parameter, for the samples of row u of the tile.
 template <class T, int K> inline void fill_columns(const Fit<T, K> &f, uint64_t bit, int u) {
     const int i = u * warp + lane_id();
     T *column = shared_at<T>(f.columns) + lane_id();

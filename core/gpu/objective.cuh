@@ -1,11 +1,11 @@
-// What a start is judged by, as on the CPU: every thread adds up its samples
-// and its parameters, then the warp its threads.
+// The objective of a start, as on the CPU: every thread sums over its samples
+// and parameters, then the warp over its threads.
 #pragma once
 #include "program.cuh"
 
 namespace ceql::CEQL_ISA {
 
-// The same bits for every thread.
+// The sum over the warp, with the same bits in every thread.
 inline double warp_sum(double x) {
     for (int distance = warp / 2; distance > 0; distance /= 2)
         x += __shfl_xor_sync(everyone, x, distance);
@@ -28,7 +28,7 @@ template <class T, int K> inline double ridge_penalty(const Fit<T, K> &f, int pa
     return total;
 }
 
-// A parameter's share of lasso * sum |w|, and of its derivative.
+// Returns the lasso penalty, lasso * sum |w|, and adds its derivatives.
 template <class T, int K> inline double lasso_penalty(const Fit<T, K> &f, int params, int gradient) {
     if (f.lasso == 0.0)
         return 0.0;
@@ -50,8 +50,8 @@ template <class T, int K> inline double lasso_penalty(const Fit<T, K> &f, int pa
     return f.lasso * total;
 }
 
-// A thread's part of both sums over the samples of a tile; leaves the residuals
-// to the caller.
+// Adds a thread's part of both sums over the samples of a tile; the caller
+// handles the residuals.
 template <class T, int K>
 inline void add_losses(const Fit<T, K> &f, int64_t start, double &misfit, double &aux) {
     for (int u = 0; u < K; ++u) {
@@ -73,9 +73,9 @@ inline Loss total_of(const Fit<T, K> &f, double misfit, double aux, double penal
     return {loss.misfit, loss.misfit + warp_sum(penalties + f.aux_weight * aux)};
 }
 
-// Adds the tile's part of the derivative by each parameter. Threads share out
-// the parameters and, where these are few, the samples; each begins at another
-// sample, so that no two read the same bank.
+// Adds the tile's part of the derivative by each parameter. Threads divide the
+// parameters among them and, if these are few, the samples. Each begins at a
+// different sample, so that no two read the same bank.
 template <class T, int K> inline void add_gradient(const Fit<T, K> &f, int gradient) {
     int width = warp;
     while (width >= 2 * f.n && width > 1)

@@ -1,5 +1,5 @@
-// The few names of the standard library that the shared headers use: NVRTC
-// compiles without one.
+// The few names of the standard library that the shared headers use, since
+// NVRTC has no standard library.
 #pragma once
 
 typedef unsigned char uint8_t;

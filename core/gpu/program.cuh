@@ -1,8 +1,8 @@
 // The passes of a warp over its program, tile by tile of K samples a thread.
 //
-// Warps are at different places of the program, and what limits them is the fetching of instructions: loops
-// stay rolled here and in the headers built on this, except the innermost, because shorter code was 15 %
-// faster and longer code slower, the more so the longer.
+// Warps are at different places in the program, and fetching instructions limits their speed. So all loops
+// here and in the headers built on this stay rolled, except the innermost: shorter code was 15 % faster, and
+// the longer the code, the slower it was.
 #pragma once
 #include "../operators.hpp"
 #include "../rules.hpp"
@@ -10,29 +10,29 @@
 
 namespace ceql::CEQL_ISA {
 
-constexpr int column_pitch = warp + 4; // fragments of the Jacobian are then read without bank conflicts
-constexpr int n_vectors = 9;           // of one double per parameter, see Fit
+constexpr int column_pitch = warp + 4; // avoids bank conflicts when fragments of the Jacobian are read
+constexpr int n_vectors = 9;           // number of vectors with one double per parameter, see Fit
 
-// Everything a warp has in shared memory, as offsets. It lies there itself, at the beginning: in local memory
-// every thread would have a copy, and sixteen warps with one each are more than the first-level cache takes.
+// Everything a warp has in shared memory, as offsets. It is itself at the beginning of shared memory: in
+// local memory every thread would have a copy, and those of sixteen warps exceed the first-level cache.
 template <class T, int K> struct Fit {
     int n, n_steps, n_links, n_loads, n_outputs, n_cells, first_adjoint;
     int steps, links, terms, term_first, loads, outputs, partner, param_index;
-    int order, pivot; // of separable least squares: per column its parameter and its row in R
+    int order, pivot; // for separable least squares: per column, its parameter and its row in R
     int params, lower, upper, ridge, a, b, c, d,
-        e; // vectors; the last five mean different things to Adam and to LM
+        e; // vectors; the last five have different meanings in Adam and LM
     int columns,
-        cells; // columns and cells together are the work space of the solver
+        cells; // columns and cells together are also the work space of the solver
     int bytes;
     int64_t n_samples, padded;
     const T *data, *y, *weight;
-    double lasso, aux_weight; // the latter per sample
+    double lasso, aux_weight; // the latter applies to each sample
     bool uses_aux;
 };
 
 inline int lane_id() { return threadIdx.x; }
 
-// By value, so that what is used of it goes into registers.
+// Returned by value, so that the members in use go into registers.
 template <class T, int K> inline Fit<T, K> own_fit() { return *shared_at<Fit<T, K>>(0); }
 
 template <class T, int K> Fit<T, K> map_memory(const Plan<T> &plan) {
@@ -105,7 +105,7 @@ template <class T, int K> inline void enter_tile(const Fit<T, K> &f, int64_t sta
 template <class T, int K, int OP>
 inline void forward_operator(const Fit<T, K> &f, const Step &step, bool derivatives) {
     constexpr int arguments = op_shapes[OP].arguments;
-#pragma unroll 1 // the operators are long enough for the instruction cache as they are
+#pragma unroll 1 // the operators are already long for the instruction cache
     for (int u = 0; u < K; ++u) {
         const int i = u * warp + lane_id();
         T da = 0, db = 0, dc = 0, b = 0, c = 0;
@@ -139,7 +139,7 @@ template <class T, int K> inline void forward_linear(const Fit<T, K> &f, const S
         cell(f, step.value)[u * warp + lane_id()] = sum[u];
 }
 
-// A function of its own, and not inlined: in a larger one its registers would not suffice.
+// A separate function that is not inlined: inside a larger one it would run out of registers.
 template <class T, int K> __noinline__ void forward(bool derivatives) {
     const Fit<T, K> f = own_fit<T, K>();
     for (int k = 0; k < f.n_steps; ++k) {
@@ -148,7 +148,7 @@ template <class T, int K> __noinline__ void forward(bool derivatives) {
         case LINEAR:
             forward_linear<T, K>(f, step);
             break;
-        case MUL: // the partial derivatives are the factors, which are there
+        case MUL: // the partial derivatives are the factors, which exist
                   // already
             for (int i = lane_id(); i < K * warp; i += warp)
                 cell(f, step.value)[i] = cell(f, step.args[0])[i] * cell(f, step.args[1])[i];
@@ -162,9 +162,9 @@ template <class T, int K> __noinline__ void forward(bool derivatives) {
     }
 }
 
-// Adjoints that several steps add to begin at zero; the others are set by the
-// one step that knows them. The adjoint of the model's value may be among
-// either, and is seeded after this.
+// Sets adjoints to which several steps contribute to zero; each of the others is
+// set by a single step. The adjoint of the model's value may be of either kind,
+// and is seeded after this.
 template <class T, int K> inline void clear_adjoints(const Fit<T, K> &f) {
 #pragma unroll 1
     for (int k = f.first_adjoint; k < f.n_cells; ++k)
@@ -195,8 +195,8 @@ template <class T, int K> inline void backward_operator(const Fit<T, K> &f, cons
     }
 }
 
-// Carries the adjoints of the wanted outputs back to every sum. Sources of sums
-// always have an adjoint of their own.
+// Propagates the adjoints of the wanted outputs back to every sum. Sources of
+// sums always have an adjoint of their own.
 template <class T, int K> __noinline__ void backward(uint64_t wanted) {
     const Fit<T, K> f = own_fit<T, K>();
     for (int k = f.n_steps - 1; k >= 0; --k) {

@@ -1,11 +1,11 @@
 // Separable least squares on a warp, step by step as in core/separable.hpp: the weights of the model's last
-// sum are solved at every step, by the R of a QR factorisation.
+// sum are solved for at every step, with the R of a QR factorisation.
 #pragma once
 #include "levenberg.cuh"
 
 namespace ceql::CEQL_ISA {
 
-// A weight that enters linearly: all its links lead to the readout, no penalty sees it and it has no bounds.
+// Whether a weight enters linearly: all its links lead to the readout, and it has no penalty and no bounds.
 template <class T, int K> inline bool is_linear(const Fit<T, K> &f, const Step &readout, int parameter) {
     const uint64_t seen = f.uses_aux ? ~uint64_t(0) : 1;
     if ((readout.outputs & seen) != 1 || shared_at<double>(f.lower)[parameter] > -INFINITY ||
@@ -18,7 +18,7 @@ template <class T, int K> inline bool is_linear(const Fit<T, K> &f, const Step &
     return true;
 }
 
-// The model's last sum among the steps, or -1.
+// Returns the step that is the model's last sum, or -1.
 template <class T, int K> inline int find_readout(const Fit<T, K> &f) {
     int found = -1;
 #pragma unroll 1
@@ -30,7 +30,7 @@ template <class T, int K> inline int find_readout(const Fit<T, K> &f) {
     return found;
 }
 
-// Puts the parameters into the order of the columns, the weights of the readout first, and counts these.
+// Determines the order of the columns, weights of the readout first, and returns the number of these weights.
 template <class T, int K> inline int order_columns(const Fit<T, K> &f, int readout) {
     int placed = 0, n_linear = 0;
     for (int turn = 0; turn < 2; ++turn) {
@@ -49,8 +49,8 @@ template <class T, int K> inline int order_columns(const Fit<T, K> &f, int reado
     return n_linear;
 }
 
-// The columns that the weights of the readout multiply and the residual, for the samples of row u of the
-// tile.
+// Fills the columns that the weights of the readout multiply, and the residual, for the samples of row u of
+// the tile.
 template <class T, int K>
 inline void fill_weight_columns(const Fit<T, K> &f, int readout, int64_t start, int u) {
     const int i = u * warp + lane_id();
@@ -70,19 +70,21 @@ inline void fill_weight_columns(const Fit<T, K> &f, int readout, int64_t start, 
     column[f.n * column_pitch] = root * (value - f.y[start + i]);
 }
 
-// All parameters but the weights of the readout, which follow them. Vectors: a has the scales of the damping,
-// b who stays at a bound, c the step and e the slope, in the order of the columns; d has the trial.
+// Fits all parameters except the weights of the readout, which are determined by them. Vectors in the order
+// of the columns: a holds the damping scales, b which parameters stay at a bound, c the step and e the slope.
+// d holds the trial.
 template <class T, int K> struct Projected {
     const Problem<T> &problem;
     const Fit<T, K> f;
     const int readout, n_linear, n_others;
-    const Triangle full, weights; // with all columns, and with those of the weights alone
-    int top;                      // the row of the full one where the others begin
+    const Triangle full, weights; // with all columns, and with only those of the weights
+    int top;                      // the row of `full` where the other parameters begin
 
     bool is_stopped() const { return ceql::CEQL_ISA::is_stopped(problem); }
     int parameter_of(int k) const { return shared_at<int32_t>(f.order)[n_linear + k]; }
 
-    // Folds the samples into the triangle of the weights; a thread's part of the square of the penalties.
+    // Folds the samples into the triangle of the weights; returns a thread's part of the sum of squared
+    // penalties.
     double fold_weights(int params) {
         set_parameters(f, params);
         weights.clear();
@@ -102,7 +104,7 @@ template <class T, int K> struct Projected {
         return aux;
     }
 
-    // The weights of the readout from a settled triangle, written into `params`.
+    // Solves for the weights of the readout from a settled triangle and writes them into `params`.
     void solve_weights(int params) {
         double *const at = shared_at<double>(params);
         const int32_t *const order = shared_at<int32_t>(f.order);
@@ -122,7 +124,7 @@ template <class T, int K> struct Projected {
         }
     }
 
-    // Solves the weights of the readout at the other parameters of `params` and writes them into it.
+    // Solves for the weights of the readout, given the other parameters in `params`, and writes them into it.
     Loss project(int params) {
         double *const at = shared_at<double>(params);
         const int32_t *const order = shared_at<int32_t>(f.order);
@@ -144,7 +146,8 @@ template <class T, int K> struct Projected {
         return {larger(rest * rest - warp_sum(on_weights), 0.0), rest * rest + elsewhere};
     }
 
-    // Half the slope of the projected objective, the scales of the damping, and who stays at a bound.
+    // Computes half the slope of the projected objective, the damping scales, and which parameters stay at a
+    // bound.
     bool linearise() {
         sweep_triangle<T, K>(f.params, full.memory);
         fold_ridge(f, full, f.params);
@@ -179,9 +182,9 @@ template <class T, int K> struct Projected {
         return true;
     }
 
-    // The others' part of R in the place of columns and cells, with the rows of the damping below the
-    // diagonal: column j of these lies in row j + 1. A thread looks after a column.
-    int pitch() const { return (n_others + 1) | 1; } // odd, so that a row of threads reads different banks
+    // The part of R for the other parameters, in the memory of columns and cells, with the rows of the
+    // damping below the diagonal: column j of these is in row j + 1. Each thread handles some of the columns.
+    int pitch() const { return (n_others + 1) | 1; } // odd, so that the threads of a row read different banks
     double &upper(int i, int j) const { return shared_at<double>(f.columns)[i * pitch() + j]; }
     double *damped(int j) const { return shared_at<double>(f.columns) + (j + 1) * pitch(); }
 
@@ -229,8 +232,8 @@ template <class T, int K> struct Projected {
         }
     }
 
-    // The step that minimises |R22 step + z2|^2 + damping |step|^2 in the scales, by QR of the two on top of
-    // each other.
+    // Finds the step that minimises |R22 step + z2|^2 + damping |scaled step|^2, by a QR factorisation of
+    // both blocks stacked.
     bool solve(double damping) {
         copy_others(damping);
         fold_damping();
@@ -290,7 +293,7 @@ __noinline__ Ending run_separable(const Problem<T> &problem, const LevenbergOpti
     Ending end = {model.project(f.params), 0, RAN_OUT};
     end.status = !is_finite(end.loss.total) ? NOT_FINITE : model.n_others > 0 ? RAN_OUT : CONVERGED;
     descend(model, options, from_projection(options), end.loss, end);
-    end.loss = sweep<T, K>(LOSS, f.params, -1, nullptr); // with the rounding of the weights
+    end.loss = sweep<T, K>(LOSS, f.params, -1, nullptr); // includes the rounding of the weights
     if (end.loss.total <= given.total || !is_finite(given.total))
         return end;
 #pragma unroll 1

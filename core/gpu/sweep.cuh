@@ -1,4 +1,4 @@
-// One walk over all samples, for the loss alone, with its gradient, with the normal equations, or with the
+// One pass over all samples, for the loss alone, with its gradient, for the normal equations, or for the
 // triangle of a QR factorisation.
 #pragma once
 #include "triangle.cuh"
@@ -9,17 +9,17 @@ enum Purpose { LOSS, GRADIENT, NORMAL, TRIANGLE };
 
 inline bool takes_rows(Purpose purpose) {
     return purpose >= NORMAL;
-} // an output at a time, with its residuals
+} // one output at a time, with its residuals
 
-// What the adjoint of output k begins with, and where rows are taken the residual that belongs to it. A
-// penalty that is met has no slope: the triangle leaves its row out.
+// Seeds the adjoint of output k and, if rows are collected, stores its residual. A penalty of zero has no
+// slope, so the triangle leaves out its row.
 template <class T, int K, bool by_triangle>
 inline void seed_outputs(const Fit<T, K> &f, Purpose purpose, int64_t start, int only, T *residual) {
     const T root_aux = T(sqrt(f.aux_weight));
 #pragma unroll 1
     for (int k = takes_rows(purpose) ? only : 0; k < (takes_rows(purpose) ? only + 1 : f.n_outputs); ++k) {
         const Output out = shared_at<Output>(f.outputs)[k];
-        if (out.adjoint == none) // a bare input column has nothing to fit
+        if (out.adjoint == none) // a model that is only an input column has nothing to fit
             continue;
         for (int u = 0; u < K; ++u) {
             const int i = u * warp + lane_id();
@@ -39,7 +39,7 @@ inline void seed_outputs(const Fit<T, K> &f, Purpose purpose, int64_t start, int
     }
 }
 
-// Outputs that have something to say about this tile: the model, and the few penalties that are not zero.
+// Returns the outputs that matter for this tile: the model, and the few penalties that are not zero.
 template <class T, int K> inline uint64_t outputs_with_residuals(const Fit<T, K> &f, int64_t start) {
     uint64_t found = shared_at<Output>(f.outputs)[0].adjoint != none;
 #pragma unroll 1
@@ -54,7 +54,7 @@ template <class T, int K> inline uint64_t outputs_with_residuals(const Fit<T, K>
     return found;
 }
 
-// Folds in the rows of one output, but for those of a penalty that is met.
+// Folds in the rows of one output, except those of a penalty of zero.
 template <class T, int K>
 inline void add_rows(const Fit<T, K> &f, const Triangle &triangle, int output, const T *residual) {
 #pragma unroll 1
@@ -88,7 +88,8 @@ inline Loss sweep_all(Purpose purpose, int params, int gradient, double *matrix)
     for (int64_t start = 0; start < f.n_samples; start += K * warp) {
         uint64_t waiting = 1;
         for (bool again = false; waiting; again = true) {
-            // The way back takes the partial derivatives with it, so every output has its way forward.
+            // The backward pass overwrites the partial derivatives, so every output needs its own forward
+            // pass.
             enter_tile(f, start);
             forward<T, K>(purpose != LOSS);
             if (!takes_rows(purpose))
@@ -120,7 +121,7 @@ inline Loss sweep_all(Purpose purpose, int params, int gradient, double *matrix)
     return loss;
 }
 
-// Two functions, so that what is called most is no longer than it must be.
+// Two functions, so that the code that runs most often is as short as possible.
 template <class T, int K> __noinline__ Loss sweep(Purpose purpose, int params, int gradient, double *matrix) {
     return sweep_all<T, K, false>(purpose, params, gradient, matrix);
 }

@@ -17,14 +17,14 @@ struct Triangle {
     }
 };
 
-// The rows of column k of R: those of the parameter that is in its place, or of the residual.
+// Returns the rows of column k of R: those of the parameter at this place, or of the residual.
 template <class T, int K> inline T *rows_of(const Fit<T, K> &f, const Triangle &r, int k) {
     const int parameter = k + 1 < r.columns ? shared_at<int32_t>(f.order)[k] : f.n;
     return shared_at<T>(f.columns) + parameter * column_pitch;
 }
 
-// In a fold four threads share a column, so that eight columns are at work at once; each has every fourth
-// row, so that no two read the same bank.
+// In a fold four threads share a column, so that eight columns are processed at once; each thread has every
+// fourth row, so that no two read the same bank.
 constexpr int row_groups = 4, rows_each = warp / row_groups, columns_at_once = warp / row_groups;
 
 // The sum over the threads that share a column.
@@ -34,7 +34,7 @@ inline double sum_of_column(double x) {
     return x;
 }
 
-// Folds in the rows that are in the columns, which are used up.
+// Folds in the rows stored in the columns, which are overwritten.
 template <class T, int K> __noinline__ void fold(Triangle r) {
     const Fit<T, K> f = own_fit<T, K>();
     const int group = lane_id() % row_groups, place = lane_id() / row_groups;
@@ -77,7 +77,7 @@ template <class T, int K> __noinline__ void fold(Triangle r) {
     __syncwarp();
 }
 
-// Folds in a row for every quadratic penalty on the parameters of R's columns; `params` has their values.
+// Folds in a row for every quadratic penalty on the parameters of R's columns; `params` holds their values.
 template <class T, int K> inline void fold_ridge(const Fit<T, K> &f, const Triangle &r, int params) {
 #pragma unroll 1
     for (int first = 0; first + 1 < r.columns; first += warp) {
@@ -97,7 +97,7 @@ template <class T, int K> inline void fold_ridge(const Fit<T, K> &f, const Trian
     }
 }
 
-// Makes R triangular again where row `top` stands for column j, whose length from there on is the root of
+// Makes R triangular again with row `top` as the pivot of column j, whose squared length from there on is
 // `left`.
 inline void lift(const Triangle &r, int top, int j, double left) {
     const double own = r.at(top, j), size = sqrt(left), corner = own > 0.0 ? -size : size, v = own - corner;
@@ -119,9 +119,9 @@ inline void lift(const Triangle &r, int top, int j, double left) {
         r.at(top, j) = corner;
 }
 
-// Of the first `n_linear` columns, takes out those that the columns before them hold already, and makes R
-// triangular again. `pivot` gets the row of each column, or -1. Returns the rank, or -1 where a column is too
-// large for its square to be a number.
+// Removes those of the first `n_linear` columns that depend linearly on the columns before them, and makes R
+// triangular again. `pivot` gets the row of each column, or -1. Returns the rank, or -1 if the square of a
+// column overflows.
 __noinline__ int settle(Triangle r, int n_linear, double tolerance, int pivot) {
     int top = 0, rank = 0;
 #pragma unroll 1

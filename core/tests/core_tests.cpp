@@ -1,6 +1,5 @@
-// The core on its own, without Python or a test framework, so that it can be built with sanitisers. Every
-// check runs for every instruction set and both precisions. Prints "N passed, M failed" and fails where M >
-// 0.
+// Tests of the core without Python or a test framework, so that it can be built with sanitisers. Every check
+// runs for every instruction set and both precisions. Prints "N passed, M failed" and fails if M > 0.
 #include <cmath>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-"""ceql: reads a formula out of data, at home at poles, logarithms, square roots and resonances."""
+"""ceql finds formulas in data; it can handle poles, logarithms, square roots and resonances."""
 
 import gc as _gc
 import logging as _logging  # noqa: F401 - see below
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 try:
     __version__ = _version("ceql")
-except _NotInstalled:  # run from a source tree that was never installed
+except _NotInstalled:  # a source tree that was not installed
     __version__ = "0+unknown"
 
 __all__ = [
@@ -89,9 +89,9 @@ _HOMES = {
 }
 
 
-# A process that is forked while another thread imports would wait for ever for the lock of a module that nobody imports
-# there. So a fork waits until the import is done. What was registered last is asked first: so logging, whose lock an
-# import may want, was registered before.
+# A process that is forked while another thread imports would wait forever for the lock of a module that it does not
+# import itself. So a fork waits until the import is done. Handlers run in reverse order of registration; logging, whose
+# lock an import may need, is therefore imported (and registered) first.
 _importing = _RLock()
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(
@@ -108,22 +108,25 @@ def __getattr__(name: str) -> object:
 
 
 def _brought(module: str) -> _Module:
-    """The module; no process is forked while it is imported."""
+    """Imports and returns the module; no process is forked meanwhile."""
     with _importing, _nullcontext() if module in _sys.modules else _without_collecting():
         return import_module(module)
 
 
 @_contextmanager
 def _without_collecting() -> _Iterator[None]:
-    """Importing makes hundreds of thousands of objects that stay; to look for garbage among them takes an eighth of the
-    time. In the end all are old: only a full collection looks at them."""
+    """Turns off garbage collection during an import, which saves an eighth of the time.
+
+    An import makes hundreds of thousands of objects that stay. They are moved to the oldest generation at the end, so
+    that only a full collection visits them.
+    """
     collects = _gc.isenabled()
     _gc.disable()
     try:
         yield
     finally:
         if collects:
-            if not _gc.get_freeze_count():  # what somebody else has frozen stays so
+            if not _gc.get_freeze_count():  # otherwise keep what was frozen elsewhere
                 _gc.freeze()
                 _gc.unfreeze()
             _gc.enable()

@@ -27,7 +27,7 @@ from ceql.relations.cli import relate
 @click.group(cls=FlagSpeakingGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ceql")
 def cli() -> None:
-    """Reads a formula out of data: symbolic regression that is at home at poles, logs and roots.
+    """Find formulas in data: symbolic regression that can handle poles, logarithms and roots.
 
     \b
     Examples:
@@ -51,9 +51,9 @@ cli.fit, cli.about_a_fit = fit, _OF_MODELS
 
 
 @cli.command()
-@click.option("--seed", default=0, show_default=True, help="Another seed, another draw of data and starts.")
+@click.option("--seed", default=0, show_default=True, help="The random seed of the data and the starts.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("ceql-demo.png"), show_default=True)
-@click.option("--quiet", is_flag=True, help="No live display.")
+@click.option("--quiet", is_flag=True, help="Do not show the live display.")
 def demo(seed: int, out: Path, quiet: bool) -> None:
     """Find a formula with a pole and a logarithm from 128 points, and show how complex weights get there."""
     from ceql.bench.demo import run_demo
@@ -71,12 +71,12 @@ def list_operators() -> None:
 
 
 def main() -> None:
-    """Runs the command; every foreseen error is one sentence and exit code 1, Ctrl-C is 130."""
+    """Runs the command. An expected error is one sentence and exit code 1; Ctrl-C gives 130."""
     sys.exit(exit_code())
 
 
 def exit_code(arguments: list[str] | None = None) -> int:
-    """The same for arguments given as a list, without leaving the process."""
+    """Runs the command with these arguments and returns the exit code, without leaving the process."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", CeqlWarning)
@@ -90,7 +90,7 @@ def exit_code(arguments: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except BrokenPipeError:
-        _discard_output()  # whoever reads our output, such as `head`, has seen enough; 1 is what click says, too
+        _discard_output()  # the reader of our output, such as `head`, has ended; click also returns 1
         return 1
     except UnicodeEncodeError as error:
         _discard_output()
@@ -106,7 +106,7 @@ def exit_code(arguments: list[str] | None = None) -> int:
 
 
 def _warn(message, category, filename, lineno, file=None, line=None) -> None:
-    """Our own warnings are for the user, without the place in our code; others keep it."""
+    """Prints a warning. Our own warnings are for the user and do not name the place in the code; others do."""
     place = "" if issubclass(category, CeqlWarning) else f" {filename}:{lineno}: {category.__name__}:"
     context = click.get_current_context(silent=True)
     told = str(message) if context is None else cli.in_flags(str(message), context.command.name)
@@ -115,13 +115,13 @@ def _warn(message, category, filename, lineno, file=None, line=None) -> None:
 
 def _unprintable(error: UnicodeEncodeError) -> str:
     return (
-        f"The output holds {error.object[error.start]!a}, which standard output has no place for in {error.encoding}: "
-        "set PYTHONIOENCODING=utf-8, or have the result written to a file."
+        f"The output contains {error.object[error.start]!a}, which the encoding {error.encoding} of standard output "
+        "cannot represent: set PYTHONIOENCODING=utf-8, or write the result to a file."
     )
 
 
 def _discard_output() -> None:
-    """Python flushes once more when it ends; what could not be written then would be an error again."""
+    """Discards output that cannot be written, since Python flushes once more at its end and would fail again."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,12 +1,11 @@
-"""What a formula must and must not be: nesting, costs, columns, constants, exponents, and the shape of its values.
+"""Constraints on formulas: nesting, costs, columns, constants, exponents, and the shape of the values.
 
-Design. `Constraints` is plain data, checked when it is made and once more against the columns of a table. It acts in
-two places. The search is steered by it: sub-networks whose graph nests what must not be nested, or leaves out a column
-that must be there, are neither drawn nor kept (`network.nesting`, through `Prior`). And every finished formula is
-judged by it, whatever way it came about (`formula.polish`, `formula.sketch`): of the equal forms of a formula the
-first that is allowed stands for it, and a formula without such a form is dropped. Only the second is the guarantee.
-A formula that breaks a shape is fitted again so that it keeps to it (`shapes.mending`). Shapes are measured by a table:
-`over` says which.
+Design. `Constraints` is plain data, checked on creation and again against the columns of a table. It acts in two
+places. It steers the search: sub-networks with a forbidden nesting or without a required column are neither drawn nor
+kept (`network.nesting`, through `Prior`). And every finished formula is checked, however it was found
+(`formula.polish`, `formula.sketch`): the first of its equal forms that is allowed is used, and a formula without such a
+form is dropped. Only the second is a guarantee. A formula that breaks a shape is fitted again so that it has that shape
+(`shapes.mending`). Shapes are checked over the ranges of a table, which `over` sets.
 """
 
 from __future__ import annotations
@@ -41,32 +40,32 @@ _EXAMPLES = {"forbidden_nesting": '{"exp": ("exp", "sin")}', "costs": '{"sin": 3
 
 @dataclass(frozen=True)
 class Constraints:
-    """What every formula of the front keeps to. All are optional.
+    """The constraints that every formula of the front satisfies. All are optional.
 
     Parameters
     ----------
     forbidden_nesting
-        Per operator, those that may not stand anywhere inside it: ``{"exp": ("exp", "sin")}``.
+        Per operator, those that must not occur anywhere inside it: ``{"exp": ("exp", "sin")}``.
     costs
-        How much an operator counts in the complexity, ``{"sin": 3}``; what is not named counts 1.
+        How much an operator adds to the complexity, ``{"sin": 3}``; all others count 1.
     required
-        Columns that occur in every formula. The constant that opens each front is excepted, but not chosen.
+        Columns that every formula must contain. The constant at the start of each front is exempt, but never chosen.
     constants_within
-        The least and the largest value of every number that is no exponent; 1 and -1 always may occur.
+        The smallest and largest value of all numbers except exponents; 1 and -1 are always allowed.
     known
         Constants of known value, ``{"g": 9.81}``. A fitted constant that agrees with one of them, or with a simple
-        multiple or power of it, is set to exactly that and no longer fitted.
+        multiple or power of it, is set to exactly that value and no longer fitted.
     without
-        Operators that do not occur.
+        Operators that must not occur.
     shapes
-        What the values of the formula are like, as sentences: ``"increasing in x"``, ``"f -> 0 as x -> inf"``,
-        ``"f(x=0) = 1"``, ``"positive for x in [0, 10]"``. The documentation has them all.
+        Properties of the formula's values, as sentences: ``"increasing in x"``, ``"f -> 0 as x -> inf"``,
+        ``"f(x=0) = 1"``, ``"positive for x in [0, 10]"``. The documentation lists them all.
     exponents
-        The exponents that may occur, ``(0.5, 2)``; 1 always may, and 1/u is u to the power of -1.
+        The exponents that may occur, ``(0.5, 2)``; 1 is always allowed, and 1/u counts as u to the power of -1.
     exponents_within
-        The least and the largest exponent.
+        The smallest and largest exponent.
     dimensions
-        Which formulas are dimensionally possible. It is made of ``units`` and not to be given by hand.
+        The rule for which formulas are dimensionally possible. It is derived from ``units``; do not set it yourself.
     """
 
     forbidden_nesting: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -79,8 +78,8 @@ class Constraints:
     exponents: Sequence[float] = ()
     exponents_within: tuple[float, float] | None = None
     dimensions: Rule | None = None
-    frame: Frame | None = field(default=None, init=False, repr=False, compare=False)  # the table that they are for
-    looks: ShapePolicy = field(default=POLICY, init=False, repr=False, compare=False)  # how finely shapes are looked at
+    frame: Frame | None = field(default=None, init=False, repr=False, compare=False)  # the table that shapes refer to
+    looks: ShapePolicy = field(default=POLICY, init=False, repr=False, compare=False)  # how finely shapes are checked
 
     def __post_init__(self) -> None:
         for name in ("forbidden_nesting", "costs", "known"):
@@ -117,26 +116,26 @@ class Constraints:
 
     @classmethod
     def _names(cls) -> list[str]:
-        """Of the fields that a user gives."""
+        """Return the names of the fields that a user sets."""
         return [field.name for field in fields(cls) if field.init and field.name != "dimensions"]
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Complains of a required column that the table does not have."""
+        """Raise an error if a column that is required or occurs in a shape is not in the table."""
         for name in (*self.required, *(name for shape in self.asked for name in shape.names)):
             if name not in names:
                 raise unknown_name("column", name, names)
 
     @cached_property
     def asked(self) -> tuple[Shape, ...]:
-        """The shapes as data."""
+        """The shapes, parsed."""
         return tuple(map(read_shape, self.shapes))
 
     @property
     def is_about_shape(self) -> bool:
-        """Whether it is about values or exponents, so that other constants may keep to it."""
+        """Whether it constrains values or exponents, which other constants may satisfy."""
         return bool(self.shapes) or bool(self.powers)
 
     @cached_property
@@ -144,14 +143,14 @@ class Constraints:
         return Exponents(self.exponents_within, tuple(self.exponents))
 
     def over(self, names: Sequence[str], x: np.ndarray, y: np.ndarray, policy: ShapePolicy = POLICY) -> Constraints:
-        """The same for this table, whose ranges shapes are about where they name none."""
+        """Return the constraints for this table, whose ranges apply to shapes that name none."""
         bound = replace(self)
         object.__setattr__(bound, "frame", Frame.of(names, x, y))
         object.__setattr__(bound, "looks", policy)
         return bound
 
     def keeps_shape(self, expression: Any) -> bool:
-        """Whether its exponents are allowed and its values are like what is asked, as far as a grid shows."""
+        """Return whether its exponents are allowed and its values have the required shapes, checked on a grid."""
         if not self.powers.allow(expression):
             return False
         return self.frame is None or keeps(self.asked, expression, self._symbols, self.frame, self.looks)
@@ -161,31 +160,31 @@ class Constraints:
         return () if self.frame is None else tuple(sympy.Symbol(name, real=True) for name in self.frame.names)
 
     def verdicts(self, expression: Any) -> tuple[Verdict, ...]:
-        """Whether a formula keeps to each of the shapes, and how that is known."""
+        """Return, for each shape, whether the formula has it and how that is known."""
         if self.frame is None:
             return ()
         return tuple(verdict(shape, expression, self._symbols, self.frame, self.looks) for shape in self.asked)
 
     def mended(self, expression: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Any:
-        """The nearest formula that keeps to all of this, fitted to these rows; None where there is none."""
+        """Return the nearest formula that satisfies all constraints, fitted to these rows; None if there is none."""
         if self.frame is None:
             return None
         given = (x, y, weight), self.asked, self.powers, self.frame
         return mended(expression, self._symbols, *given, self.allows, self.looks)
 
     def seeds(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> list[Any]:
-        """Plain formulas that have the shape by themselves, or nearly, fitted to these rows; the best first."""
+        """Return simple formulas that have the shapes, or nearly, fitted to these rows; the best first."""
         return [] if self.frame is None else seeds(self.asked, self._symbols, self.frame, (x, y, weight), self.looks)
 
     def held(self, form: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
-        """The constants of a form that is to stay, fitted so that it keeps to the shapes; None where they cannot."""
+        """Return the constants of a fixed form, fitted so that it has the shapes; None if that is not possible."""
         if self.frame is None:
             return None
         tried = held_values(form, self._symbols, x, y, weight, self.asked, self.frame, self.looks)
         return next((values for values in tried if self.allows(form.substitute(values))), None)
 
     def allows(self, expression: Any) -> bool:
-        """Whether a finished formula, as it is written, keeps to all of this."""
+        """Return whether a finished formula, in the form given, satisfies all constraints."""
         if not self.is_possible(expression):
             return False
         if set(self.required) - {symbol.name for symbol in expression.free_symbols}:
@@ -195,16 +194,16 @@ class Constraints:
         return self.allows_numbers(expression) and self.keeps_shape(expression)
 
     def is_possible(self, expression: Any) -> bool:
-        """Whether it is so dimensionally, as far as units are known."""
+        """Return whether the formula is dimensionally possible, as far as units are known."""
         return self.dimensions is None or self.dimensions.allows(expression)
 
     def explains(self, expression: Any) -> bool:
-        """Whether its numbers need no explanation: where they have no units, they are simple, or known constants."""
+        """Return whether its numbers are simple or known constants, which is required if numbers carry no units."""
         return self.dimensions is None or not self.is_strict or is_explained(self.dimensions, expression)
 
     @property
     def is_strict(self) -> bool:
-        """Whether units are known and numbers carry none, but for constants that have a name."""
+        """Whether units are known and numbers carry none, except named constants."""
         return self.dimensions is not None and self.dimensions.dimensions.is_strict
 
     def allows_numbers(self, expression: Any) -> bool:
@@ -218,7 +217,7 @@ class Constraints:
         return tuple((outer, tuple(inner)) for outer, inner in self.forbidden_nesting.items())
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain text and numbers, for a file; `from_dict` reads it back."""
+        """Return plain text and numbers for a file, which `from_dict` reads back."""
         return {
             "forbidden_nesting": {outer: list(inner) for outer, inner in self.forbidden_nesting.items()},
             "costs": {name: int(cost) for name, cost in self.costs.items()},
@@ -240,7 +239,7 @@ class Constraints:
         try:
             return cls(**content)
         except (TypeError, AttributeError) as error:
-            raise InputError(f"These are no constraints: {error}.") from error
+            raise InputError(f"These are not constraints: {error}.") from error
 
 
 def _names(given: Sequence[str], what: str) -> tuple[str, ...]:
@@ -255,7 +254,8 @@ def _check_operator(name: str) -> None:
         raise unknown_name("operator", name, known)
     if operators.get(name).definition is not None:
         raise InputError(
-            f"The operator {name!r} is your own: in a formula it is not seen as such. Name what it is made of."
+            f"The operator {name!r} is a custom one, which formulas show only as the operators it is made of: "
+            "name those."
         )
 
 

@@ -1,4 +1,4 @@
-"""What a discovery comes to: plain data. What it is told and how it ends are the search's own words."""
+"""The result of a discovery as plain data; its settings and outcome are those of the search."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["SEARCHES", "Discovery", "Outcome", "Progress", "Settings", "constant
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
-    """The front, the formulas that compete beside it, the chosen one and how it came about.
+    """The front, the formulas that compete beside it, the chosen one and how it was found.
 
-    `chosen` and the three lists of numbers count the formulas of the front first and those beside it after them.
+    `chosen` is an index into `formulas`; `weights`, `r2` and `r2_cv` are in the same order.
     """
 
     front: tuple[Formula, ...]
@@ -33,16 +33,16 @@ class Discovery:
     outcome: Outcome
     seconds: float
     starts: int
-    imaginary_residue: float = 0.0  # what was neglected when the weights were put on the real axis
-    rows_searched: int = 0  # the search looks at a sample of a long table; constants are fitted to all of it
-    columns_searched: int = 0  # of a wide table it looks at those that promise most; 0: not known
-    leftover: Path | None = None  # a checkpoint that nobody asked for: to be removed once the result is in safety
-    shortlist: tuple[Formula, ...] = ()  # as likely as those of the front, but beaten in size and loss by one of them
-    struck: tuple[Struck, ...] = ()  # formulas that may not be chosen, each with the sentence that says why
-    weights: tuple[float, ...] = ()  # how likely each formula is among all of them, as far as the rows can tell
-    r2: tuple[float, ...] = ()  # on the rows that the constants are fitted to
-    units: Dimensions | None = None  # of the columns and the target, where they are known
-    r2_cv: tuple[float, ...] = ()  # on rows held out, the constants fitted to the others; NaN: not computed
+    imaginary_residue: float = 0.0  # the imaginary part that was neglected when the weights were made real
+    rows_searched: int = 0  # rows that the search used, a sample of a long table; constants are fitted to all rows
+    columns_searched: int = 0  # columns that the search used, the most promising of a wide table; 0: not known
+    leftover: Path | None = None  # a checkpoint made automatically, to be removed once the result is saved
+    shortlist: tuple[Formula, ...] = ()  # about as likely as the front, but one of the front is smaller and fits better
+    struck: tuple[Struck, ...] = ()  # formulas that may not be chosen, each with a sentence that says why
+    weights: tuple[float, ...] = ()  # how likely each formula is relative to the others, judged by the rows
+    r2: tuple[float, ...] = ()  # R2 on the rows that the constants are fitted to
+    units: Dimensions | None = None  # units of the columns and the target, if known
+    r2_cv: tuple[float, ...] = ()  # R2 on held-out rows, with constants fitted to the others; NaN: not computed
 
     @property
     def best(self) -> Formula:
@@ -51,17 +51,17 @@ class Discovery:
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The front and what competes beside it."""
+        """The formulas of the front, then those that compete beside it."""
         return (*self.front, *self.shortlist)
 
 
 def poles_of(formula: Formula, data: Dataset) -> tuple[Pole, ...]:
-    """Where the formula blows up within the range of the data."""
+    """Return the poles of the formula within the range of the data."""
     return tuple(formula.poles_among(data.x))
 
 
 def over_all(found: Discovery, data: Dataset) -> Discovery:
-    """The same with formulas that take all columns of the table."""
+    """Return the discovery with formulas that take all columns of the table."""
     symbols = make_symbols(data.names)
     front, beside = (tuple(f.over(symbols) for f in part) for part in (found.front, found.shortlist))
     struck = tuple(replace(one, formula=one.formula.over(symbols)) for one in found.struck)
@@ -70,7 +70,7 @@ def over_all(found: Discovery, data: Dataset) -> Discovery:
 
 
 def constant_units(formula: Formula, units: Dimensions | None) -> tuple[ConstantUnit, ...]:
-    """Of the constants as they are shown; empty texts where nothing is known of them."""
+    """Return the units of the constants as they are shown; empty texts for those that are unknown."""
     law = formula.law
     count = len(formula.constants if law is None else law.constants)
     unknown = (ConstantUnit(""),) * count
@@ -80,14 +80,14 @@ def constant_units(formula: Formula, units: Dimensions | None) -> tuple[Constant
     if law is not None and not law.is_template:
         try:
             form = law.form([symbol.name for symbol in formula.symbols])
-        except FormulaError:  # its text is for people: a column may be called anything there
+        except FormulaError:  # its text is meant for people, and column names in it may be unreadable for the parser
             return _by_value(law, form, units)
     errors = [error for _, error in formula.constants] if law is None else [c.error for c in law.constants]
     return units_of_constants(form.expr, form.symbols, form.values, units, errors) or unknown
 
 
 def _by_value(law: NamedLaw, form: Any, units: Dimensions) -> tuple[ConstantUnit, ...]:
-    """Of the constants of a law, as far as they are decimals of its formula."""
+    """Return the units of a law's constants that occur as decimals in its formula; empty texts for the others."""
     found = units_of_constants(form.expr, form.symbols, form.values, units) or ()
     known = dict(zip(map(float, form.values), found, strict=False))
     return tuple(

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-# A word of a sentence, perhaps a setting with its value. What users wrote stands in quotes or behind "Known:", and a
-# call is Python in any case: these are left as they are.
+# A word of a sentence, perhaps a setting with its value. Text in quotes or after "Known:" was written by users, and
+# calls are Python: these are matched as a whole and left unchanged.
 _WORD = re.compile(
     r"""(?<!\w)'[^']*'(?!\w) | "[^"]*" | \b\w+\([^()]*\) | \bKnown:.*
     | (?<![\w./',-]) (?P<name>[a-z]\w*) (?![\w/]|\.\w)
@@ -20,7 +20,7 @@ _PAIR = re.compile(r"'([^']*)': '([^']*)'")
 
 
 class CeqlError(ValueError):
-    """Base of every error that ceql raises on purpose."""
+    """Base class of every error that ceql raises on purpose."""
 
 
 class InputError(CeqlError):
@@ -40,7 +40,7 @@ class MissingExtraError(CeqlError, ImportError):
 
 
 class WorkersLostError(CeqlError):
-    """The processes or machines that were to do the work are not there or keep dying."""
+    """The processes or machines that should do the work are missing or keep dying."""
 
 
 class CeqlWarning(UserWarning):
@@ -48,20 +48,20 @@ class CeqlWarning(UserWarning):
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """An error that offers the nearest known name and lists them all."""
+    """Return an error that suggests the nearest known name and lists them all."""
     names = sorted(known)
     return UnknownNameError(f"There is no {kind} {name!r}.{nearest(name, names)} Known: {', '.join(names)}.")
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """A question that offers the nearest known name; nothing where none is near."""
+    """Return a question that suggests the nearest known name; an empty text if none is near."""
     folded = {known_name.casefold(): known_name for known_name in known}
     close = difflib.get_close_matches(str(name).casefold(), folded, n=1)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""
 
 
 def no_file(path: Path) -> str:
-    """That it is not there; a file beside it may have nearly the same name."""
+    """Return a sentence saying that the file does not exist, with a file of similar name in its folder, if any."""
     folder = path.parent
     beside = [one.name for one in folder.iterdir() if one.is_file()] if folder.is_dir() else []
     return f"There is no file {path}.{nearest(path.name, beside)}"
@@ -74,9 +74,9 @@ def why_unreadable(path: str | Path, error: OSError) -> str:
 
 
 def in_terms_of(sentence: str, called: Mapping[str, str]) -> str:
-    """A sentence that names parameters, in the words of another place: these are called something else there.
+    """Return a sentence about parameters with the names they have elsewhere, such as command-line options.
 
-    A parameter is recognised by the underscore in its name, or by the sign behind it: time_limit, loss='huber', sigma=.
+    A parameter is recognised by an underscore in its name or an equals sign after it: time_limit, loss='huber', sigma=.
     """
 
     def renamed(word: re.Match[str]) -> str:
@@ -87,7 +87,7 @@ def in_terms_of(sentence: str, called: Mapping[str, str]) -> str:
 
     told = _WORD.sub(renamed, sentence)
     begins_anew = (first := _WORD.match(sentence)) is not None and renamed(first) != first[0]
-    return told[:1].upper() + told[1:] if begins_anew else told  # the name of a column stays as it is
+    return told[:1].upper() + told[1:] if begins_anew else told  # a column name at the beginning stays as it is
 
 
 def _unquoted(value: str) -> str:
@@ -96,12 +96,12 @@ def _unquoted(value: str) -> str:
 
 
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
-    """An error that says which command installs what is missing."""
+    """Return an error that names the command to install what is missing."""
     return MissingExtraError(f"{purpose} needs {package}, which is not installed: pip install 'ceql[{extra}]'")
 
 
 def in_words(error: Exception) -> str:
-    """The sentence for the user: what the system says of a file, without its number."""
+    """Return the message of an error for the user; those of the system without their error number."""
     if not isinstance(error, OSError) or isinstance(error, CeqlError) or not error.strerror:
         return str(error)
     return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."

@@ -1,4 +1,4 @@
-"""A finished formula in the user's units: evaluated, printed, judged, with its constants and poles."""
+"""Finished formulas in the user's units: evaluated, printed and judged, with their constants and poles."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from ceql.expression.text.write import in_words, readable_text, with_decimals
 
 @dataclass(frozen=True)
 class PolishPolicy:
-    """The numbers that decide what becomes of a raw formula."""
+    """The numbers that control how a raw formula is finished."""
 
-    fitted: float = 1e-9  # how well the engine's constants are known before they are refitted
-    checked_rows: int = 2000  # on which a rewritten form is compared with the original
-    last_steps: int = 8  # of a fit to all rows of a long table, after one to some of them
-    most_rows: int = sys.maxsize  # to more rows nothing is fitted; a longer table only judges.
-    rows_a_second: int = 5000  # They are this many for every second of the time limit.
-    certain: float = 1e-8  # relative standard error below which a constant is known exactly
+    fitted: float = 1e-9  # relative accuracy of the engine's constants before they are refitted
+    checked_rows: int = 2000  # rows on which a rewritten form is compared with the original
+    last_steps: int = 8  # steps of the final fit to all rows of a long table, after a fit to some of them
+    most_rows: int = sys.maxsize  # most rows that are fitted to; the rest of a longer table is only used for judging
+    rows_a_second: int = 5000  # that limit, per second of the time limit
+    certain: float = 1e-8  # a constant with a smaller relative standard error counts as exact
 
     def within(self, time_limit: float) -> PolishPolicy:
-        """With the rows that this time limit leaves for fits."""
+        """Return the policy with the number of rows that can be fitted within this time limit."""
         return replace(
             self, most_rows=max(int(min(self.rows_a_second * time_limit, self.most_rows)), self.checked_rows)
         )
@@ -61,7 +61,7 @@ POLISH = PolishPolicy()
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A formula in SymPy with its loss on the training data and its constants, each a value and a standard error."""
+    """A SymPy formula with its loss on the training data and its constants, each a value and a standard error."""
 
     expression: sympy.Expr
     symbols: tuple[sympy.Symbol, ...]
@@ -69,37 +69,37 @@ class Formula:
     constants: tuple[tuple[float, float], ...] = ()  # value and standard error of each, in the order of `form`
 
     costs: Mapping[str, int] = field(default_factory=dict)  # operators that count for more than one node
-    law: NamedLaw | None = None  # where it was fitted as one: a constant that occurs twice is one constant
-    surprise: float | None = None  # under a loss that is not of squares: how unlikely the data are, by its criterion
-    is_shrunk: bool = False  # a straight line whose slopes are smaller than least squares would have them
+    law: NamedLaw | None = None  # the law it was fitted as, in which a constant that occurs twice is one constant
+    surprise: float | None = None  # for a loss other than squares: how unlikely the data are, by its criterion
+    is_shrunk: bool = False  # a straight line with smaller slopes than those of least squares
 
     @cached_property
     def complexity(self) -> int:
-        """The number of its nodes."""
+        """The number of nodes, where operators may cost more than one."""
         return node_count(self.expression, self.costs)
 
     @cached_property
     def form(self) -> Parametrised | NamedForm:
-        """The formula over its constants: of a template by their names, each the same wherever it occurs."""
+        """The formula over its constants; those of a template have names, and each is one number wherever it occurs."""
         if self.law is not None and self.law.is_template:
             return self.law.form([symbol.name for symbol in self.symbols])
         return parametrise(self.expression)
 
     @cached_property
     def program(self) -> Program:
-        """Its values with their derivatives by its constants."""
+        """The compiled formula, which computes values and their derivatives by the constants."""
         return self.form.program(self.symbols)
 
     def poles_among(self, x: np.ndarray) -> list[Pole]:
-        """Where it blows up within the range of these rows."""
+        """Return its poles within the range of these rows."""
         return find_poles(self.expression, self.symbols, x.min(axis=0), x.max(axis=0))
 
     def fitted_to(self, data: Dataset) -> Formula:
-        """With its constants refined on these rows, to be compared with others."""
+        """Return the formula with its constants refined on these rows, for comparisons; its loss is not updated."""
         return self.with_expression(refit(self.expression, self.symbols, data.x, data.y, data.weight).expr)
 
     def at(self, values: np.ndarray) -> Formula:
-        """The formula with these numbers for its constants."""
+        """Return the formula with these values of its constants."""
         changed = self.with_expression(self.form.substitute(values))
         if self.law is None or not self.law.is_template:
             return changed
@@ -108,40 +108,40 @@ class Formula:
     @cached_property
     def _compiled(self) -> Callable[[np.ndarray], np.ndarray]:
         form = self.form
-        if isinstance(form, NamedForm):  # SymPy makes exp(2000.0 - x) to infinity times exp(-x)
+        if isinstance(form, NamedForm):  # SymPy turns exp(2000.0 - x) into infinity times exp(-x)
             return partial(self.program.value, constants=form.values)
         return compile_numpy(self.expression, self.symbols)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Values at the rows of x; NaN where the formula is undefined."""
+        """Return the values at the rows of x; NaN where the formula is undefined."""
         return np.broadcast_to(self._compiled(x), (len(x),)).astype(float)
 
     @property
     def uncertain_constants(self) -> tuple[tuple[float, float], ...]:
-        """The constants with their standard errors where noise blurs them; none where the fit is exact."""
+        """The constants known only up to noise, with their standard errors; none if the fit is exact."""
         return tuple((value, error) for value, error in self.constants if error > POLISH.certain * abs(value))
 
     @property
     def shown(self) -> sympy.Expr:
-        """The formula as people write it: of a complex target with the imaginary unit, not by the column of parts."""
+        """The formula as people write it; for a complex target, with the imaginary unit."""
         return self.form.shown if isinstance(self.form, NamedForm) else self.expression
 
     @property
     def named(self) -> sympy.Expr:
-        """The formula with names in place of its constants: those of a template, or c1, c2, ..."""
+        """The formula with names in place of its constants: the template's, or c1, c2, ..."""
         return self.form.named if isinstance(self.form, NamedForm) else with_named_constants(self.expression)[0]
 
     def latex(self) -> str:
-        """The formula in LaTeX."""
+        """Return the formula in LaTeX."""
         numbers = {s: rf"\text{{{worded}}}" for s in self.symbols if (worded := in_words(s.name)) != s.name}
         return sympy.latex(self.shown, symbol_names=numbers)
 
     def with_expression(self, expression: sympy.Expr) -> Formula:
-        """The same formula written differently, or with other numbers: no longer what was fitted as a law."""
+        """Return the formula with another form or other numbers; it then no longer counts as a fitted law."""
         return replace(self, expression=expression, law=None, is_shrunk=False)
 
     def over(self, symbols: tuple[sympy.Symbol, ...]) -> Formula:
-        """The same formula for a table with other columns, among which are those that it has."""
+        """Return the formula for a table with other columns, which must include its own."""
         return self if symbols == self.symbols else replace(self, symbols=symbols)
 
     def __str__(self) -> str:
@@ -149,7 +149,7 @@ class Formula:
 
 
 def make_symbols(names: tuple[str, ...]) -> tuple[sympy.Symbol, ...]:
-    """One real symbol per column, whatever it is called: names are never looked up or parsed."""
+    """Return one real symbol per column. Names may be anything, since they are never looked up or parsed."""
     return tuple(sympy.Symbol(name, real=True) for name in names)
 
 
@@ -159,7 +159,7 @@ def mean_square(residual: np.ndarray, weight: np.ndarray) -> float:
 
 
 def values_of(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...], x: np.ndarray) -> np.ndarray | None:
-    """The values of an unfinished expression; None where it is no real formula or has no value in some row."""
+    """Return the values of an unfinished expression; None if it is not real or is undefined in some row."""
     if not _is_real(expression):
         return None
     values = Formula(expression, symbols, np.inf)(x)
@@ -174,9 +174,9 @@ def polish(
     constraints: Constraints = NONE,
     policy: PolishPolicy = POLISH,
 ) -> Formula | None:
-    """The smallest equal form with refined and rounded constants; None where it is undefined on a training point.
+    """Return the smallest equal form with refined and rounded constants; None if it is undefined in some row.
 
-    Constraints may rule that form out: then another form, or the one with its constants bounded, or none.
+    If constraints rule that form out, return another form, one with its constants within bounds, or None.
     """
     rough = _shortened(raw, data, symbols, THOROUGH, policy)
     if rough is None:
@@ -186,7 +186,7 @@ def polish(
     refined = _refined(rough, symbols, data, policy)
     snapped = snap(refined, symbols, data.x, data.y, data.weight, known=known)
     if len(parametrise(snapped).symbols) < len(parametrise(refined).symbols):
-        # A constant that turned out to be 0, 1 or a fraction may allow a shorter form.
+        # A constant that became 0, 1 or a fraction may allow a shorter form.
         held = held_numbers(raw) | (held_numbers(snapped) if known else frozenset())
         shorter = smallest_holding(snapped, symbols, data.thinned(policy.checked_rows).x, held, THOROUGH)
         snapped = min(snapped, shorter, key=node_count)
@@ -203,7 +203,7 @@ def sketch(
     constraints: Constraints = NONE,
     policy: PolishPolicy = POLISH,
 ) -> Formula | None:
-    """As `polish` in a fraction of the time, for the rows of a front that nobody chose: no constant is snapped."""
+    """Do the same as `polish` in a fraction of the time, without snapping constants, for formulas not chosen."""
     rough = _shortened(raw, data, symbols, BRIEF, policy)
     return None if rough is None else _fitted_to_some(rough, raw, data, symbols, constraints, policy)
 
@@ -216,7 +216,7 @@ def refitted(
     constraints: Constraints = NONE,
     policy: PolishPolicy = POLISH,
 ) -> Formula | None:
-    """As `sketch`, but in the form that it has."""
+    """Do the same as `sketch`, but keep the form."""
     return _fitted_to_some(raw, raw, data, symbols, constraints, policy) if _is_usable(raw, symbols, data) else None
 
 
@@ -228,7 +228,7 @@ def settled(
     constraints: Constraints = NONE,
     policy: PolishPolicy = POLISH,
 ) -> Formula | None:
-    """As `polish`, but in the form that it has."""
+    """Do the same as `polish`, but keep the form."""
     if not _is_usable(raw, symbols, data):
         return None
     whole, data = data, data.thinned(policy.most_rows)
@@ -243,7 +243,7 @@ def settled(
 def as_it_stands(
     raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], constraints: Constraints = NONE
 ) -> Formula | None:
-    """With the form and the constants that it has; None where it is undefined on a row or not allowed."""
+    """Return the formula with its form and constants unchanged; None if it is undefined in some row or not allowed."""
     return _judged(raw, data, symbols, constraints) if constraints.allows(raw) else None
 
 
@@ -255,7 +255,7 @@ def _fitted_to_some(
     constraints: Constraints,
     policy: PolishPolicy,
 ) -> Formula | None:
-    """With its constants fitted to and rounded by some rows of a long table, but judged on all."""
+    """Return the formula with its constants fitted to and rounded by some rows of a long table, but judged on all."""
     few = data.thinned(policy.checked_rows)
     refined = refit(rough, symbols, few.x, few.y, few.weight).expr
     rounded = round_to_errors(refined, symbols, few.x, few.y, few.weight)
@@ -264,7 +264,7 @@ def _fitted_to_some(
 
 
 def _refined(rough: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset, policy: PolishPolicy) -> Any:
-    """With its constants fitted to all rows; those of a long table come last, when there is little left to do."""
+    """Return the expression with its constants fitted to all rows; for a long table, to some of the rows first."""
     few = data.thinned(policy.checked_rows)
     if few is not data:
         ahead = refit(rough, symbols, few.x, few.y, few.weight).expr
@@ -274,7 +274,7 @@ def _refined(rough: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset
 
 
 def _loss(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> float:
-    """Infinite where the formula is undefined on some row."""
+    """Return the loss of an expression; infinite if it is undefined in some row."""
     value = Formula(expression, symbols, np.inf)(data.x)
     return mean_square(value - data.y, data.weight) if np.isfinite(value).all() else np.inf
 
@@ -282,7 +282,7 @@ def _loss(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Datas
 def _first_allowed(
     rounded: Any, refined: Any, raw: Any, data: Dataset, symbols: Any, constraints: Constraints, policy: PolishPolicy
 ) -> Any:
-    """The form that is to be shown if it is allowed, else the first of the others that is; None where none is."""
+    """Return the rounded form if it is allowed, else the first other form that is; None if none is."""
     if not constraints or constraints.allows(rounded):
         return rounded
     if not constraints.keeps_shape(refined):
@@ -300,7 +300,7 @@ def _other_forms(
     constraints: Constraints,
     policy: PolishPolicy,
 ) -> Iterator[Any]:
-    """Other ways to write the formula, the best first. Unrounded constants may be within bounds, or a column be in."""
+    """Yield other forms of the formula, the best first, which may contain a required column or satisfy bounds."""
     table = data.x, data.y, data.weight
     few = data.thinned(policy.checked_rows).x
     written = [refined, *forms(refined, symbols, BRIEF, few), refit(raw, symbols, *table).expr]
@@ -314,7 +314,7 @@ def _other_forms(
 
 @one_thread
 def shortened(raw: sympy.Expr, data: Dataset, effort: Effort, policy: PolishPolicy = POLISH) -> Any:
-    """The free part of a template in the shortest form found with that effort; as it is where it has no value."""
+    """Return the free part of a template in the shortest form found with that effort; unchanged if undefined."""
     short = _shortened(raw, data, make_symbols(data.names), effort, policy)
     return raw if short is None else short
 
@@ -322,7 +322,7 @@ def shortened(raw: sympy.Expr, data: Dataset, effort: Effort, policy: PolishPoli
 def _shortened(
     raw: sympy.Expr, data: Dataset, symbols: tuple[sympy.Symbol, ...], effort: Effort, policy: PolishPolicy
 ) -> Any:
-    """The shortest form found with that effort, its constants as the engine left them; None where it is of no use."""
+    """Return the shortest form found with that effort, with the engine's constants; None if it is not usable."""
     if not _is_usable(raw, symbols, data):
         return None
     raw = with_simple_exponents(raw, policy.fitted)
@@ -332,7 +332,7 @@ def _shortened(
 
 
 def _is_usable(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> bool:
-    """Real, finite and defined at every training point, before any effort is spent on it."""
+    """Return whether the formula is real, finite and defined in every row, before any effort is spent on it."""
     return values_of(raw, symbols, data.x) is not None
 
 
@@ -341,7 +341,7 @@ def _is_real(expression: sympy.Expr) -> bool:
 
 
 def _without_idle_abs(raw: sympy.Expr, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> Any:
-    """|a| as a, or -a, where a has one sign on all the data: a square root of a square leaves such bars behind."""
+    """Replace |a| by a or -a if a has one sign on all the data; roots of squares leave such absolute values behind."""
     turned = {}
     for bars in raw.atoms(sympy.Abs):
         inner = bars.args[0]
@@ -358,7 +358,7 @@ def _judged(
     constraints: Constraints,
     fitted_to: Dataset | None = None,
 ) -> Formula | None:
-    """With its loss on all the data, and the standard errors that the rows its constants were fitted to leave."""
+    """Return the formula with its loss on all the data, and standard errors from the rows it was fitted to."""
     if expression is None or (value := values_of(expression, symbols, data.x)) is None:
         return None
     loss = mean_square(value - data.y, data.weight)
@@ -367,7 +367,7 @@ def _judged(
 
 
 def constant_formula(data: Dataset, constraints: Constraints = NONE) -> Formula:
-    """The simplest formula of all, the mean, or the bound next to it; it opens every front."""
+    """Return the simplest formula, the mean of y or the bound next to it; every front begins with it."""
     symbols = make_symbols(data.names)
     value = float(np.average(data.y, weights=data.weight))
     if constraints.constants_within is not None:
@@ -380,7 +380,7 @@ def constant_formula(data: Dataset, constraints: Constraints = NONE) -> Formula:
 
 
 def plain_constant(value: float, data: Dataset) -> Formula:
-    """This number as a formula; a whole number where it is one."""
+    """Return this number as a formula, as an integer if it is whole."""
     whole = value.is_integer() and abs(value) < 1e15
     number = sympy.Integer(int(value)) if whole else sympy.Float(value)
     return Formula(number, make_symbols(data.names), mean_square(data.y - value, data.weight))
@@ -389,8 +389,8 @@ def plain_constant(value: float, data: Dataset) -> Formula:
 def in_readable_form(
     formula: Formula, data: Dataset, constraints: Constraints = NONE, policy: PolishPolicy = POLISH
 ) -> Formula:
-    """The form with the shortest constants; the formula as it is where no allowed form has shorter ones, or where it
-    was given."""
+    """Return the form with the shortest constants; the formula unchanged if it is a template's or no allowed form has
+    shorter ones."""
     if not isinstance(formula.form, Parametrised):
         return formula
     few = data.thinned(policy.checked_rows)
@@ -401,7 +401,7 @@ def in_readable_form(
 
 
 def _digits(expression: sympy.Expr) -> int:
-    """How many characters its numbers take."""
+    """Return the number of characters in its numbers."""
     numbers = (part for part in sympy.preorder_traversal(expression) if part.is_Float or part.is_Rational)
     return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)
 
@@ -409,14 +409,16 @@ def _digits(expression: sympy.Expr) -> int:
 def reweighted(
     formula: Formula, data: Dataset, weigh: Callable[[np.ndarray], np.ndarray], rounds: int, steps: int = 10
 ) -> Formula:
-    """The formula with its constants fitted by weights that depend on its values; as it was where that fails."""
+    """Return the formula with its constants fitted by weights that depend on its values; unchanged if that fails."""
     fitted = formula.at(refit_reweighted(formula.form, formula.symbols, data.x, data.y, weigh, rounds, steps))
     return fitted if _is_real(fitted.expression) and np.isfinite(fitted(data.x)).all() else formula
 
 
 def rounded_by(formula: Formula, data: Dataset) -> Formula:
-    """The formula with its constants rounded to their errors, by the weights of these data; a template has all digits,
-    as it is what its constants are asked of."""
+    """Return the formula with its constants rounded to their errors, by the weights of these data.
+
+    A template keeps all digits, since its constants are what the user wants to know.
+    """
     if formula.law is not None and formula.law.is_template:
         return formula
     expression = round_to_errors(formula.expression, formula.symbols, data.x, data.y, data.weight)
@@ -424,7 +426,7 @@ def rounded_by(formula: Formula, data: Dataset) -> Formula:
 
 
 def with_errors(formula: Formula, data: Dataset) -> Formula:
-    """The formula with the standard errors that its constants have by the weights of these data."""
+    """Return the formula with the standard errors of its constants, by the weights of these data."""
     constants = constants_of(formula.form, formula.symbols, data)
     law = formula.law
     if law is not None and law.is_template:
@@ -433,7 +435,7 @@ def with_errors(formula: Formula, data: Dataset) -> Formula:
 
 
 def covariance(formula: Formula, data: Dataset) -> np.ndarray:
-    """Of the constants of the formula, in the order of its form, by the weights of these data."""
+    """Return the covariance of the constants, in the order of the form, by the weights of these data."""
     return _covariance(formula.form, formula.symbols, data)
 
 
@@ -444,7 +446,7 @@ def _covariance(form: Form, symbols: tuple[sympy.Symbol, ...], data: Dataset) ->
 
 
 def constants_of(form: Form, symbols: tuple[sympy.Symbol, ...], data: Dataset) -> tuple[tuple[float, float], ...]:
-    """Each constant with its standard error, in the order of the form."""
+    """Return each constant with its standard error, in the order of the form."""
     if not form.symbols:
         return ()
     errors = np.sqrt(np.abs(np.diag(_covariance(form, symbols, data))))
@@ -453,7 +455,7 @@ def constants_of(form: Form, symbols: tuple[sympy.Symbol, ...], data: Dataset) -
 
 @one_thread
 def lowest_form(forms: Sequence[NamedForm], data: Dataset, symbols: tuple[sympy.Symbol, ...]) -> NamedForm | None:
-    """The one of these, its constants fitted, that fits best; None where all are undefined on some row."""
+    """Return the best-fitting of these forms, with its constants fitted; None if each is undefined in some row."""
     given = data.x, data.y, data.weight
     fits = [(form, fitted_values(form, symbols, *given, steps=FIRST_STEPS)) for form in forms]
     found = [replace(form, values=values) for form, values in fits if values is not None]
@@ -468,8 +470,8 @@ def held(
     constraints: Constraints = NONE,
     policy: PolishPolicy = POLISH,
 ) -> Formula | None:
-    """The formula of a template as it stands, its constants fitted within their bounds and with all their digits; None
-    where it is undefined on a row or not allowed."""
+    """Return a template's formula with its constants fitted within their bounds, unrounded; None if it is undefined in
+    some row or not allowed."""
     if constraints.constants_within is not None:
         low, high = constraints.constants_within
         form = replace(form, low=np.maximum(form.low, low), high=np.minimum(form.high, high))

@@ -1,4 +1,4 @@
-"""From a table to a formula: scale, search or train, eliminate, extract, simplify, choose."""
+"""The pipeline from a table to a formula: scale, search or train, eliminate, extract, simplify, choose."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ from ceql.storage.keeper import Keeper, kept_alone
 from ceql.training import Recipe, read_off, training_error, trainings
 from ceql.training.recipes import RECIPES
 
-_LEAST_SCALE = 1e-12  # of residuals, as a share of the size of y: below it they are rounding
+_LEAST_SCALE = 1e-12  # smallest scale of residuals, as a share of the size of y; below it they are rounding
 
 
-@np.errstate(all="ignore")  # what has no value is left out where it occurs; a warning would help nobody
+@np.errstate(all="ignore")  # undefined values are handled where they occur; a warning would help nobody
 def discover(
     data: Dataset,
     settings: Settings = Settings(),
@@ -62,11 +62,11 @@ def discover(
     checkpoint: Checkpoint | None = None,
     folds: Folds | None = None,
 ) -> Discovery:
-    """Finds formulas for `data`. Ctrl-C ends the search and keeps what was found.
+    """Find formulas for `data`. Ctrl-C ends the search and keeps what was found.
 
-    With a `checkpoint` the search goes on from what an earlier one with the same data and settings left there. The
-    seconds of both count. `folds` are pairs of rows to fit to and rows to hold out, for the cross-validation of
-    finished formulas; without them there are five, or as many as rows where these are fewer than ten.
+    With a `checkpoint`, the search continues an earlier one with the same data and settings; the seconds of both count.
+    `folds` are pairs of rows to fit to and rows to hold out, for the cross-validation of finished formulas; by default
+    there are five, or one per row if there are fewer than ten rows.
     """
     check_rule(settings.model_selection)
     if checkpoint is not None:
@@ -74,7 +74,7 @@ def discover(
     watch = Stopwatch()
     settings.constraints.check_columns(data.names)
     if settings.constraints.asked and settings.template is not None and settings.template.has_unit:
-        raise InputError("Shapes are about real values: leave them out for a complex target, or fit its size.")
+        raise InputError("Shapes need a real target: leave them out for a complex one, or fit its magnitude.")
     if settings.units is not None:
         settings = replace(settings, constraints=replace(settings.constraints, dimensions=Rule(settings.units)))
     few = narrowed(data, settings) if settings.recipe in SEARCHES else data
@@ -99,7 +99,7 @@ def _discovered(
     settings = _for_table(settings, data)
     constraints, policy = settings.constraints, settings.search
 
-    def tell(progress: Progress) -> None:  # of the whole limit, whatever is kept of it for later
+    def tell(progress: Progress) -> None:  # reports the whole time limit, including time kept for later steps
         report(replace(progress, time_limit=settings.time_limit))
 
     loss = read_loss(settings.loss, data.y, policy.losses)
@@ -114,7 +114,7 @@ def _discovered(
     leftover, template = None, settings.template
     if template is not None and template.is_fixed:
         with kept_alone(checkpoint) as kept_in:
-            make_keeper(kept_in)  # the file of another search is refused, though nothing is kept of so short a one
+            make_keeper(kept_in)  # rejects the file of another search; so short a search itself saves nothing
         with Workers(settings.n_jobs, settings.threads, settings.time_limit, settings.device) as workers:
             found = fitted_template(template, rows, settings, workers)
     elif data.is_constant:
@@ -134,12 +134,12 @@ def _discovered(
                     given = shown, own, workers, watch, loss, weights, founders, tell, keeper.note, keeper.write
                     found = keeper.require(partial(run, Search(*given), keeper.kept))
                     found = found if shown is few else fitted_to_rows(found, data, constraints, policy.polish)
-                    if found.stands_until == own.time_limit:  # what is kept of the limit is part of it
+                    if found.stands_until == own.time_limit:  # add the time that was kept for later steps
                         found = replace(found, stands_until=settings.time_limit)
                 leftover = keeper.end(_ending(found, watch.seconds))
     else:
         found = _trained(data, settings, report, watch)
-    known = (formula.over(constant.symbols) for formula in found.formulas)  # a checkpoint has them over all columns
+    known = (formula.over(constant.symbols) for formula in found.formulas)  # those of a checkpoint are over all columns
     formulas = [f for f in (*known, *guessed) if _is_allowed(f, settings)]
     until = watch.until(settings.time_limit) if settings.recipe in SEARCHES else NEVER
     before = until.earlier(policy.sifting.seconds_for(len(data.y), settings.time_limit))
@@ -148,17 +148,17 @@ def _discovered(
         offered = _offers(formulas, data, settings, found.outcome, loss, before)
         formulas += [formula for formula in offered if _is_allowed(formula, settings)]
         concluded = _concluded(formulas, constant, found, data, settings, loss, folds, until, sums)
-    except KeyboardInterrupt:  # what was found is not lost in the last moment; another one is obeyed
+    except KeyboardInterrupt:  # finish quickly with what was found; a second Ctrl-C ends at once
         few = pareto_front(formulas, len(data.y), policy.prices)
         hasty = replace(settings, search=replace(policy, sifting=policy.sifting.hasty))
         concluded = _concluded(few, constant, found, data, hasty, loss, folds, until)
-        # The search itself may be done, but not what follows it: its checkpoint stays, to finish that later.
+        # The search may be complete, but not the steps after it: its checkpoint stays, so that they can be done later.
         concluded, leftover = replace(concluded, outcome=Outcome.INTERRUPTED), None
     return replace(concluded, seconds=watch.seconds, leftover=leftover)
 
 
 def _for_table(settings: Settings, data: Dataset) -> Settings:
-    """With what follows from the table: the ranges that shapes are about, and the rows that there is time for."""
+    """Return the settings completed for a table: the ranges that shapes refer to, and the rows there is time for."""
     constraints = settings.constraints.over(data.names, data.x, data.y, settings.search.shapes)
     policy = replace(settings.search, polish=settings.search.polish.within(settings.time_limit))
     return replace(settings, search=with_prices(policy, constraints), constraints=constraints)
@@ -172,28 +172,28 @@ def _offers(
     loss: Loss | None,
     until: Deadline,
 ) -> list[Formula]:
-    """What needs no search, and simpler numbers for what leads then, as far as the time allows.
+    """Return formulas that need no search, and the leading formula with simpler numbers, as far as time allows.
 
-    It would only stand in the way of an exact formula, and who interrupts wants no more.
+    There are none beside an exact formula, which they could only obstruct, or after an interruption.
     """
     if settings.recipe not in SEARCHES or settings.template is not None or settings.constraints.known:
         return []
     if outcome in (Outcome.EXACT, Outcome.CONSTANT, Outcome.INTERRUPTED):
         return []
     operators = _operators_of(settings)
-    if formulas and until.over and not settings.constraints.is_about_shape:  # of known shape a plain model may be best
+    if formulas and until.over and not settings.constraints.is_about_shape:  # with shapes, a plain model may be best
         if loss is not None or not is_wide(data, settings):
             return []
         bounded = settings.search.catalogue.within(settings.time_limit)
         return line_out_of_time(data, settings.constraints, operators, bounded)
-    least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # nothing but the plain models
+    least = replace(settings.search.catalogue, most_finished=0, forms_per_size=0)  # only the plain models
     has_time = for_offers(data, settings) > 0.0 and loss is None and not until.over
     policy = settings.search.catalogue if has_time else least
     in_memory = settings.search.memory.rows(data.x.shape[1])
     policy = replace(policy, most_rows=min(policy.most_rows, in_memory)).within(settings.time_limit)
     before = until.earlier(for_simpler_numbers(data, settings))
     found = offers(data, settings.catalogue and has_time, settings.constraints, operators, policy, before)
-    found = [formula for formula in found if loss is None or not formula.is_shrunk]  # which is a matter of squares
+    found = [formula for formula in found if loss is None or not formula.is_shrunk]  # shrinking assumes squared errors
     if loss is not None:
         return found
     policies = settings.search.finishing.leaders, settings.search.polish, settings.search.prices
@@ -201,7 +201,7 @@ def _offers(
 
 
 def _operators_of(settings: Settings) -> Collection[str] | None:
-    """That a formula may be made of; None: any."""
+    """Return the operators that a formula may contain; None: any."""
     if settings.operators is None:
         return None
     return search_network(1, settings.operators, settings.constraints.without).operator_names
@@ -210,7 +210,7 @@ def _operators_of(settings: Settings) -> Collection[str] | None:
 def _long_sums(
     data: Dataset, settings: Settings, outcome: Outcome, loss: Loss | None, folds: Folds | None
 ) -> list[JudgedSum]:
-    """At most one, where rows held out have a say; on a busy machine too, since time is kept for it."""
+    """Return at most one long sum, judged by held-out rows. Time is kept for it, so a busy machine finds it as well."""
     constraints, policy = settings.constraints, settings.search
     has_time = for_long_sums(data, settings) > 0.0
     if loss is not None or not has_time or not _is_contest(outcome, settings):
@@ -231,12 +231,12 @@ def _concluded(
     until: Deadline,
     sums: Sequence[JudgedSum] = (),
 ) -> Discovery:
-    """The front of these formulas and what competes beside it, the one that is reported, its poles, and what the rows
-    say of each."""
+    """Return the discovery: the front of these formulas, those that compete beside it, the reported one with its poles,
+    and how well each is supported by the rows."""
     constraints, policy = settings.constraints, settings.search
     if loss is not None and found.outcome is not Outcome.CONSTANT:
         given = data, loss, constraints, settings.time_limit, policy.judgement, policy.finishing
-        fitted = judged([*formulas, constant], *given, until)  # in another order
+        fitted = judged([*formulas, constant], *given, until)  # the order may change
         constant = min((f for f in fitted if not f.expression.free_symbols), key=lambda f: f.loss, default=constant)
         formulas = [formula for formula in fitted if formula is not constant]
     others = [formula for formula in formulas if not formula.is_shrunk]
@@ -289,7 +289,7 @@ def _sifted(
 ) -> Sifted:
     policy = settings.search
     if not _is_contest(outcome, settings):
-        # A constant is not in a template.
+        # A constant is not an instance of a template.
         shown = formulas if settings.template is not None and formulas else [*formulas, constant]
         return Sifted(tuple(pareto_front(shown, len(data.y), policy.prices)), (), ())
     allows = settings.constraints.allows
@@ -297,7 +297,7 @@ def _sifted(
 
 
 def _is_contest(outcome: Outcome, settings: Settings) -> bool:
-    """An exact formula is proof enough, a template is what the user wants, and a recipe is shown as it is."""
+    """Return whether formulas compete: not if one is exact, a template is given or a recipe trains one network."""
     is_settled = outcome in (Outcome.EXACT, Outcome.CONSTANT)
     return not is_settled and settings.template is None and settings.recipe in SEARCHES
 
@@ -312,11 +312,13 @@ def _with_evidence(
     overruled: bool = False,
     until: Deadline = NEVER,
 ) -> Discovery:
-    """With the weights of the formulas and how well each fits; those without a chance are not cross-validated, and when
-    the time is up none but the chosen one."""
+    """Return the discovery with the weights of the formulas and how well each fits.
+
+    Formulas without a chance are not cross-validated; when the time is up, only the chosen one is.
+    """
     formulas = found.formulas
     own = scores(formulas, data, prices)
-    if overruled:  # rows held out have spoken against what the criterion would rather have, or broken a tie
+    if overruled:  # held-out rows decided against the criterion's favourite, or broke a tie
         best, tied = own[found.chosen], own[found.chosen] - TIES.apart
         own = [score if score >= best else best if score >= tied else np.inf for score in own]
     shares = weights(own)
@@ -330,19 +332,20 @@ def _with_evidence(
 
 
 def _fit_weight(front: Sequence[Formula], data: Dataset, loss: Loss | None) -> np.ndarray | None:
-    """Under a loss other than squares, the weights of the rows by which the fits to some of them minimise it."""
+    """Return row weights for which weighted least squares minimise a loss other than squares, to fit parts of the rows;
+    None for squares."""
     if loss is None:
         return None
     prediction = min(front, key=lambda formula: formula.loss)(data.x)
     scale = max(robust_scale(data.y - prediction), _LEAST_SCALE * typical_size(data.y))
-    # The weights of "absolute" only serve to find its minimum, so Huber's stand for them.
+    # The weights of "absolute" only serve to find its minimum, so Huber's are used instead.
     smooth = replace(loss, name="huber") if loss.name == "absolute" else loss
     weight = data.weight * smooth.weight(data.y, prediction, scale)
     return weight if weight.sum() > 0.0 else None
 
 
 def not_searched(data: Dataset) -> Discovery:
-    """What stands in for a search that Ctrl-C kept from beginning."""
+    """Return the result of a search that Ctrl-C ended before it began."""
     found = Discovery((constant_formula(data),), 0, (), Outcome.INTERRUPTED, 0.0, 0)
     return _with_evidence(found, data, None, None)
 
@@ -391,7 +394,7 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
         raw = read_off(trained, recipe.negligible, data.x, symbols)
         runs.append((training_error(raw, symbols, data.x, data.y, data.weight), raw, trained))
     outcome = Outcome.INTERRUPTED if runs[-1][2].stopped else Outcome.SCHEDULE_DONE
-    # The start with the least training error; the next one where its formula breaks a constraint.
+    # The start with the smallest training error, or the next one if its formula breaks a constraint.
     for _, raw, trained in sorted(runs, key=lambda run: run[0]):
         formula = polish(raw, data, symbols, settings.constraints, settings.search.polish)
         if formula is not None:
@@ -403,22 +406,24 @@ def _trained(data: Dataset, settings: Settings, report: Callable[[Progress], Non
 
 
 def _require_rounds(settings: Settings) -> None:
-    """Only a search by rounds can go on from a file."""
+    """Raise an error unless the settings ask for a search by rounds, which alone can continue from a file."""
     if settings.recipe not in SEARCHES:
         raise InputError("A checkpoint needs recipe='search': the other recipes train one network in one go.")
 
 
 def _found_earlier(keeper: Keeper, settings: Settings, data: Dataset) -> Found | None:
-    """What an earlier search came to, where it would come to the same again."""
+    """Return the result of an earlier search if this one would end with the same, else None."""
     ending = keeper.ending(settings.time_limit)
     if ending is None:
         return None
     if ending.outcome not in Outcome.__members__:
-        raise CheckpointError(f"The checkpoint ends with {ending.outcome!r}, which no search does: delete it.")
+        raise CheckpointError(
+            f"The checkpoint ends with {ending.outcome!r}, which is not a possible end of a search: delete it."
+        )
     outcome = Outcome[ending.outcome]
     symbols = make_symbols(data.names)
-    formulas = [formula.over(symbols) for formula in ending.formulas]  # the file has them over all columns
-    if settings.loss == SQUARED:  # under another loss all are judged anew
+    formulas = [formula.over(symbols) for formula in ending.formulas]  # those in the file are over all columns
+    if settings.loss == SQUARED:  # under another loss, all formulas are judged again anyway
         keeper.require(lambda: check_losses(tuple(formulas), data, SQUARED))
     return Found(formulas, outcome, ending.starts, 0.0, ending.rows_searched, ending.stands_until)
 

@@ -160,7 +160,8 @@ def test_sentences_about_files_name_no_options_on_the_page():
     folder = Path(content.__file__).parent
     texts = re.findall(r'"([^"\n]*--[a-z][^"\n]*)"', "\n".join(f.read_text() for f in sorted(folder.rglob("*.py"))))
     assert len(texts) > 10
-    filled = [re.sub(r"\{[^}]*\}", "3", text) for text in texts]
+    sentences = [text for text in texts if " " in text]  # a bare option is a name that is compared, not a message
+    filled = [re.sub(r"\{[^}]*\}", "3", text) for text in sentences]
     assert [told for one in filled if "--" in (told := said_on_the_page(one, Path("t.csv")))] == []
 
 

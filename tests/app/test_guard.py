@@ -77,7 +77,7 @@ def test_a_table_that_is_too_large_is_refused_before_it_is_sent(address):
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        (None, "stands where a table"),
+        (None, "is not a table"),
         ({"target": 3}, "'max_complexity' is missing"),
         ({"max_complexity": None, "target": 3}, "'target' is 3 and no text"),
     ],
@@ -95,4 +95,4 @@ def test_what_is_not_there_is_said(address):
     for path in ("api/runs/r99", "api/runs/r99/view", "api/tables/t99"):
         status, _, text = answer(address, inside + path)
         assert status == 404
-        assert "not part of the session" in json.loads(text)["error"]
+        assert "no longer part of the session" in json.loads(text)["error"]

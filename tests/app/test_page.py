@@ -140,7 +140,7 @@ def test_a_file_that_cannot_be_read_as_it_is_can_be_told_how(page):
     [
         ("broken.csv", "a,b\n1,2\n3\n4,5,6,7\n", "broken.csv"),
         ("empty.csv", "", "The file is empty."),
-        ("header.csv", "a,b\n", "no rows below them"),
+        ("header.csv", "a,b\n", "no rows below it"),
         ("twice.csv", "a,a\n1,2\n", "several columns named 'a'"),
         ("page.html", "<p>no table</p>", "has the ending '.html'"),
         ("book.xlsx", "this is no workbook", "book.xlsx"),
@@ -161,7 +161,7 @@ def test_what_cannot_be_searched_is_said(page):
     page.drop("words.csv", "a,b\nx,1\ny,2\n")
     page.table("words.csv")
     page.start()
-    page.wait(lambda: "No column of numbers is left beside the target" in page.status)
+    page.wait(lambda: "No column of numbers is left besides the target" in page.status)
 
 
 def test_names_are_text_wherever_they_appear(page, downloads):

@@ -166,10 +166,10 @@ def test_methods_and_settings_of_the_suite_exist():
         ({"law": "b1*dose"}, "its start has the constant 'b2', which is not in the law"),
         ({"law": "b1*sqrt(b2 - dose)"}, "no value on row 3 of the table for its start: give others"),
         ({"start": "b1 = 3"}, "its start 'b1 = 3' cannot be read .*: write the constants as JSON"),
-        ({"start": "[3, 1]"}, "is no table of numbers: write the constants as JSON"),
-        ({"start": '{"b1": "three", "b2": 1}'}, "is no table of numbers"),
-        ({"start": '{"b1": 3, "b2": NaN}'}, "is no table of numbers"),
-        ({"start": "{}"}, "is no table of numbers"),
+        ({"start": "[3, 1]"}, "is not a table of numbers: write the constants as JSON"),
+        ({"start": '{"b1": "three", "b2": 1}'}, "is not a table of numbers"),
+        ({"start": '{"b1": 3, "b2": NaN}'}, "is not a table of numbers"),
+        ({"start": "{}"}, "is not a table of numbers"),
         ({"start": '{"dose": 3, "b2": 1}', "law": "b2*dose"}, "'dose' is a column and a constant"),
         ({"rows": "13"}, "the list says 13 rows and uptake.csv has 12"),
         ({"rows": "many"}, "the list says many rows and uptake.csv has 12"),
@@ -212,7 +212,7 @@ def test_rows_and_origin_may_be_left_out(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["laws"], "Name their folder: ceql bench laws FOLDER"),
+        (["laws"], "Name the folder of the tables: ceql bench laws FOLDER"),
         (["laws", "nowhere"], "There is no folder nowhere. Name one that holds laws.csv"),
         (["laws", "file"], "file is a file. Name the folder"),
         (["laws", "empty"], "empty has no laws.csv: write one with the columns table, target, law, start"),

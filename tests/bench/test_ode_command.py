@@ -79,7 +79,7 @@ def test_a_run_has_the_verdicts_in_its_record(tmp_path):
 
 def test_a_method_for_formulas_says_so():
     (record,) = run_suite(some("malthus"), [find_method("aaa")], [0])
-    assert record.error == "MethodError: The method 'aaa' finds formulas, no differential equations."
+    assert record.error == "MethodError: The method 'aaa' finds formulas, not differential equations."
 
 
 def run(problem, method, *, r2=1.0, r2_test=1.0, structure=True, states=1, **others):
@@ -192,7 +192,7 @@ def settings_of(name):
     [
         (["ode", "--methods", "operon"], "Unknown method 'operon'.*Known: ceql, pysindy, sindy-pi"),
         (["ode", "--subsample", "half"], "Cannot read the shares of samples 'half'"),
-        (["paper", "--subsample", "0.5"], "are no trajectories: leave out --subsample"),
+        (["paper", "--subsample", "0.5"], "have no trajectories: leave out --subsample"),
         (["ode", "--problems", "lotka-voltera"], "Did you mean 'lotka-volterra'"),
     ],
 )

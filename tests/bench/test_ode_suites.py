@@ -138,7 +138,7 @@ def test_a_trajectory_that_runs_off_is_an_error(tmp_path):
 
 @pytest.mark.parametrize(
     ("suite", "shares", "message"),
-    [("paper", (0.5,), "are no trajectories: leave out --subsample"), ("ode", (1.0,), "is less than 1")],
+    [("paper", (0.5,), "have no trajectories: leave out --subsample"), ("ode", (1.0,), "must be less than 1")],
 )
 def test_subsampling_asks_for_trajectories(suite, shares, message):
     with pytest.raises(SuiteError, match=message):

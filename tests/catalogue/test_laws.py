@@ -95,10 +95,10 @@ def test_quantities_of_starts():
     ("wrong", "right", "complaint"),
     [
         ("V*x1/(Q + x1)", "V*x1/(K + x1)", "does not say what Q is"),
-        ("V*x1/(1 + x1)", "V*x1/(K + x1)", "has no use for K"),
+        ("V*x1/(1 + x1)", "V*x1/(K + x1)", "does not use K"),
         ("size of z1", "size of x1", "which is not known"),
         ("girth of x1", "size of x1", "which is not known"),
-        ("size of x1+y", "size of x1", "no product of powers"),
+        ("size of x1+y", "size of x1", "not a product of powers"),
         ("value = -1.0, start", "value = 1.0, start", "outside the bounds"),
         ("columns.x2", "columns.x1", "must call its columns|does not say"),
     ],

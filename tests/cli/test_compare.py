@@ -29,7 +29,7 @@ def test_the_better_one_is_named(ceql, folder):
     code, out, err = ceql("compare", folder / "a.ceql", folder / "b.ceql", "--on", folder / "new.csv")
     assert (code, err) == (0, "")
     assert out.splitlines()[0].split()[:3] == ["model", "nodes", "R2"]
-    assert "By 20 rows, a.ceql is the best" in out
+    assert "On 20 rows, a.ceql is the best" in out
     found = json.loads(
         ceql("compare", folder / "a.ceql", folder / "b.ceql", "--on", folder / "new.csv", "--json", "-")[1]
     )
@@ -41,14 +41,14 @@ def test_what_cannot_be_told_is_said(ceql, folder, tmp_path):
     (tmp_path / "c.ceql").write_bytes((folder / "a.ceql").read_bytes())
     _, out, err = ceql("compare", folder / "a.ceql", tmp_path / "c.ceql", "--on", folder / "all.csv")
     assert "is not clearly better than" in out
-    assert "Note: a.ceql was fitted to 40 of these 60 rows, which favours it." in err
+    assert "Note: a.ceql was fitted to 40 of these 60 rows, which gives it an advantage." in err
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("a.ceql", "--on", "new.csv"), "Give two models or more"),
-        (("a.ceql", "a.ceql", "--on", "new.csv"), "each once"),
+        (("a.ceql", "--on", "new.csv"), "Give two or more different models"),
+        (("a.ceql", "a.ceql", "--on", "new.csv"), "two or more different models"),
         (("a.ceql", "b.ceql", "--on", "new.csv", "--target", "z"), "There is no column 'z'"),
         (("a.ceql", "b.ceql", "--on", "no.csv"), "There is no file"),
         (("a.ceql", "b.ceql"), "Missing option '--on'"),

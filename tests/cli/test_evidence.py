@@ -89,7 +89,7 @@ def test_errors_in_proportion_are_noticed_and_said_by_the_target_itself(tmp_path
     y = 2.0 / t * (1.0 + 0.05 * np.random.default_rng(0).standard_normal(40))
     pd.DataFrame({"t": t, "y": y}).to_csv(tmp_path / "data.csv", index=False)
     quick = ("--operators", "div")
-    hint = "say so with --sigma y --sigma-relative."
+    hint = "use --sigma y --sigma-relative."
     assert hint in fit("data.csv", *quick).stdout
     said = fit("data.csv", *quick, "--sigma", "y", "--sigma-relative")
     assert said.exit_code == 0, said.output
@@ -100,4 +100,4 @@ def test_the_target_cannot_weigh_or_group_the_rows(table):
     for option in ("--weights", "--groups"):
         refused = fit(table, "--features", "t", option, "y")
         assert refused.exit_code != 0
-        assert "'y' is the target and can neither weigh nor group the rows." in str(refused.exception)
+        assert "'y' is the target, so it cannot also hold weights or groups of the rows." in str(refused.exception)

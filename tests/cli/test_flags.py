@@ -33,10 +33,10 @@ def folder(tmp_path, monkeypatch):
     ("arguments", "words"),
     [
         ("t.csv --target y --groups g --per-group autoo", "--per-group names autoo, which only a template has: give"),
-        ("t.csv --target y --groups g --per-group autoo", "or say --per-group auto."),
+        ("t.csv --target y --groups g --per-group autoo", "or use --per-group auto."),
         ("t.csv --target y --groups g --per-group auto --loss huber", "--per-group needs --loss squared:"),
         ("t.csv --target y --sigma-x x=s", "--sigma-x needs --sigma, the errors of y"),
-        ("t.csv --target y --sigma s --weights s", "Give --sigma or --weights, not both"),
+        ("t.csv --target y --sigma s --weights s", "Give either --sigma or --weights, not both"),
         ("t.csv --target y --recipe paper --loss huber", "needs --recipe search:"),
         ("t.csv --target y --time-limit abc", "'abc' is not a number."),
         ("t.csv --target y --cv many", "'many' is not a whole number."),
@@ -78,7 +78,7 @@ def test_a_fixed_template_says_what_was_done(folder, capsys):
         told = ["fit", "t.csv", "--target", "y", "--features", "x", "--template", "A*x", "--no-checkpoint", *more]
         assert exit_code(told) == 0
         ending = capsys.readouterr().out
-        assert "the numbers of the template were fitted" in ending
+        assert "the parameters of the template were fitted" in ending
         assert "operators" not in ending
 
 

@@ -47,7 +47,7 @@ def test_a_run_from_fit_to_a_new_group(folder):
     assert "D     6.9999" in grown.output
     assert float(run("predict", "n.ceql", "fourth.csv").output.split()[1]) == pytest.approx(10.7692, rel=1e-3)
     assert "def q(p)" in run("export", "n.ceql", "--to", "python", "--group", "D").output
-    assert "say which one is meant" in str(run("export", "n.ceql", "--to", "c").exception)
+    assert "name the group, such as" in str(run("export", "n.ceql", "--to", "c").exception)
     assert "A" in run("show", "n.ceql").output
     assert "constants of groups" in str(run("compare", "m.ceql", "n.ceql", "--on", "lens.csv").exception)
 
@@ -62,8 +62,8 @@ def test_the_project_file_holds_it(folder, which):
 
 def test_what_does_not_go_together_is_said(folder):
     alone = run("fit", "lens.csv", "--target", "q", "--per-group", "auto")
-    assert "name their column with --groups" in alone.output
+    assert "--per-group needs --groups" in alone.output
     kept = run(*FIT, "--per-group", "f", "--resume")
-    assert "keeps no checkpoint" in kept.output
+    assert "cannot use checkpoints" in kept.output
     run("fit", "lens.csv", "--target", "q", "--template", "a*p", "--exclude", "lens", "--save", "plain.ceql")
     assert "no constants of groups" in run("adapt", "plain.ceql", "fourth.csv", "--save", "x.ceql").output

@@ -117,7 +117,7 @@ def test_rows_with_gaps_have_no_prediction(ceql, model, tmp_path):
         ("lambda,x y,pi\n1,2,3\n1,2 m,3\n", "line 3, column 'x y': '2 m' is not a number. Correct it.\n"),
         (
             "lambda,x y,pi\n1,2,3\n1,none,3\n",
-            "is not a number. Correct it. If it means that nothing is there, say --missing-mark none.\n",
+            "is not a number. Correct it. If it marks a missing value, use --missing-mark none.\n",
         ),
         ("lambda,x y,pi\n", "no rows"),
     ],
@@ -160,11 +160,11 @@ def test_a_file_from_before_targets_had_names_still_loads(model, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: "", "is no ceql model, or only part of one"),
-        (lambda text: text[: len(text) // 2], "is no ceql model, or only part of one"),
-        (lambda text: "a,b\n1,2\n", "is no ceql model"),
-        (lambda text: '{"format": "other"}', "is no ceql model"),
-        (lambda text: text.replace('"version": 1', '"version": 9'), "has version 9 of the format, this ceql reads"),
+        (lambda text: "", "is not a ceql model, or only part of one"),
+        (lambda text: text[: len(text) // 2], "is not a ceql model, or only part of one"),
+        (lambda text: "a,b\n1,2\n", "is not a ceql model"),
+        (lambda text: '{"format": "other"}', "is not a ceql model"),
+        (lambda text: text.replace('"version": 1', '"version": 9'), "has version 9 of the format, but this ceql reads"),
     ],
 )
 @pytest.mark.parametrize("command", [("show",), ("export", "--to", "c")])
@@ -179,7 +179,7 @@ def test_a_model_that_is_not_there(ceql, tmp_path):
     assert "There is no file" in ceql("show", tmp_path / "m.ceql")[2]
     assert "cannot be read: Is a directory" in ceql("show", tmp_path)[2]
     (tmp_path / "m.ceql").write_bytes(b"\xff\xfe\x00")
-    assert "is no ceql model" in ceql("show", tmp_path / "m.ceql")[2]
+    assert "is not a ceql model" in ceql("show", tmp_path / "m.ceql")[2]
 
 
 @pytest.mark.parametrize(

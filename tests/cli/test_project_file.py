@@ -52,7 +52,7 @@ def test_the_command_line_wins_and_a_changed_table_is_noticed(ceql, table):
     code, out, err = ceql("fit", "--config", "fit.toml", "--target", "y", "--features", "a", "--quiet")
     assert (code, out) == (0, "2*a + 1\n")
     assert "the run was made with ceql 0.0.1" in err
-    assert "data/t.csv is not the file that it was in that run" in err
+    assert "data/t.csv has changed since that run" in err
 
 
 def test_a_template_in_a_file_and_on_the_command_line(ceql, table):
@@ -64,7 +64,7 @@ def test_a_template_in_a_file_and_on_the_command_line(ceql, table):
     assert sorted(load("m.ceql").get_params()["template"].parameters) == ["d", "k"]
     code, _, err = ceql("fit", table, "--target", "y", "--parameter", "k={low=0}")
     assert code == 2
-    assert "give --template, too" in err
+    assert "give --template as well" in err
 
 
 @pytest.mark.parametrize(
@@ -76,15 +76,18 @@ def test_a_template_in_a_file_and_on_the_command_line(ceql, table):
         ("time_limit = true", "'time_limit' is True; it must be a number."),
         ("max_complexity = 2.5", "'max_complexity' is 2.5; it must be a whole number."),
         ("catalogue = 1", "'catalogue' is 1; it must be true or false."),
-        ("features = [1, 2]", "'features' is [1, 2]; it must be a list of texts."),
+        ("features = [1, 2]", "'features' is [1, 2]; it must be a list of strings."),
         ("select = 'bset'", "Did you mean 'best'?"),
         ("quiet = true", "There is no setting 'quiet'."),
         ("constraints = 'none'", "'constraints' is 'none'; it must be a table, [constraints]."),
-        ("table =", "is no TOML"),
+        ("table =", "is not valid TOML"),
         ("[constraints]\nwitout = ['sin']", "There is no constraint 'witout'. Did you mean 'without'?"),
         ("[constraints]\nwithout = ['sni']", "There is no operator 'sni'. Did you mean 'sin'?"),
         ("[template]\nform = 'a*b'", "There is no part of a template 'form'. Did you mean 'formula'?"),
-        ("[template]\nformula = 'k*a'\nparameters = {k = 3}", "The parameters of a template are tables by their names"),
+        (
+            "[template]\nformula = 'k*a'\nparameters = {k = 3}",
+            "The parameters of a template must be tables with their names",
+        ),
         ("[template]\nformula = 'k*a'\nparameters = {k = {lo = 3}}", "'lo'"),
         ("[policy]\nround_sise = 3", "policy has no number called 'round_sise'."),
         ("weights = 'c'", "There is no column 'c'."),

@@ -95,7 +95,7 @@ def test_out_of_time_leaves_a_checkpoint_of_its_own_and_says_so(folder, monkeypa
     first = ceql(*short, "--seed", 1)
     assert first.exit_code == 0, first.output
     (path,) = kept_by(folder)
-    assert f"The search is kept in {path.name}: add --resume to go on with it" in first.stderr
+    assert f"The search is saved in {path.name}: add --resume to continue it" in first.stderr
     other = ceql(*short, "--seed", 2, "--resume")
     assert "starting from the beginning" in other.stderr
     assert f"(with other options there is {path.name}; --checkpoint names one)" in other.stderr
@@ -122,14 +122,14 @@ def test_with_resume_the_file_stays_as_the_help_says(folder, monkeypatch):
     (path,) = kept_by(folder)
     path.unlink()
     told = " ".join(CliRunner().invoke(cli, ["fit", "--help"]).output.split())
-    assert "With --resume or --checkpoint it stays" in told
+    assert "With --resume or --checkpoint the file is kept" in told
 
 
 def test_what_does_not_go_together(folder, monkeypatch):
     monkeypatch.chdir(folder)
     done = ceql("--no-checkpoint", "--resume")
     assert done.exit_code == 2
-    assert "--no-checkpoint goes neither with --checkpoint nor with --resume" in done.stderr
+    assert "--no-checkpoint cannot be combined with --checkpoint or --resume" in done.stderr
 
 
 # ---- the policy, without a search ---------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def test_several_targets_have_a_file_each(here):
     Path("run-drag.ckpt").write_bytes(to_bytes(SearchState(()), {"columns": []}))
     with pytest.raises(CheckpointError, match=r"run-drag.ckpt exists already"):
         checkpoint_for(TABLE, several, named, pytest.fail)
-    assert "kept in run-drag.ckpt: add --resume" in how_to_go_on(
+    assert "saved in run-drag.ckpt: add --resume" in how_to_go_on(
         Checkpoint("run.ckpt"), several, [Outcome.EXACT, Outcome.OUT_OF_TIME]
     )
 
@@ -203,7 +203,7 @@ def test_there_is_nothing_to_go_on_from_where_there_is_no_file_of_ours(here):
     Path("run.ckpt").write_text("something else")
     assert how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.OUT_OF_TIME]) == ""
     Path("run.ckpt").write_bytes(to_bytes(SearchState(()), {"columns": []}))
-    assert "add --resume to go on" in how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.OUT_OF_TIME])
+    assert "add --resume to continue it" in how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.OUT_OF_TIME])
 
 
 def test_an_interrupted_choice_can_be_made_up_for(here):
@@ -211,4 +211,4 @@ def test_an_interrupted_choice_can_be_made_up_for(here):
     state = SearchState((), ending=Ending("SETTLED", (), 1, 9, 6.0, math.inf))
     Path("run.ckpt").write_bytes(to_bytes(state, {"columns": []}))
     assert how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.SETTLED]) == ""
-    assert "add --resume to go on" in how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.INTERRUPTED])
+    assert "add --resume to continue it" in how_to_go_on(Checkpoint("run.ckpt"), ["y"], [Outcome.INTERRUPTED])

@@ -78,7 +78,7 @@ def test_a_checkpoint_stays_until_all_is_written(ceql, tmp_path, monkeypatch):
     assert code == 1
     assert out.startswith("y = ")
     (kept,) = tmp_path.glob("*.ceql-checkpoint")
-    assert f"The search is kept in {kept.name}: the same command with --resume writes its result again." in err
+    assert f"The search is saved in {kept.name}: the same command with --resume writes its result again." in err
     state, fingerprint = read_checkpoint(kept)
     assert state.ending is not None
     kept.write_bytes(to_bytes(replace(state, ending=replace(state.ending, starts=123)), fingerprint))
@@ -100,7 +100,7 @@ def test_devices_and_pipes_are_refused_before_the_search(ceql, tmp_path, table, 
         os.mkfifo(place)
     code, _, err = ceql("fit", table, "--target", "y", "--operators", "lgo", option, place)
     assert code == 1  # and not because of an operator that a search would not know
-    assert f"{place} cannot be written: it is a {kind} and no plain file. Choose another file." in err
+    assert f"{place} cannot be written: it is a {kind}, not a regular file. Choose another file." in err
     assert not place.is_file()
 
 
@@ -140,7 +140,7 @@ def test_half_a_character_in_a_name_gets_a_sentence(ceql, table, tmp_path):
     x = np.linspace(1, 2, 12)
     column = pd.DataFrame(x[:, None], columns=pd.Index([half], dtype=object))
     for X, y in [(column, x), (pd.DataFrame({"x": x}), pd.Series(x, name=half))]:
-        with pytest.raises(InputError, match=r"is called 'speed\\ud800', which is not whole as text"):
+        with pytest.raises(InputError, match=r"is called 'speed\\ud800', which is not valid text"):
             CEQLRegressor().fit(X, y)
     with pytest.raises(InputError, match="A target is called"):
         CEQLRegressor().fit(
@@ -149,13 +149,13 @@ def test_half_a_character_in_a_name_gets_a_sentence(ceql, table, tmp_path):
     (tmp_path / "escaped.csv").write_text("speed\\ud800,y\n1,2\n2,3\n")
     code, _, err = ceql("fit", tmp_path / "escaped.csv", "--target", "y", "--encoding", "unicode_escape")
     assert code == 1
-    assert "escaped.csv is called 'speed\\ud800', which is not whole as text" in err
+    assert "escaped.csv is called 'speed\\ud800', which is not valid text" in err
     ceql("fit", table, "--target", "y", *QUICK, "--save", tmp_path / "m.ceql")
     text = (tmp_path / "m.ceql").read_text()
     (tmp_path / "m.ceql").write_text(text.replace('["a", "b"]', '["a", "\\ud800"]'))
     code, _, err = ceql("show", tmp_path / "m.ceql")
     assert code == 1
-    assert "m.ceql is damaged: 'names' holds '\\ud800', which is no name." in err
+    assert "m.ceql is damaged: 'names' holds '\\ud800', which is not a name." in err
 
 
 def test_output_that_the_terminal_has_no_letters_for(monkeypatch, capsys, tmp_path):
@@ -163,4 +163,7 @@ def test_output_that_the_terminal_has_no_letters_for(monkeypatch, capsys, tmp_pa
     narrow = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr("sys.stdout", narrow)
     assert exit_code(["fit", str(tmp_path / "t.csv"), "--target", "y", *QUICK]) == 1
-    assert "The output holds '\\u03bb', which standard output has no place for in latin-1" in capsys.readouterr().err
+    assert (
+        "The output contains '\\u03bb', which the encoding latin-1 of standard output cannot represent"
+        in capsys.readouterr().err
+    )

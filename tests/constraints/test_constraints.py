@@ -180,7 +180,7 @@ def test_what_cannot_be_meant_is_refused(given_, message):
 def test_an_operator_of_ones_own_is_refused():
     x = sympy.Symbol("x")
     ceql.operators.register("bump_in_constraints", x, sympy.exp(-(x**2)))
-    with pytest.raises(InputError, match="Name what it is made of"):
+    with pytest.raises(InputError, match="which formulas show only as the operators it is made of: name those"):
         Constraints(costs={"bump_in_constraints": 2})
 
 
@@ -336,9 +336,9 @@ def test_a_parameter_with_a_value_is_fixed():
     ("given_", "message"),
     [
         ({"value": float("nan")}, "finite number"),
-        ({"value": 1.0, "low": 0.0}, "no bounds"),
-        ({"value": 1.0, "sign": "+"}, "no bounds"),
-        ({"value": 1.0, "about": 2.0}, "no bounds"),
+        ({"value": 1.0, "low": 0.0}, "is fixed: leave out its bounds"),
+        ({"value": 1.0, "sign": "+"}, "is fixed: leave out its bounds"),
+        ({"value": 1.0, "about": 2.0}, "is fixed: leave out its bounds"),
     ],
 )
 def test_a_parameter_is_known_or_to_be_found(given_, message):

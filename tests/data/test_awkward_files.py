@@ -78,7 +78,7 @@ AWKWARD = (
         options="`--names a,b,y`",
     ),
     Awkward(
-        "lines of an instrument above", "t.csv", "Spectrometer 5\nby Anna\na,b,y\n1.5,2,3\n2,3,4\n", "say --skip 2"
+        "lines of an instrument above", "t.csv", "Spectrometer 5\nby Anna\na,b,y\n1.5,2,3\n2,3,4\n", "use --skip 2"
     ),
     Awkward(
         "the same, told how many",
@@ -133,7 +133,7 @@ AWKWARD = (
     Awkward("a row that ends early", "t.csv", "a,b,y\n1.5,2,3\n2,3\n3,4,6\n", "line 3, column 'y': the cell is empty"),
     Awkward("a row that is too long", "t.csv", "a,b,y\n1.5,2,3\n2,3,4,5\n", "Expected 3 fields in line 3, saw 4"),
     Awkward(
-        "a mark for missing", "t.csv", "a,b,y\n1.5,n.a.,3\n2,3,4\n3,4,6\n", "say --missing-mark n.a. --missing drop"
+        "a mark for missing", "t.csv", "a,b,y\n1.5,n.a.,3\n2,3,4\n3,4,6\n", "use --missing-mark n.a. --missing drop"
     ),
     Awkward(
         "the same, told so",
@@ -197,20 +197,20 @@ AWKWARD = (
         "another encoding",
         "t.csv",
         "a,gr\u00f6\u00dfe,y\n1.5,2,3\n2,3,4\n".encode("latin-1"),
-        "is not encoded in utf-8. Say what it is, such as --encoding latin-1",
+        "is not encoded in utf-8. Name its encoding, such as --encoding latin-1",
     ),
     Awkward("UTF-16, as spreadsheets write it", "t.txt", "a\tb\ty\n1.5\t2\t3\n".encode("utf-16"), "--encoding utf-16"),
     Awkward(
         "a workbook with the wrong ending",
         "t.csv",
         b"PK\x03\x04\x14\x00\xff\xfe\x8d",
-        "if it is a workbook, its ending must be .xlsx",
+        "if it is a workbook, its name must end in .xlsx",
     ),
     Awkward("infinity", "t.csv", "a,b,y\n1.5,2,3\n2,inf,4\n", "line 3, column 'b': the value is infinite"),
-    Awkward("names and no rows", "t.dat", "a b y\n", "has names of columns and no rows below them"),
+    Awkward("names and no rows", "t.dat", "a b y\n", "has a header but no rows below it"),
     Awkward("nothing", "t.txt", "\n\n", "is empty: it needs a header line and rows of numbers"),
     Awkward(
-        "text all over", "t.csv", "a,b,y\nred,blue,3\ngreen,pink,4\n", "No column of numbers is left beside the target"
+        "text all over", "t.csv", "a,b,y\nred,blue,3\ngreen,pink,4\n", "No column of numbers is left besides the target"
     ),
 )
 

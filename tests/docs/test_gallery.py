@@ -36,7 +36,7 @@ def test_every_table_has_an_entry_and_every_entry_a_page_and_a_picture():
 
 def test_a_table_that_was_not_measured_says_so():
     made = {name for name, example in EXAMPLES.items() if example.made}
-    assert {name for name in EXAMPLES if "made, not measured" in page_of(name)} == made
+    assert {name for name in EXAMPLES if "synthetic, not measured" in page_of(name)} == made
 
 
 def test_the_fields_are_those_that_people_ask_for():

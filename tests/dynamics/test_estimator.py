@@ -45,7 +45,7 @@ def test_parameters_are_kept_as_they_are():
     [
         ({"time_limit": 0}, "time_limit must be a positive number"),
         ({"time_limit": "long"}, "time_limit must be a positive number"),
-        ({"order": 3}, "The order of the equations is 1, or 2"),
+        ({"order": 3}, "The order of the equations must be 1, or 2"),
         ({"depends_on_time": 1}, "depends_on_time must be True or False"),
         ({"per_trajectory": "some"}, "per_trajectory must be 'auto' or None"),
         ({"threads": 0}, "threads must be a whole number"),
@@ -135,7 +135,7 @@ def test_inputs_that_are_not_there(driven, inputs, words):
     with pytest.raises(CeqlError) as error:
         model.simulate([1.0], [0.0, 1.0], inputs, trajectory="slow")
     assert words in str(error.value)
-    with pytest.raises(InputError, match="name the one that is meant"):
+    with pytest.raises(InputError, match="name the one to use"):
         model.simulate([1.0], [0.0, 1.0], {"u": 1.0})
 
 

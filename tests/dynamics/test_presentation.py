@@ -174,7 +174,7 @@ def test_every_finding_has_its_pictures(finding, tmp_path):
 def test_a_portrait_shows_nullclines_fixed_points_and_trajectories(lotka_volterra):
     figure = dict(all_figures(*told(lotka_volterra, fine=True)))["phase"]
     labels = {line.get_label() for line in figure.axes[0].lines}
-    assert {"dx = 0", "dy = 0", "measured", "system", "begin", "centre", "saddle"} <= labels
+    assert {"dx = 0", "dy = 0", "measured", "system", "initial state", "centre", "saddle"} <= labels
     assert len(figure.axes[0].collections) == 1  # the arrows
 
 

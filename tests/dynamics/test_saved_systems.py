@@ -114,7 +114,7 @@ def _without_constant(content):
     ("change", "words"),
     [
         (_set("version", 9), "version 9 of the format"),
-        (_set("format", "ceql-model"), "no saved system"),
+        (_set("format", "ceql-model"), "not a saved system"),
         (_set("systems", []), "'systems' has no rows"),
         (_set("systems", 0, "equations", ["x"]), "'equations' has 1 for 2 states"),
         (_set("systems", 0, "equations", 0, "__import__('os')"), "is damaged"),
@@ -122,7 +122,7 @@ def _without_constant(content):
         (_set("systems", 0, "equations", 0, "-0.4*x*y + 1.7*x"), "is damaged"),
         (_set("systems", 0, "weight", 1.5), "whose sum is at most 1"),
         (_set("systems", 0, "initial", [[1.0, 2.0]]), "'initial' has 1 by 2 numbers in place of 2 by 2"),
-        (_set("systems", 0, "criterion", None), "'criterion' is None and no number"),
+        (_set("systems", 0, "criterion", None), "'criterion' is None, which is not a number"),
         (_set("trajectories", 0, "time", 3, 0.0), "each larger than the one before"),
         (_set("trajectories", 0, "label", "run 2"), "occurs twice"),
         (_set("trajectories", []), "'trajectories' has no rows"),

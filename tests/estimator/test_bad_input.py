@@ -27,10 +27,10 @@ def table(tmp_path) -> Path:
     [
         ("", "is empty: it needs a header line"),
         ("\n\n", "is empty: it needs a header line"),
-        ("a,b,y\n", "has names of columns and no rows below them"),
-        ("a;b;y\n1;2\n", "one column only, 'a;b;y': its columns seem to be separated by ';', so say --separator ';'"),
+        ("a,b,y\n", "has a header but no rows below it"),
+        ("a;b;y\n1;2\n", "one column only, 'a;b;y': its columns seem to be separated by ';', so use --separator ';'"),
         ("a;b;y\n1,5;2,5\n", "and --decimal ',' if its numbers have decimal commas"),
-        ("a\tb\ty\n1\t2\n", "say --separator tab"),
+        ("a\tb\ty\n1\t2\n", "use --separator tab"),
         ("y\n1\n2\n", "has the column 'y' alone"),
         ("a,b,Y\n1,2,3\n2,3,4\n", "There is no column 'y'. Did you mean 'Y'?"),
         ("a,b,y\n1,2,3\n2,red,4\n", "line 3, column 'b': 'red' is not a number. Correct it, or choose other columns"),
@@ -47,7 +47,7 @@ def table(tmp_path) -> Path:
         ("a,b,y\n1,2,3\n2,3,4,5\n", "Expected 3 fields in line 3, saw 4"),
         ("1,2,3\n2,3,4\n", "begins with numbers: its first line must name the columns"),
         (",a,y\n0,2,3\n1,3,4\n", "column 1 has no name. Name or delete it"),
-        ('a,b,y\n"1,5",2,3\n"2,5",3,4\n', "'1,5' is not a number. If its comma is a decimal comma, say --decimal ','."),
+        ('a,b,y\n"1,5",2,3\n"2,5",3,4\n', "'1,5' is not a number. If its comma is a decimal comma, use --decimal ','."),
         (
             "a,b,y\n1,2,2020-01-01\n2,3,2020-01-02\n",
             "the target is 'y', which holds dates or times, such as '2020-01-01'",
@@ -86,7 +86,7 @@ def test_text_in_another_encoding(ceql, tmp_path):
     path.write_bytes(GOOD.replace("b,", "größe,").encode("latin-1"))
     code, _, err = ceql("fit", path, "--target", "y", *QUICK)
     assert code == 1
-    assert "is not encoded in utf-8. Say what it is, such as --encoding latin-1" in err
+    assert "is not encoded in utf-8. Name its encoding, such as --encoding latin-1" in err
     assert ceql("fit", path, "--target", "y", "--encoding", "latin-1", *QUICK)[0] == 0
     assert "There is no encoding 'latn'" in ceql("fit", path, "--target", "y", "--encoding", "latn")[2]
     path.write_bytes(GOOD.encode("utf-16"))
@@ -184,7 +184,7 @@ def test_a_matrix_and_its_target(ceql, tmp_path):
     [
         ({"a": np.ones(3), "y": np.ones(4)}, "differ in length: a has 3, y has 4"),
         ({"a": np.ones((3, 2)), "y": np.ones(3)}, "the array 'a' has the shape (3, 2)"),
-        ({"a": np.array([1, None], dtype=object), "y": np.ones(2)}, "no .npz archive of plain numbers"),
+        ({"a": np.array([1, None], dtype=object), "y": np.ones(2)}, "not an .npz archive of plain numbers"),
         ({"a": np.ones(3) * 1j, "y": np.ones(3)}, "is complex"),
         ({"X": np.ones((3, 1)), "x1": np.ones(3), "y": np.ones(3)}, "several columns named 'x1'"),
         ({}, "is empty"),
@@ -200,9 +200,9 @@ def test_archives_that_are_no_table(ceql, tmp_path, columns, words):
 @pytest.mark.parametrize(
     ("ending", "words"),
     [
-        ("npz", "is no .npz archive"),
-        ("parquet", "is no Parquet file, or only part of one"),
-        ("xlsx", "is no Excel workbook, or only part of one"),
+        ("npz", "is not an .npz archive"),
+        ("parquet", "is not a Parquet file, or only part of one"),
+        ("xlsx", "is not an Excel workbook, or only part of one"),
     ],
 )
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and nothing more", b"a,b,y\n1,2,3\n"])
@@ -234,7 +234,7 @@ def test_dates_in_parquet(ceql, tmp_path):
     _, out, err = ceql("fit", tmp_path / "t.parquet", "--target", "y", *QUICK)
     assert out == "2*a + 1\n"
     assert "column 'b' holds dates or durations: left out." in err
-    assert "turn them into numbers" in ceql("fit", tmp_path / "t.parquet", "--target", "y", "--features", "a,b")[2]
+    assert "convert them to numbers" in ceql("fit", tmp_path / "t.parquet", "--target", "y", "--features", "a,b")[2]
 
 
 def test_rows_with_gaps_are_dropped_on_request(ceql, tmp_path):
@@ -309,4 +309,4 @@ def test_trying_a_place_leaves_no_trace(tmp_path):
 def test_a_model_is_not_saved_to_standard_output(ceql, table):
     code, _, err = ceql("fit", table, "--target", "y", "--save", "-")
     assert code == 2
-    assert "written to files" in err
+    assert "cannot be written to '-'" in err

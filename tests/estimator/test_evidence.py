@@ -99,7 +99,7 @@ def test_rows_without_weight_are_no_rows():
         ([(np.arange(3), np.array([-1]))], None, "from 0 to 59"),
         ([(np.arange(3), np.array([], int))], None, "a fold without rows"),
         ([3], None, "cannot split 60 rows"),
-        ([(1, 2)], None, "no pair of rows"),
+        ([(1, 2)], None, "not a pair of rows"),
         (None, [1, 2], "but X has 60 rows"),
         (None, np.zeros(60), "at least two groups"),
     ],

@@ -195,7 +195,7 @@ def test_weights_and_errors_of_measurement_count():
         ({"template": None}, "only a template has"),
         ({"loss": "huber"}, "loss='squared'"),
         ({"recipe": "paper", "template": None, "per_group": "auto"}, "recipe='search'"),
-        ({"checkpoint": "x"}, "no checkpoint"),
+        ({"checkpoint": "x"}, "cannot use a checkpoint"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_sentence(change, sentence):
@@ -207,13 +207,13 @@ def test_what_cannot_be_is_said_in_a_sentence(change, sentence):
 
 
 def test_what_a_model_cannot_say_is_said_in_a_sentence(model):
-    with pytest.raises(CeqlError, match="say which group each row is of"):
+    with pytest.raises(CeqlError, match="give the group of each row"):
         model.predict([[20.0]])
     with pytest.raises(CeqlError, match="knows no group 'Z' of lens"):
         model.predict([[20.0]], groups=["Z"])
     with pytest.raises(CeqlError, match="knows group 'A' already"):
         model.adapt([[20.0], [30.0]], [10.0, 9.0], groups="A")
-    with pytest.raises(CeqlError, match="say which one is meant"):
+    with pytest.raises(CeqlError, match="name the group, such as"):
         model.export("c")
     plain = CEQLRegressor(template=LENS).fit(lenses()[["p"]], lenses()["q"])
     with pytest.raises(CeqlError, match="adapt needs a model with constants of groups"):

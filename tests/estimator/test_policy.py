@@ -69,7 +69,7 @@ WRONG = {
     "no tuple": (policy("prior", depths=[1.0]), r"policy.prior.depths must be a tuple such as \(0.15, .* not \[1.0\]"),
     "no chance": (policy("prior", last_layer=(0.0, 0.0)), "policy.prior.last_layer must hold a number above 0"),
     "no pairs": (policy("prior", early=("mul",)), "policy.prior.early must be a tuple of pairs such as"),
-    "not theirs": (policy("prior", needed=((0,),)), "policy.prior.needed is made of the constraints: leave it empty"),
+    "not theirs": (policy("prior", needed=((0,),)), "policy.prior.needed is set by the constraints: leave it empty"),
 }
 
 

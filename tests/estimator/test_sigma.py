@@ -57,14 +57,14 @@ def test_errors_in_x_make_constants_less_certain(tmp_path):
     ("errors", "words"),
     [
         ({"sigma": SIGMA[:5]}, "sigma has 5 entries but X has 40 rows"),
-        ({"sigma": -SIGMA}, "in row 0: an error of measurement is above zero"),
+        ({"sigma": -SIGMA}, "in row 0: measurement errors must be above zero"),
         ({"sigma": 0 * SIGMA}, "has 0 in row 0"),
         ({"sigma": "s"}, "There is no column 's'"),
-        ({"sigma": SIGMA, "sample_weight": SIGMA}, "Give sigma= or sample_weight, not both"),
+        ({"sigma": SIGMA, "sample_weight": SIGMA}, "Give either sigma= or sample_weight, not both"),
         ({"sigma_x": {"x": 0.1}}, "sigma_x needs sigma"),
-        ({"sigma": SIGMA, "sigma_x": 0.1}, "sigma_x gives columns their errors"),
+        ({"sigma": SIGMA, "sigma_x": 0.1}, "sigma_x must be a dictionary of columns"),
         ({"sigma": SIGMA, "sigma_x": {"z": 0.1}}, "There is no column 'z'"),
-        ({"sigma": SIGMA, "sigma_x": {"x": -0.1}}, "an error of measurement is above zero"),
+        ({"sigma": SIGMA, "sigma_x": {"x": -0.1}}, "measurement errors must be above zero"),
         ({"sigma": SIGMA, "sigma_x": {"x": "x"}}, "as a column with errors and as the errors of another"),
     ],
 )

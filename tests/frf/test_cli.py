@@ -80,11 +80,11 @@ def test_windows_can_be_given(folder):
     [
         ((), "--demo for the embedded beam"),
         (("DIR", "--demo"), "--demo for the embedded beam"),
-        (("DIR", "--split", "last:3"), "is no split"),
+        (("DIR", "--split", "last:3"), "is not a split"),
         (("DIR", "--split", "first:5"), "nothing to hold out"),
         (("DIR", "--leave-out", "7"), "Known levels: 0, 20, 40, 60"),
         (("DIR", "--band", "3000:4000"), "it reaches from 100 to 1798 Hz"),
-        (("DIR", "--complex", "--form", "paper"), "take --form modal"),
+        (("DIR", "--complex", "--form", "paper"), "use --form modal"),
         (("DIR", "--max-terms", "2000"), "more terms than the data support. Ask for at most"),
         (("DIR", "--columns", "frequency"), "ROLE=NAME"),
         (("DIR", "--kind", "ratio", "--pattern", "x{d}"), "does not fit the pattern"),
@@ -101,7 +101,7 @@ def test_bad_input_is_answered_with_a_remedy(folder, arguments, words):
 
 def test_a_single_condition_is_said(folder):
     result = run(folder / "Beam_healthy")
-    assert "single condition: every h is a constant" in result.output
+    assert "only one condition: every h is a constant" in result.output
 
 
 def test_too_few_repetitions_leave_nothing_to_judge_by(measured):

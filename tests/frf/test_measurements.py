@@ -72,7 +72,7 @@ def test_a_band_keeps_its_ends_and_refuses_to_be_empty():
 
 @pytest.mark.parametrize("text", ["50", "50-2000", "2000:50", "a:b", "-1:5"])
 def test_other_bands_are_refused(text):
-    with pytest.raises(InputError, match="is no band"):
+    with pytest.raises(InputError, match="is not a band"):
         parse_band(text)
 
 

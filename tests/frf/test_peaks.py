@@ -51,7 +51,7 @@ def test_the_peak_of_a_window_and_its_edge():
 
 def test_windows_in_words():
     assert parse_windows("330:450, 100:200") == [(100, 200), (330, 450)]
-    with pytest.raises(InputError, match="is no band"):
+    with pytest.raises(InputError, match="is not a band"):
         parse_windows("100-200")
     with pytest.raises(InputError, match="at least one"):
         parse_windows(",")

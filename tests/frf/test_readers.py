@@ -204,7 +204,7 @@ def test_files_that_count_are_repetitions(tmp_path):
         linear(tmp_path / f"P-{k}.csv")
     reading = read([tmp_path])
     assert reading.measurements.repetitions.tolist() == [1, 2, 3]
-    assert any("single condition: every h is a constant" in note for note in reading.notes)
+    assert any("only one condition: every h is a constant" in note for note in reading.notes)
 
 
 def test_a_single_file_is_a_single_condition(tmp_path):

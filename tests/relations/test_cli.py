@@ -51,7 +51,7 @@ def test_groups_and_columns_are_chosen(ceql, pendulum, tmp_path):
         ({"x": range(20), "y": range(20)}, ("--columns", "x,w"), "no column 'w'"),
         ({"x": range(20), "y": range(20)}, ("--groups", "run"), "no column 'run'"),
         ({"x": range(20), "y": range(20)}, ("--exclude", "x,y"), "No column of numbers is left"),
-        ({"x": range(20), "y": range(20)}, ("--save", "-"), "saved to a file"),
+        ({"x": range(20), "y": range(20)}, ("--save", "-"), "cannot be saved to '-'"),
     ],
 )
 def test_bad_input_gets_a_sentence(ceql, tmp_path, table, options, why):

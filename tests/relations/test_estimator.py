@@ -88,7 +88,7 @@ def test_nothing_found_is_a_result(tmp_path):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"format": "ceql-model"}, "holds no relations"),
+        ({"format": "ceql-model"}, "is not a file of relations"),
         ({"version": 2}, "upgrade"),
         ({"names": ["a", "a"]}, "twice"),
         ({"relations": [{"left": "a + import"}]}, "damaged"),

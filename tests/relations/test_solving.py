@@ -48,13 +48,13 @@ def test_the_level_of_groups_is_a_symbol(grouped_finding):
 
 
 def test_where_there_is_no_closed_form_it_says_so(relation):
-    with pytest.raises(InputError, match="no closed form for 'x'"):
+    with pytest.raises(InputError, match="cannot be solved for 'x' in closed form"):
         solved_for(relation("x + 4*y - 4*log(x)", ("x", "y")), "x")
 
 
 def test_columns_that_are_not_there(relation):
     found = relation("x*y - 2", ("x", "y", "z"))
-    with pytest.raises(InputError, match="takes no part"):
+    with pytest.raises(InputError, match="does not occur"):
         solved_for(found, "z")
     with pytest.raises(UnknownNameError, match="'w'"):
         solved_for(found, "w")

@@ -20,7 +20,7 @@ def sentence(table, groups=None) -> str:
 
 
 def test_one_column():
-    assert "between two or more" in sentence(pd.DataFrame({"x": X}))
+    assert "a relation needs two or more" in sentence(pd.DataFrame({"x": X}))
 
 
 def test_too_few_rows():
@@ -46,7 +46,7 @@ def test_groups_of_a_row():
 def test_a_constant_column_is_told_of_and_left_out():
     rows, _, notes = checked_rows(pd.DataFrame({"x": X, "g": 9.81, "y": X**2}), None, TablePolicy())
     assert rows.names == ("x", "y")
-    assert notes == ("Column 'g' is 9.81 in every row: it says nothing, and is left out.",)
+    assert notes == ("Column 'g' is 9.81 in every row and is left out, since it tells nothing.",)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_constant_column_is_told_of_and_left_out():
 def test_a_copy_is_said_to_be_one(copy, how):
     rows, _, (note,) = checked_rows(pd.DataFrame({"x": X, "y": X**2, "copy": copy}), None, TablePolicy())
     assert rows.names == ("x", "y")
-    assert f"Column 'copy' is {how} in every row: a copy" in note
+    assert f"Column 'copy' is {how} in every row: it is a copy" in note
 
 
 def test_a_line_with_noise_is_no_copy():

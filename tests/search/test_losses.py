@@ -87,7 +87,7 @@ def test_a_loss_may_depend_on_y_and_the_prediction():
         ("residual", "is negative"),
         ("residual**3", "is negative"),
         ("residual**2 + 1", "is not zero"),
-        ("0*residual", "nowhere above zero"),
+        ("0*residual", "zero for all residuals"),
         ("prediction**2", "is not zero"),
         ("__import__('os')*residual", "cannot be read"),
     ],

@@ -128,7 +128,7 @@ def test_two_columns_may_be_exchanged_and_the_model_is_saved_with_it(tmp_path):
     assert again.constraints == rule
     pd.testing.assert_frame_equal(again.shapes_, model.shapes_)
     model.report(tmp_path / "page.html")
-    assert "What was asked of its shape" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "The shapes that were asked for" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_template_is_held_to_a_shape():
@@ -146,7 +146,7 @@ def test_rows_that_speak_against_a_shape_get_a_sentence():
     x = np.linspace(0.2, 4, 40)[:, None]
     y = 3 - 2 * x[:, 0] + 0.01 * np.random.default_rng(0).normal(size=40)
     rule = Constraints(shapes=["increasing in x1"])
-    with pytest.warns(CeqlWarning, match="The rows speak against 'increasing in x1'"):
+    with pytest.warns(CeqlWarning, match="The rows contradict 'increasing in x1'"):
         model = CEQLRegressor(constraints=rule, time_limit=LIMIT, verbose=False).fit(x, y)
     assert model.shapes_["kept"].all()
 
@@ -154,7 +154,7 @@ def test_rows_that_speak_against_a_shape_get_a_sentence():
 def test_a_shape_that_nothing_keeps_to_gets_a_sentence():
     x = np.linspace(0.2, 4, 40)[:, None]
     rule = Constraints(shapes=["f(x1=0) = 1", "f(x1=1) = -1", "f(x1=2) = 1", "f(x1=3) = -1", "f(x1=4) = 1"])
-    with pytest.warns(CeqlWarning, match="Nothing that was found keeps to"):
+    with pytest.warns(CeqlWarning, match="No formula was found that satisfies"):
         model = CEQLRegressor(constraints=rule, operators=["mul"], time_limit=LIMIT, verbose=False).fit(x, x[:, 0])
     assert not model.shapes_["kept"].all()
     assert model.discovery_.outcome.name == "NOT_ALLOWED"

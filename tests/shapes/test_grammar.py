@@ -82,7 +82,7 @@ def test_any_text_is_read_or_refused_in_a_sentence(text):
         ("f >= inf", "infinity may stand in a limit alone"),
         ("f -> big as x -> 0", "a number or 'finite'"),
         ("f -> 0 as x", "it ends where '->'"),
-        ("f -> 0 as x -> 0 for x in [0, 1]", "has no range"),
+        ("f -> 0 as x -> 0 for x in [0, 1]", "cannot have a range"),
         ("f(x) = 2", "stands where '='"),
         ("f(x=0, x=1) = 2", "names a column twice"),
         ("f(x=inf) = 1", "infinity may stand in a limit alone"),

@@ -79,7 +79,7 @@ def test_what_is_no_plain_file_is_refused_and_stays(tmp_path):
 
 
 def test_half_a_character_is_no_text_to_write(tmp_path):
-    with pytest.raises(InputError, match=r"a.txt cannot be written: the text holds '\\ud800'"):
+    with pytest.raises(InputError, match=r"a.txt cannot be written: the text contains '\\ud800'"):
         write_atomically(tmp_path / "a.txt", "a\ud800")
     assert list(tmp_path.iterdir()) == []
 

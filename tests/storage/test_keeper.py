@@ -94,7 +94,7 @@ def test_a_place_that_is_missing_for_a_while_is_mentioned_once(tmp_path, clock):
     path = tmp_path / "drive" / "run.ckpt"
     kept = keeper_at(path, clock, every=5.0, transient=True)
     clock.seconds = 6.0
-    with pytest.warns(CeqlWarning, match=r"run.ckpt cannot be written: .* The search goes on"):
+    with pytest.warns(CeqlWarning, match=r"run.ckpt cannot be written: .* The search continues"):
         kept.note(state(1))
     clock.seconds = 12.0
     kept.note(state(2))
@@ -126,7 +126,7 @@ def test_an_impossible_place_is_named_before_the_search(tmp_path, place, words):
 
 
 def test_an_interval_of_nothing(tmp_path):
-    with pytest.raises(CheckpointError, match="every few seconds, a number above 0, not 0"):
+    with pytest.raises(CheckpointError, match="between two checkpoints must be a number above 0, not 0"):
         keeper_at(tmp_path / "run.ckpt", every=0)
 
 
@@ -145,7 +145,7 @@ def test_two_searches_on_one_file(tmp_path):
             with pytest.raises(CheckpointError, match=rf"{name} is in use by another search \(process {os.getpid()}\)"):
                 discover(Dataset.of(X, Y), Settings(), None, Checkpoint(tmp_path / name))
         unasked = Checkpoint(path, transient=True)
-        with pytest.warns(CeqlWarning, match="goes on without a checkpoint"), kept_alone(unasked) as second:
+        with pytest.warns(CeqlWarning, match="continues without a checkpoint"), kept_alone(unasked) as second:
             assert second is None
     assert sorted(os.listdir(tmp_path)) == ["link.ckpt"]
     discover(Dataset.of(X, Y), Settings(operators=("sqrt",)), None, Checkpoint(path))
@@ -155,7 +155,7 @@ def test_two_searches_on_one_file(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="no pipes with a name")
 def test_a_pipe_is_no_place_and_nobody_waits_for_it(tmp_path):
     os.mkfifo(tmp_path / "run.ckpt")
-    with pytest.raises(CheckpointError, match=r"run.ckpt cannot be read: it is a pipe and no plain file"):
+    with pytest.raises(CheckpointError, match=r"run.ckpt cannot be read: it is a pipe, not a regular file"):
         CEQLRegressor(**QUICK, checkpoint=tmp_path / "run.ckpt").fit(X, Y)
 
 
@@ -255,7 +255,7 @@ def test_the_regressor_goes_on_and_keeps_the_path_to_itself(tmp_path):
     assert again.discovery_.seconds >= model.discovery_.seconds - 0.1
     model.save(tmp_path / "model.json")
     assert load(tmp_path / "model.json").get_params()["checkpoint"] is None
-    with pytest.raises(CheckpointError, match="the values of y are others"):
+    with pytest.raises(CheckpointError, match="the values of y are different"):
         model.fit(X, Y + 1.0)
 
 
@@ -264,7 +264,7 @@ def test_the_regressor_goes_on_and_keeps_the_path_to_itself(tmp_path):
     [
         ({"checkpoint": 7}, "checkpoint must be the path of a file, not 7"),
         ({"checkpoint": ""}, "checkpoint must be the path of a file, not ''"),
-        ({"checkpoint": "run.ckpt", "random_state": None}, "needs a number as random_state"),
+        ({"checkpoint": "run.ckpt", "random_state": None}, "needs a fixed seed: set random_state"),
         ({"checkpoint": "run.ckpt", "recipe": "paper"}, "A checkpoint needs recipe='search'"),
     ],
 )

@@ -1,6 +1,6 @@
-"""A page on this machine: drop a table, watch the front grow, pick a formula.
+"""The local page of `ceql app`: drop a table, watch the front grow, pick a formula.
 
-``server`` answers the browser behind ``guard``, which lets nobody in but whoever has the address. ``tables`` says what
-is in a file, ``wishes`` what a search is asked for, ``runs`` holds the searches, each in a process of its own that
-``worker`` is. What the page draws are the components of ``ceql.output.web``.
+``server`` answers the browser behind ``guard``, which admits only requests that know the address. ``tables`` describes
+the contents of a file, ``wishes`` checks what a search is asked for, and ``runs`` holds the searches, each in a process
+of its own, which runs ``worker``. The page draws the components of ``ceql.output.web``.
 """

@@ -17,18 +17,20 @@ import click
 from ceql.errors import InputError, missing_extra, why_unreadable
 
 _TOKEN_BYTES = 24
-_SECONDS_TO_END = 1  # for browsers that still follow a search
+_SECONDS_TO_END = 1  # grace period for browsers that still follow a search
 
 
 @click.command()
 @click.argument("table", type=click.Path(path_type=Path), required=False)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of this machine. [default: a free one]")
-@click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="The port to use on this machine. [default: a free one]"
+)
+@click.option("--no-browser", is_flag=True, help="Print the address and do not open a browser.")
 def app(table: Path | None, port: int, no_browser: bool) -> None:
     """Open a page in the browser: drop a table, watch the front grow, pick a formula.
 
-    The page is served on this machine for this machine alone; nothing leaves it. Tables and searches are kept until the
-    command ends (Ctrl-C): export what you want to keep.
+    The page is served on this machine and can be reached only from it; your data never leave it. Tables and searches
+    are kept until the command ends (Ctrl-C): export what you want to keep.
 
     \b
     Examples:
@@ -36,14 +38,16 @@ def app(table: Path | None, port: int, no_browser: bool) -> None:
       ceql app lens.csv
       ceql app --port 8765 --no-browser
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does, with nothing left behind
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # handled like Ctrl-C, so that everything is cleaned up
     serve(table, port, click.echo, None if no_browser else _open)
 
 
 def serve(
     table: Path | None, port: int, say: Callable[[str], None], show: Callable[[str, Path], None] | None = None
 ) -> None:
-    """Serves the page until it is interrupted; `show` is given its address and a folder that others cannot read."""
+    """Serves the page until it is interrupted; `show` is called with its address and a folder that is private to the
+    user.
+    """
     try:
         import uvicorn
         from starlette.applications import Starlette  # noqa: F401
@@ -59,7 +63,7 @@ def serve(
         if table is not None:
             address += f"#table={session.hold(table.name, _content(table)).id}"
         say(f"ceql is at {address}")
-        say("Ctrl-C ends it.")
+        say("Press Ctrl-C to end it.")
         if show is not None:
             show(address, folder)
         config = uvicorn.Config(
@@ -69,7 +73,7 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=_SECONDS_TO_END,
         )
-        with suppress(KeyboardInterrupt):  # which is how it ends
+        with suppress(KeyboardInterrupt):  # the usual way to end it
             uvicorn.Server(config).run(sockets=[listening])
     finally:
         listening.close()
@@ -81,10 +85,10 @@ def _bound(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
-        listening.listen()  # whoever comes before the server is ready waits for it
+        listening.listen()  # requests that arrive before the server is ready wait
     except OSError as error:
         listening.close()
-        raise InputError(f"Port {port} cannot be used: {error.strerror}. Name another with --port.") from error
+        raise InputError(f"Port {port} cannot be used: {error.strerror}. Choose another with --port.") from error
     return listening
 
 
@@ -96,7 +100,7 @@ def _content(table: Path) -> bytes:
 
 
 def _open(address: str, folder: Path) -> None:
-    """By way of a file: what a program is started with can be read by all users of a machine."""
+    """Opens the address in a browser through a file, since all users of a machine can read command-line arguments."""
     page = folder / "open.html"
     page.write_text(f'<!DOCTYPE html><meta http-equiv="refresh" content="0;url={address}">', encoding="utf-8")
     webbrowser.open(page.as_uri())

@@ -1,4 +1,4 @@
-"""Tables to begin with, made here: measurements as they might be, each with its law."""
+"""Example tables for the page: simulated measurements, each with its law."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Example:
-    """A table with the name of its file; the target is its last column."""
+    """An example table with its file name; the target is the last column."""
 
     name: str
     words: str
@@ -47,9 +47,9 @@ def _resonance(rng: np.random.Generator) -> pd.DataFrame:
 
 
 EXAMPLES = (
-    Example("lens.csv", "a thin lens: where the image stands, with a pole where it runs away", _lens),
-    Example("enzyme.csv", "the rate of an enzyme, with noise", _enzyme),
-    Example("cooling.csv", "a cup of tea that cools, with noise", _cooling),
+    Example("lens.csv", "a thin lens: the distance of the image, with a pole where it becomes infinite", _lens),
+    Example("enzyme.csv", "the rate of an enzyme reaction, with noise", _enzyme),
+    Example("cooling.csv", "a cooling cup of tea, with noise", _cooling),
     Example("resonance.csv", "a resonance, with noise", _resonance),
 )
 

@@ -1,4 +1,4 @@
-"""Who may talk to the page: whoever has its address, from this machine. And what the page itself may do."""
+"""Restricts access to the page to requests from this machine that know its address, and what the page may do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
-# Scripts and styles of our own, no requests to anywhere else, no text that becomes markup.
+# Only our own scripts and styles, no requests to other sites, no text that becomes markup.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
@@ -25,15 +25,15 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_NO_TOKEN = "This page opens with the whole address that `ceql app` has printed, including its last part.\n"
-_OTHER_HOST = "This page is reached as 127.0.0.1 or localhost alone.\n"
+_NO_TOKEN = "Open this page with the complete address that `ceql app` printed, including its last part.\n"
+_OTHER_HOST = "This page can only be reached as 127.0.0.1 or localhost.\n"
 
 
 class Guard:
-    """Lets requests through whose path begins with the token and whose Host is this machine, and adds the headers.
+    """Admits requests whose path begins with the token and whose Host is this machine, and adds security headers.
 
-    Behind it paths begin after the token. Another site that is open in the browser knows no token, and a name that was
-    bent to this machine is not among the hosts.
+    The application sees paths without the token. Another site that is open in the browser does not know the token, and
+    a foreign domain that resolves to this machine is not among the hosts.
     """
 
     def __init__(self, application: Application, token: str, port: int) -> None:

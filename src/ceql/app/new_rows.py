@@ -1,4 +1,4 @@
-"""Predictions for the rows of a file that is brought to a search that has ended."""
+"""Predictions of a finished search for the rows of an uploaded file."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ceql.estimator.table_predictions import predicted
 from ceql.storage.csv_output import as_csv
 
 _SHOWN = 8  # rows
-_MARKS = " If it means that nothing is there"  # begins advice that is for tables before a search
+_MARKS = " If it marks a missing value"  # begins advice that applies only to tables before a search
 
 
 def predicted_rows(
     model: Path, name: str, content: bytes, layout: Mapping[str, Any], row: int | None, level: float | None
 ) -> dict[str, Any]:
-    """The table with its predictions as CSV, and the first rows of it for the page.
+    """The table with its predictions as CSV, and its first rows for the page.
 
-    It is read as the table of the search was, unless it is another kind of file. An InputError says in the words of the
-    page why there are none.
+    The file is read with the given layout, which is that of the searched table if both are of the same kind. An
+    InputError says in the words of the page why there are no predictions.
     """
     with tempfile.TemporaryDirectory(dir=model.parent) as folder:
         path = Path(folder) / safe_file_name(name)

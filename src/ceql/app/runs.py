@@ -1,4 +1,4 @@
-"""The searches of a session, each in a process of its own: started, followed, stopped, gone on with."""
+"""The searches of a session, each in a process of its own: starts, follows, stops and continues them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ceql.app.wishes import Wish
 from ceql.errors import CeqlError
 
 MOST_AT_ONCE = 2  # searches that run at the same time; each may use all cores
-_LONGEST_LINE = 2**24  # bytes of what a worker says at once
-_SECONDS_TO_END = 3.0  # for a worker, before it is killed
-_GONE = "The search ended without a word: its process was killed, perhaps for want of memory."
+_LONGEST_LINE = 2**24  # bytes of one message of a worker
+_SECONDS_TO_END = 3.0  # time for a worker to end before it is killed
+_GONE = "The search process was killed before it gave a result, perhaps because memory ran out."
 
 
 class BusyError(CeqlError):
-    """Too many searches at once."""
+    """Too many searches are running, or the search is still running."""
 
 
 class Worker:
-    """A process that waits for a job; made ahead, since it takes a second or two to start."""
+    """Holds a process that waits for a job; it is started ahead of time, since this takes a second or two."""
 
     def __init__(self) -> None:
         self._starting: asyncio.Task[Process] | None = None
@@ -36,7 +36,7 @@ class Worker:
             self._starting = asyncio.create_task(_started())
 
     async def take(self) -> Process:
-        """The process that waits, or a new one where it has died."""
+        """The waiting process, or a new one if that has died."""
         self.warm_up()
         starting, self._starting = self._starting, None
         process = await starting if starting is not None else await _started()
@@ -50,7 +50,7 @@ class Worker:
 
 async def _started() -> Process:
     command = sys.executable, "-m", "ceql.app.worker"
-    # In a session of its own, so that Ctrl-C in the terminal reaches the server alone.
+    # In a new session, so that Ctrl-C in the terminal reaches only the server.
     return await asyncio.create_subprocess_exec(
         *command, stdin=PIPE, stdout=PIPE, limit=_LONGEST_LINE, start_new_session=True
     )
@@ -60,7 +60,7 @@ async def _end(process: Process) -> None:
     if process.returncode is not None:
         return
     if process.stdin is not None:
-        process.stdin.close()  # which it takes as a farewell
+        process.stdin.close()  # which makes it end
     try:
         await asyncio.wait_for(process.wait(), _SECONDS_TO_END)
     except TimeoutError:
@@ -70,7 +70,7 @@ async def _end(process: Process) -> None:
 
 @dataclass(eq=False)
 class Run:
-    """One search, and how far it is. What the page sees of it is `snapshot`."""
+    """One search and its state; `snapshot` is what the page sees."""
 
     id: str
     table: Held
@@ -103,7 +103,7 @@ class Run:
         return {**named, **told, "state": self.state, "version": self.version}
 
     async def take(self, **changes: Any) -> None:
-        """Changes what is known and tells whoever follows."""
+        """Changes fields and notifies all followers."""
         for name, value in changes.items():
             setattr(self, name, value)
         self.version += 1
@@ -111,7 +111,7 @@ class Run:
             self.changed.notify_all()
 
     async def follow(self) -> AsyncIterator[dict[str, Any]]:
-        """What is known now, and again whenever it has changed, until the search has ended."""
+        """Yields a snapshot now and after every change, until the search has ended."""
         seen = -1
         while True:
             if self.version != seen:
@@ -151,18 +151,18 @@ class Runs:
         return run
 
     async def stop(self, run: Run) -> None:
-        """As Ctrl-C: it keeps what was found. A second time ends what follows the search as well."""
+        """Stops a search like Ctrl-C, keeping what was found. A second call also stops the work after the search."""
         if run.state == "running" and run.process is not None:
             await run.take(state="stopping")
         if run.process is not None and run.process.stdin is not None and not run.process.stdin.is_closing():
             run.process.stdin.write(b'{"do": "stop"}\n')
 
     async def go_on(self, run: Run) -> None:
-        """The same search from where it ended, with as much time again."""
+        """Continues a search from where it ended, with the same time limit again."""
         if run.is_active:
-            raise BusyError("This search is running: there is nothing to go on with.")
+            raise BusyError("This search is still running: wait for its end, or stop it, before you continue it.")
         if not run.result.get("can_go_on"):
-            raise CeqlError("This search has come to its end: change what it may use, or start another.")
+            raise CeqlError("This search is finished and cannot be continued: change its settings and start a new one.")
         self._require_room()
         spent = float(run.result.get("seconds", 0.0))
         await run.take(wish=run.wish.longer(spent + run.wish.time_limit), state="starting", why="")
@@ -178,7 +178,7 @@ class Runs:
 
     def _require_room(self) -> None:
         if sum(run.is_active for run in self._all.values()) >= MOST_AT_ONCE:
-            raise BusyError(f"{MOST_AT_ONCE} searches are running already: stop one of them, or wait for its end.")
+            raise BusyError(f"{MOST_AT_ONCE} searches are running already: stop one of them, or wait until one ends.")
 
     def _begin(self, run: Run) -> None:
         task = asyncio.create_task(self._followed(run))
@@ -189,7 +189,7 @@ class Runs:
         try:
             process = run.process = await self._spare.take()
         except OSError as error:
-            await run.take(state="failed", why=f"No process for the search could be started: {error.strerror}.")
+            await run.take(state="failed", why=f"The search process could not be started: {error.strerror}.")
             return
         assert process.stdin is not None
         assert process.stdout is not None
@@ -200,7 +200,7 @@ class Runs:
         async for line in process.stdout:
             await _taken(run, json.loads(line))
         await process.wait()
-        if run.is_active and run.process is process:  # which another has followed where the search went on meanwhile
+        if run.is_active and run.process is process:  # another process, if the search was continued meanwhile
             await run.take(state="failed", why=_GONE)
         self._spare.warm_up()
 
@@ -215,5 +215,5 @@ async def _taken(run: Run, message: Mapping[str, Any]) -> None:
         case "done":
             await run.take(result=content, notes=tuple(content["notes"]), state="done")
         case "failed":
-            # What an earlier stretch of the same search has found stays there to be seen.
+            # Results of an earlier part of the same search stay visible.
             await run.take(state="failed" if not run.result else "done", why=content["why"])

@@ -1,4 +1,4 @@
-"""The answers to the browser: the page and its parts, tables, searches and what comes of them."""
+"""Answers the browser: the page and its files, tables, searches and their results."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from ceql.operators import get, names
 from ceql.output.web.files import APP, APP_STYLES, asset
 
 LARGEST = 64 * 2**20  # bytes of a table
-_LONGEST_REQUEST = 2**18  # bytes of any other
+_LONGEST_REQUEST = 2**18  # bytes of any other request
 _MOST_TABLES = 50
-_KEEP_ALIVE = 15.0  # seconds between two signs of life to a browser that follows a search
+_KEEP_ALIVE = 15.0  # seconds between two keep-alive messages to a browser that follows a search
 _KINDS = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css"}
 _PARTS = ("app.html", *APP, *APP_STYLES)
 
 
 class _Refused(Exception):
-    """An answer that is no success, with a sentence."""
+    """An error response with a status and a sentence."""
 
     def __init__(self, status: int, words: str, **more: Any) -> None:
         super().__init__(words)
@@ -45,7 +45,7 @@ class _Refused(Exception):
 
 
 class Session:
-    """What one `ceql app` holds: tables and searches, in a folder that goes with it."""
+    """The tables and searches of one `ceql app`, in a folder that is deleted at the end."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.runs = folder, Runs(folder)
@@ -54,7 +54,11 @@ class Session:
 
     def hold(self, name: str, content: bytes) -> Held:
         if len(self.tables) >= _MOST_TABLES:
-            raise _Refused(409, f"This session holds {_MOST_TABLES} tables already: end it and start ceql app anew.")
+            raise _Refused(
+                409,
+                f"This session already holds {_MOST_TABLES} tables, the most it can hold: end ceql app and start it "
+                "again.",
+            )
         self._taken += 1
         number = f"t{self._taken}"
         path = self.folder / number / safe_file_name(name)
@@ -64,20 +68,20 @@ class Session:
         return held
 
     def let_go(self, held: Held) -> None:
-        """Of a table that cannot be read."""
+        """Removes a table that cannot be read."""
         del self.tables[held.id]
         held.path.unlink()
 
     def table(self, request: Request) -> Held:
         held = self.tables.get(request.path_params["table"])
         if held is None:
-            raise _Refused(404, "This table is not part of the session any more: drop it again.")
+            raise _Refused(404, "This table is no longer part of the session: drop its file on the page again.")
         return held
 
     def run(self, request: Request) -> Run:
         run = self.runs.get(request.path_params["run"])
         if run is None:
-            raise _Refused(404, "This search is not part of the session any more: start it again.")
+            raise _Refused(404, "This search is no longer part of the session: start it again.")
         return run
 
 
@@ -100,7 +104,7 @@ def _part(name: str) -> Response:
 
 
 async def about(session: Session, request: Request) -> Response:
-    """What the page offers, and what the session holds: another tab or a page that was loaded anew goes on with it."""
+    """What the page offers and what the session holds, so that a reloaded page or another tab can continue."""
     return JSONResponse({
         "version": __version__,
         "operators": [{"name": name, "words": str(get(name))} for name in names()],
@@ -128,7 +132,7 @@ async def upload(session: Session, request: Request) -> Response:
     try:
         return await _summarised(held)
     except _Refused:
-        if not has_layout(held):  # else it stays until somebody has said how it is laid out
+        if not has_layout(held):  # otherwise it is kept until its layout is given
             session.let_go(held)
         raise
 
@@ -145,7 +149,7 @@ async def look(session: Session, request: Request) -> Response:
 
 
 async def read_anew(session: Session, request: Request) -> Response:
-    """The table with another layout than the one that was recognised."""
+    """Reads a table again with a layout that the user has given."""
     held = session.table(request)
     changed = Held(held.id, held.name, held.path, layout_of(await _json(request)))
     answer = await _summarised(changed)
@@ -175,7 +179,7 @@ async def start(session: Session, request: Request) -> Response:
     content = await _json(request)
     held = session.tables.get(str(content.get("table")))
     if held is None:
-        raise _Refused(404, "This table is not part of the session any more: drop it again.")
+        raise _Refused(404, "This table is no longer part of the session: drop its file on the page again.")
     return JSONResponse(session.runs.start(held, Wish.of(content.get("wish"))).snapshot())
 
 
@@ -196,7 +200,7 @@ async def go_on(session: Session, request: Request) -> Response:
 
 
 async def events(session: Session, request: Request) -> Response:
-    """Server-sent events: the whole snapshot each time, so that whoever comes late misses nothing."""
+    """Server-sent events with the whole snapshot each time, so that late followers miss nothing."""
     return StreamingResponse(_told(session.run(request)), media_type="text/event-stream")
 
 
@@ -238,7 +242,7 @@ async def report(session: Session, request: Request) -> Response:
 
 
 async def predictions(session: Session, request: Request) -> Response:
-    """For the rows of the file that the request holds."""
+    """Predictions for the rows of the uploaded file."""
     run, asked = _finished(session, request), request.query_params
     level = _share(asked.get("level", ""))
     body = await _body(request, LARGEST)
@@ -251,13 +255,13 @@ async def predictions(session: Session, request: Request) -> Response:
 
 
 def _share(text: str) -> float | None:
-    """A probability; None where nobody asks for one."""
+    """The text as a probability; None if it is empty."""
     try:
         level = float(text) if text else None
     except ValueError:
         level = 0.0
     if level is not None and not 0 < level < 1:
-        raise _Refused(422, f"The bounds hold with a probability between 0 and 1, such as 0.95, not {text[:20]!r}.")
+        raise _Refused(422, f"The probability of the bounds must be between 0 and 1, such as 0.95, not {text[:20]!r}.")
     return level
 
 
@@ -278,7 +282,9 @@ def _finished(session: Session, request: Request) -> Run:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    too_large = _Refused(413, f"The file is too large: at most {most // 2**20} MiB are taken. Use `ceql fit` for it.")
+    too_large = _Refused(
+        413, f"The file is too large: at most {most // 2**20} MiB are accepted. Use `ceql fit` for it."
+    )
     length = request.headers.get("content-length", "")
     if length.isdigit() and int(length) > most:
         raise too_large
@@ -295,9 +301,9 @@ async def _json(request: Request) -> dict[str, Any]:
     try:
         content = json.loads(await _body(request, _LONGEST_REQUEST))
     except ValueError:
-        raise _Refused(400, "The request is no JSON.") from None
+        raise _Refused(400, "The request is not valid JSON.") from None
     if not isinstance(content, dict):
-        raise _Refused(400, "The request is no table of fields.")
+        raise _Refused(400, "The request is not a JSON object.")
     return content
 
 
@@ -347,7 +353,7 @@ _ROUTES: tuple[tuple[str, str, Answer], ...] = (
 
 
 def application(session: Session, token: str, port: int) -> Guard:
-    """What uvicorn serves."""
+    """The application that uvicorn serves."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

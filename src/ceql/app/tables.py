@@ -1,4 +1,4 @@
-"""What is in a table: its columns with kinds, gaps and ranges, and some of the values for small plots."""
+"""Describes a table for the page: its columns with kinds, gaps and ranges, and some values for small plots."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Held:
     id: str
     name: str
     path: Path
-    layout: Mapping[str, Any] = field(default_factory=dict)  # what its file does not say: the fields of a Layout
+    layout: Mapping[str, Any] = field(default_factory=dict)  # fields of a Layout that the user has given
 
 
 def layout_of(given: Any) -> dict[str, Any]:
-    """The fields of a Layout that were filled in; a ContentError names what is wrong."""
+    """The fields of a Layout that were filled in; a ContentError says what is wrong."""
     texts = {name: content.text(given, name) for name in ("separator", "decimal", "encoding", "sheet")}
     lists = {name: content.names(given, name) for name in ("names", "missing_marks")}
     skip = content.whole(given, "skip", most=1_000_000)
@@ -42,19 +42,19 @@ def layout_of(given: Any) -> dict[str, Any]:
 
 
 def has_layout(held: Held) -> bool:
-    """Whether it is a file whose layout can be said where it is not recognised."""
+    """Whether the user can give a layout for this kind of file if it is not recognised."""
     return held.path.suffix.lower() in (*OF_TEXT, ".xlsx")
 
 
 def safe_file_name(name: str) -> str:
-    """The last part of a name, in letters that every disk takes; its ending is kept."""
+    """The last part of a path as a file name that is valid everywhere; the extension is kept."""
     plain = _UNSAFE.sub("_", name.replace("\\", "/").rsplit("/", 1)[-1]).strip(". ")
     stem, dot, ending = plain.rpartition(".")
     return f"{(stem or 'table')[:80]}{dot or '.'}{ending[:10] if dot else 'csv'}"
 
 
 def summary(held: Held) -> dict[str, Any]:
-    """For the page; an InputError where the file cannot be read."""
+    """The description of a table for the page; an InputError if the file cannot be read."""
     table = read_cells(held.path, Layout(**held.layout))
     count = len(table.cells)
     rows = np.unique(np.linspace(0, count - 1, min(count, PLOTTED_ROWS)).astype(int))
@@ -91,6 +91,6 @@ def _column(table: Table, name: str, rows: np.ndarray) -> dict[str, Any]:
 
 
 def _unit(name: str) -> str:
-    """The unit in brackets behind a name, where there is one that can be read."""
+    """The unit in brackets after a name if it can be read; otherwise empty."""
     parts = unit_in_header(name)
     return parts[1] if parts is not None and is_unit(parts[1]) else ""

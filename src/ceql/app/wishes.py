@@ -1,4 +1,4 @@
-"""What a browser asks of a search, checked field by field."""
+"""The settings of a search as the browser sends them, checked field by field."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from ceql.data import content
 from ceql.data.content import ContentError
 
 LONGEST = 24 * 3600.0  # seconds of a search
-AUTO, SHARED = "auto", "none"  # beside numbers: which constants each group has for itself
+AUTO, SHARED = "auto", "none"  # values of `per_group` besides numbers
 _ON_THE_PAGE = {"time_limit": "the time limit", "max_complexity": "the most nodes of a formula", "seed": "the seed"}
 _MOST_UNITS = 10_000  # columns
 
 
 @dataclass(frozen=True)
 class Wish:
-    """The choices of the page."""
+    """The settings of a search that were chosen on the page."""
 
     target: str
     leave_out: tuple[str, ...] = ()
-    operators: tuple[str, ...] = ()  # none: the default ones
+    operators: tuple[str, ...] = ()  # empty: the default ones
     time_limit: float = 60.0
     max_complexity: int | None = None
     catalogue: bool = True
     select: str = "best"
     seed: int = 0
     drop_gaps: bool = True
-    groups: str = ""  # the column with their labels; none: there are no groups
+    groups: str = ""  # the column with their labels; empty: no groups
     per_group: str = AUTO
-    units: Mapping[str, str] = field(default_factory=dict)  # none: formulas are not held to any
-    constants: str = "any"  # that may carry units
+    units: Mapping[str, str] = field(default_factory=dict)  # empty: units are not checked
+    constants: str = "any"  # which constants may have units
 
     @classmethod
     def of(cls, given: Any) -> Wish:
-        """From JSON; a ContentError says what is wrong in the words of the page."""
+        """The settings from JSON; a ContentError says in the words of the page what is wrong."""
         try:
             return cls._read(given)
         except ContentError as error:
             told = str(error)
             for name, words in _ON_THE_PAGE.items():
-                if told.startswith(repr(name)):  # a value that somebody chose; a missing field is no matter of the page
+                if told.startswith(repr(name)):  # a value chosen on the page; fields are never missing there
                     told = words + told.removeprefix(repr(name))
             raise ContentError(told) from None
 
@@ -66,23 +66,23 @@ class Wish:
         if wish.time_limit > LONGEST:
             raise ContentError(f"the time limit is {wish.time_limit:g} s; at most {LONGEST:g} s are allowed")
         if wish.max_complexity == 0:
-            raise ContentError("'max_complexity' are 0, but it has at least one")
+            raise ContentError("'max_complexity' is 0, but a formula has at least one node")
         if wish.own_constants is not None and wish.units:
             raise ContentError(
-                "units do not go with constants of groups yet: remove the tick at the units, or let all groups share "
+                "units cannot be combined with constants of groups yet: untick the units, or let all groups share "
                 "all constants"
             )
         return wish
 
     @property
     def own_constants(self) -> str | int | None:
-        """`per_group` of the regressor."""
+        """The parameter `per_group` of the regressor."""
         if not self.groups or self.per_group == SHARED:
             return None
         return AUTO if self.per_group == AUTO else int(self.per_group)
 
     def longer(self, seconds: float) -> Wish:
-        """The same search with at least that time."""
+        """The same settings with a time limit of at least this many seconds, up to the longest allowed."""
         return replace(self, time_limit=min(max(self.time_limit, seconds), LONGEST))
 
     def as_json(self) -> Mapping[str, Any]:
@@ -92,12 +92,14 @@ class Wish:
 def _per_group(given: Any) -> str:
     asked = content.text(given, "per_group")
     if asked not in (AUTO, SHARED) and not (asked.isascii() and asked.isdigit() and 0 < int(asked) < 100):
-        raise ContentError(f"'per_group' is {content.shown(asked)}, and neither 'auto', 'none' nor a number from 1 on")
+        raise ContentError(
+            f"'per_group' is {content.shown(asked)}; it must be 'auto', 'none' or a whole number of at least 1"
+        )
     return asked
 
 
 def _units(given: Any) -> dict[str, str]:
-    """The units of columns; what is blank is left out."""
+    """The units of columns; blank ones are left out."""
     units = content.field(given, "units")
     if not isinstance(units, Mapping) or len(units) > _MOST_UNITS:
         raise ContentError("'units' is no table of columns and their units")

@@ -1,7 +1,7 @@
-"""One search in a process of its own: it reads jobs as lines of JSON and tells what it has in the same way.
+"""Runs one search in a process of its own: it reads jobs as lines of JSON and reports in the same form.
 
-A line ``{"do": "stop"}`` is what Ctrl-C is in a terminal: the search ends and keeps what it has found. When whoever
-started the process goes away, so does the process.
+A line ``{"do": "stop"}`` acts like Ctrl-C in a terminal: the search ends and keeps what it has found. When the process
+that started it ends, this process ends too.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from ceql.storage.files import write_atomically
 
 _CHECKPOINT_EVERY = 2.0  # seconds
 _LOOK_EVERY, _LOOK_SHARE = 0.4, 0.03  # seconds between two looks at the front, and the share of the time they may take
-_DIGITS = 4  # of the constants of a formula that is not finished
+_DIGITS = 4  # of the constants of formulas during the search
 
 Say = Callable[..., None]
 
 
 class _Reporter:
-    """Tells of the progress of a search: numbers each time, formulas not too often."""
+    """Reports the progress of a search: numbers each time, formulas less often."""
 
     def __init__(self, say: Say, target: str) -> None:
         self._say, self._target = say, target
@@ -77,7 +77,7 @@ class _Reporter:
 
 
 class _Stops:
-    """Turns a message into Ctrl-C, as long as there is a search to stop."""
+    """Turns a stop message into Ctrl-C while a search is running."""
 
     def __init__(self) -> None:
         self._lock, self._open, self._asked = threading.Lock(), False, False
@@ -97,7 +97,7 @@ class _Stops:
             self._asked = True
             if not self._open:
                 return
-            if hasattr(signal, "pthread_kill"):  # which also wakes a process that waits
+            if hasattr(signal, "pthread_kill"):  # also wakes a waiting process
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             else:
                 signal.raise_signal(signal.SIGINT)
@@ -175,7 +175,9 @@ def _hand_over(model: CEQLRegressor, job: Mapping[str, Any], wish: Wish, say: Sa
 
 
 def _how_rows_were_chosen(layout: Mapping[str, Any], has_gaps: bool, held_out: str) -> str:
-    """Options of the command that a fitted model does not know of: `held_out` has groups that are held out together."""
+    """Options of the command that a fitted model does not know; rows of the same label in `held_out` are held out
+    together.
+    """
     words = ["--missing", "drop"] if has_gaps else []
     words += ["--groups", held_out] if held_out else []
     for name in ("separator", "decimal", "encoding", "skip", "sheet"):
@@ -205,12 +207,12 @@ def _listen(jobs: queue.SimpleQueue[Any], stops: _Stops) -> None:
             stops.ask()
         else:
             jobs.put(message)
-    os._exit(0)  # nobody is left to tell
+    os._exit(0)  # the parent process has ended
 
 
 def main() -> None:
-    """Says that it is ready, does one job and ends."""
-    # What libraries may print must not come between the lines.
+    """Reports that it is ready, does one job and ends."""
+    # Output of libraries must not mix with the messages.
     stream = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()

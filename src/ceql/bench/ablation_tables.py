@@ -1,4 +1,4 @@
-"""The tables of an ablation: each variant on each problem, and the problem for which others report rates."""
+"""The tables of an ablation: each variant on each problem, and the problem with published rates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMED = {
 
 
 def ablation_sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
-    """The problem with published rates under every criterion, then all problems under each criterion of ours."""
+    """Tables of the problem with published rates under every criterion, and of all problems under each of ours."""
     reported = suite.problems[0] if suite.problems else None
     first = [r for r in records if reported is not None and r.problem == reported.name]
     has_rates = any(variant.published is not None for variant in suite.variants.values())
@@ -82,7 +82,7 @@ def label_of(suite: Suite, method: str) -> str:
 
 
 def _by_problem(suite: Suite, records: Sequence[Record], title: str, verdict: Callable[[Record], bool]) -> Sheet:
-    """A row per variant, a column per problem."""
+    """A table with a row for each variant and a column for each problem."""
     ran = grouped(records, "problem")
     problems = [p.name for p in suite.problems if p.name in ran]
     rows = []

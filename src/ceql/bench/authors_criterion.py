@@ -1,9 +1,9 @@
-"""When the paper's authors call a formula of their ablation recovered.
+"""The criterion by which the paper's authors call a formula of their ablation recovered.
 
-Both formulas are written as one fraction whose denominator has the leading coefficient one. The formula is recovered
-when every coefficient of (its numerator times the true denominator minus the true numerator times its denominator)
-rounds to zero at two decimals. That asks less than our own `exact`, which wants constants within 1e-6; the two are
-never mixed in a column.
+Both formulas are written as one fraction whose denominator has the leading coefficient 1. The formula is recovered if
+every coefficient of (its numerator times the true denominator minus the true numerator times its denominator) rounds to
+zero at two decimals. This is weaker than our own `exact`, which requires constants within 1e-6; the two are never mixed
+in a column.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 import sympy
 
 DECIMALS = 2
-_DIGITS = 5  # the decimals to which the authors read constants off
-_MOST_NODES = 400  # a formula larger than this is not put on one denominator; theirs had 57 nodes at the most
+_DIGITS = 5  # the decimals to which the authors round constants
+_MOST_NODES = 400  # larger formulas are not written as one fraction; the authors' had at most 57 nodes
 
 
 def is_recovered(found: Any, truth: Any, symbols: Sequence[Any]) -> bool:
-    """The authors' verdict on a formula, given a rational truth."""
+    """Whether the formula is recovered by the authors' criterion; the truth must be rational."""
     if sum(1 for _ in sympy.preorder_traversal(found)) > _MOST_NODES:
         return False
     (above, below), (true_above, true_below) = (_fraction(e, symbols) for e in (found, truth))
@@ -28,7 +28,7 @@ def is_recovered(found: Any, truth: Any, symbols: Sequence[Any]) -> bool:
 
 
 def _fraction(expression: Any, symbols: Sequence[Any]) -> tuple[Any, Any]:
-    """Numerator and denominator over the rationals, expanded; logs and roots count as further letters."""
+    """The numerator and denominator over the rationals, expanded; logs and roots count as additional symbols."""
     exact = expression.xreplace(
         {f: sympy.Rational(str(round(float(f), _DIGITS))) for f in expression.atoms(sympy.Float)}
     )

@@ -1,4 +1,4 @@
-"""The commands `ceql bench`, `ceql bench-report` and `ceql figures`. What they need is imported when one is called."""
+"""The commands `ceql bench`, `ceql bench-report` and `ceql figures`; imports happen when one is called."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MADE_BY = {
 @click.argument("suite")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("--problems", default="", help="Problems or families of the suite, such as E-7,log. [default: all]")
-@click.option("--every", type=click.IntRange(1), default=1, help="Only every so many of the problems. [default: all]")
+@click.option("--every", type=click.IntRange(1), default=1, help="Run only every n-th problem. [default: all]")
 @click.option(
     "--noise", default="", help="Noise on the training targets, such as 0.01 or 0,0.001,0.01. [default: none]"
 )
@@ -29,12 +29,12 @@ _MADE_BY = {
 )
 @click.option("--methods", default="", help="Methods, such as ceql,operon. [default: the suite's]")
 @click.option("--seeds", default="", help="Seeds, such as 0-4 or 0,3,7. [default: the suite's]")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a run. [default: the suite's]")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Runs at the same time.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds per run. [default: the suite's]")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many runs at the same time.")
 @click.option("--json", type=click.Path(path_type=Path), help="Write every record here, one JSON per line.")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Write the tables here.")
 @click.option("--latex", type=click.Path(path_type=Path), help="Write the suite's own tables here, as LaTeX.")
-@click.option("--resume", is_flag=True, help="Keep the records of --json and make only the runs it lacks.")
+@click.option("--resume", is_flag=True, help="Keep the records of --json and run only what is missing.")
 def bench(**options: Any) -> None:
     """Run methods on the problems of SUITE: paper, poles, sums, noise, scalability, ablation, parts or your own file.
 
@@ -80,7 +80,9 @@ def bench_report(records: tuple[Path, ...], out: Path, title: str) -> None:
 @click.option("--only", default="", help=f"Some of {', '.join(FIGURES)}. [default: all]")
 @click.option("--format", "kind", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
 @click.option("--dpi", type=click.IntRange(30, 600), default=110, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For formulas that are found now.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of formulas that are found now."
+)
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
 def figures(out: Path, records: tuple[Path, ...], only: str, kind: str, dpi: int, seed: int, time_limit: float) -> None:
     """Draw the figures: the network, how complex weights cross a pole, what was found, what benchmark records show.
@@ -121,8 +123,8 @@ def figures(out: Path, records: tuple[Path, ...], only: str, kind: str, dpi: int
     for name, path in files.items():
         drawing = drawings[name]()
         if drawing is None:
-            how = f"Make them with `{_MADE_BY[name]}`, give them with --records."
-            click.echo(f"No figure {name!r}: it is drawn from records. {how}")
+            how = f"Make records with `{_MADE_BY[name]}` and give them with --records."
+            click.echo(f"The figure {name!r} is left out: it is drawn from records. {how}")
         else:
             save_figure(drawing, path, dpi)
             click.echo(f"{path}")

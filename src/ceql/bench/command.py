@@ -1,4 +1,4 @@
-"""What `ceql bench` and `ceql bench-report` do: everything that can be wrong first, then the runs, then the tables."""
+"""Runs `ceql bench` and `ceql bench-report`: all checks first, then the runs, then the tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ceql.storage.files import require_writable, write_atomically
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of `ceql bench` as typed; empty text and None stand for the suite's own."""
+    """The arguments of `ceql bench` as typed; empty text and None stand for the suite's defaults."""
 
     suite: str
     folder: Path | None
@@ -43,7 +43,7 @@ class Request:
 
 
 def run_bench(asked: Request) -> None:
-    """Run what is asked for, write the files and print the tables."""
+    """Makes the requested runs, writes the files and prints the tables."""
     suite = _chosen(asked)
     methods = _contestants(suite, split_names(asked.methods))
     seeds = parse_seeds(asked.seeds) if asked.seeds else suite.seeds
@@ -58,7 +58,7 @@ def run_bench(asked: Request) -> None:
 
 
 def _outputs(asked: Request, suite: Suite, records: list[Record]) -> Iterator[Callable[[], None]]:
-    """The tables: on the screen first, since the disk may turn out to be full."""
+    """The steps that write the tables; they are printed first, since the disk may be full."""
     yield lambda: click.echo(on_screen(suite, records))
     for path, made in ((asked.markdown, as_markdown_file), (asked.latex, as_latex_file)):
         if path is not None:
@@ -66,7 +66,7 @@ def _outputs(asked: Request, suite: Suite, records: list[Record]) -> Iterator[Ca
 
 
 def write_report(sources: Sequence[Path], out: Path, title: str = "Results") -> int:
-    """Write the page of results from files of records; the number of records is returned."""
+    """Writes the page of results from files of records, and returns the number of records."""
     require_writable(out, RecordError)
     records = [record for path in sources for record in read_records(path)]
     if not records:
@@ -97,7 +97,7 @@ def _chosen(asked: Request) -> Suite:
 
 def _with_folder(suite: Suite, folder: Path | None) -> Suite:
     if suite.folder and folder is None:
-        raise SuiteError(f"Which tables? Name their folder: ceql bench {suite.name} FOLDER. It holds {LIST}.")
+        raise SuiteError(f"Name the folder of the tables: ceql bench {suite.name} FOLDER. It must hold {LIST}.")
     if folder is None:
         return suite
     if not suite.folder:
@@ -106,7 +106,7 @@ def _with_folder(suite: Suite, folder: Path | None) -> Suite:
 
 
 def _contestants(suite: Suite, names: Sequence[str]) -> list[Adapter]:
-    """The methods that can run here; the others are named with the command that installs them."""
+    """The methods that can run here; for each of the others, a message names the command that installs it."""
     methods = [
         find_method(name, suite.settings.get(name), suite.variants, suite.is_of_motion)
         for name in names or suite.methods

@@ -1,7 +1,7 @@
-"""What a run is about: the data of one seed, how a method is asked, and how its answer is judged.
+"""What a run consists of: the data of one seed, how a method is called, and how its answer is judged.
 
-There are two kinds. A formula is found in rows of columns with a target, a system of differential equations in samples
-of its trajectories.
+There are two kinds: a formula is found in rows of columns with a target, and a system of differential equations in
+samples of its trajectories.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Contest(Protocol):
     def ask(self, method: Adapter, seed: int, time_limit: float) -> Found: ...
 
     def judged(self, found: Found) -> dict[str, Any]:
-        """The fields of a record that the answer decides, its text among them."""
+        """The fields of a record that follow from the answer, including its text."""
         ...
 
 
@@ -32,7 +32,7 @@ def pose(problem: Problem, seed: int) -> Contest:
     """The problem with the data of this seed."""
     if problem.motion is None:
         return _OfFormulas(problem, sample(problem, seed))
-    # Not before it is needed: formulas do without what simulates trajectories.
+    # Imported only when needed: formulas do not need the simulation of trajectories.
     from ceql.bench.ode_contest import pose_system
 
     return pose_system(problem, seed)

@@ -30,8 +30,11 @@ Range = Intervals | Spread
 
 @dataclass(frozen=True)
 class System:
-    """Differential equations whose solutions are the points of a problem: the rate of each variable, the values that
-    the solutions start from, and the `points` taken from each of them, `step` apart in time."""
+    """Differential equations whose solutions are the points of a problem.
+
+    They have a rate for each variable and values that the solutions start from; `points` points are taken from each
+    solution, `step` apart in time.
+    """
 
     variables: tuple[str, ...]
     rates: tuple[str, ...]
@@ -42,11 +45,11 @@ class System:
 
 @dataclass(frozen=True)
 class Motion:
-    """Differential equations that are to be found in samples of their trajectories.
+    """Differential equations to be found from samples of their trajectories.
 
     `rates` are formulas in the states and in the `constants`, which have these values. Every trajectory has `samples`
-    samples from time 0 to `span`: those from the `starts` are trained on, those from the `tests` are not. A share
-    `subsample` of the samples of a training trajectory, chosen by the seed, is left out.
+    samples from time 0 to `span`. Those from the `starts` are for training, those from the `tests` for testing. A share
+    `subsample` of the samples of each training trajectory is left out, chosen by the seed.
     """
 
     rates: tuple[str, ...]
@@ -63,7 +66,7 @@ PAPER_EXTRAP: Intervals = ((-4.0, -2.0), (2.0, 4.0))
 
 
 def families(text: str) -> tuple[str, ...]:
-    """The families of a problem: "3 terms; 2 constants" belongs to two."""
+    """The families of a problem, separated by semicolons, as in "3 terms; 2 constants"."""
     return tuple(text.split("; "))
 
 
@@ -72,15 +75,15 @@ class Problem:
     """A formula to be found, and how to draw data from it.
 
     The fields are those of a suite file, which `suitefile` describes. In addition: interpolation points come from
-    `train` where `test` is empty. A point whose target is undefined or outside the limits is replaced by another.
-    With a `system`, `n_train` points of its solutions, chosen by the seed, are trained on and `n_interp` of the others
-    tested. With a `start`, the formula is a law in the columns of a measured table, which is the `data`, and in
+    `train` if `test` is empty. A point whose target is undefined or outside the limits is replaced by another. With a
+    `system`, `n_train` points of its solutions, chosen by the seed, are for training and `n_interp` of the others for
+    testing. With a `start`, the formula is a law in the columns of a measured table, which is the `data`, and in
     constants near these values. With a `motion`, the variables are the states of differential equations, and `noise` is
-    on every sample of a state, as a fraction of its value. Otherwise `noise` is the standard deviation of the noise on
-    drawn training targets: a fraction of theirs, of their root mean square where `noise_unit` is "rms", or a number in
-    the target's own unit where it is "absolute".
-    `relative` measures errors and compares formulas in units of the data, whatever their size. `singular` names the
-    arguments (denominators, arguments of logs and roots) that change sign inside the training range.
+    added to every sample of a state, as a fraction of its value. Otherwise `noise` is the standard deviation of the
+    noise on drawn training targets: a fraction of their standard deviation, a fraction of their root mean square if
+    `noise_unit` is "rms", or a number in the target's unit if it is "absolute". With `relative`, errors are measured
+    and formulas compared in units of the data, whatever their size. `singular` names the arguments (denominators,
+    arguments of logs and roots) that change sign inside the training range.
     """
 
     name: str
@@ -107,12 +110,12 @@ class Problem:
     motion: Motion | None = None
     units: tuple[tuple[str, str], ...] = ()
     unit_constants: tuple[tuple[str, str], ...] = ()
-    # Variants of a problem (noise levels, nuisance counts) share the stem and thereby the points drawn.
+    # Variants of a problem (noise levels, nuisance counts) share the stem and therefore the drawn points.
     stem: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all columns: the variables, then the nuisance ones."""
+        """The names of all columns: the variables, then the nuisance columns."""
         return self.variables + tuple(f"n{i + 1}" for i in range(self.nuisance))
 
     @property
@@ -132,12 +135,12 @@ class Variant:
 
 @dataclass(frozen=True)
 class Suite:
-    """Problems with the methods, seeds and budget they are usually run with.
+    """Problems with the methods, seeds and time limit that they are usually run with.
 
-    `settings` maps a method's name to settings that differ from its own defaults in this suite, `variants` a new
-    name to a method with settings. With `memory` every run has a process of its own and its memory is measured.
-    The problems of a suite with `folder` are the tables of a folder that the user names. Of one with `parts` every
-    method is a whole with a part left out, and its table has rates and seconds by method and family.
+    `settings` maps the name of a method to settings that differ from its defaults in this suite, and `variants` maps a
+    new name to a method with settings. With `memory`, every run has a process of its own and its memory is measured.
+    With `folder`, the problems are the tables of a folder that the user names. With `parts`, every method is the whole
+    search with a part left out, and the table has rates and seconds by method and family.
     """
 
     name: str
@@ -154,7 +157,7 @@ class Suite:
 
     @property
     def is_of_motion(self) -> bool:
-        """Whether differential equations are to be found, all of them in trajectories."""
+        """Whether all problems are differential equations to be found from trajectories."""
         return bool(self.problems) and all(problem.motion is not None for problem in self.problems)
 
 

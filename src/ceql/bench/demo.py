@@ -1,4 +1,4 @@
-"""`ceql demo`: finds a formula with a pole and a logarithm, and shows how complex weights get there."""
+"""Runs `ceql demo`: finds a formula with a pole and a logarithm, and shows how complex weights get there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ceql.formula import mean_square
 from ceql.storage.files import require_writable
 
 PROBLEM = "logpole-1"
-STARTS = 256  # of the same small network, with complex and with real weights
+STARTS = 256  # random starts of the same small network, with complex and with real weights
 
 
 def run_demo(seed: int, out: Path, verbose: bool | None, say: Callable[[str], None]) -> CEQLRegressor:

@@ -1,6 +1,6 @@
-"""What a run ran on and with, and the memory that it took: machine, versions of libraries, peaks.
+"""The machine and the versions of libraries that a run used, and the memory it needed.
 
-A peak belongs to a process, so each measured run gets one of its own.
+A memory peak belongs to a process, so each measured run gets its own process.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def versions(method: Adapter) -> dict[str, str]:
 
 @cache
 def machine() -> str:
-    """System, processor, cores and memory in one line; never the machine's name."""
+    """The system, processor, cores and memory in one line; never the machine's name."""
     parts = [f"{platform.system()} {platform.machine()}", _processor(), f"{_cores()} cores", _memory()]
     return ", ".join(part for part in parts if part)
 
@@ -68,14 +68,14 @@ def _memory() -> str:
 
 
 class Meter:
-    """Reads the peak since `start`. Where the system cannot forget an earlier peak, that one may be reported."""
+    """Measures the memory peak since `start`. If the system cannot reset it, an earlier peak may be reported."""
 
     def __init__(self) -> None:
         self.before = 0.0
 
     def start(self) -> None:
         with suppress(OSError):
-            # Linux forgets the high-water mark on this request.
+            # This resets the peak on Linux.
             _RESET.write_text("5", encoding="ascii")
         self.before = _status_mb("VmRSS") or _peak_mb()
 
@@ -85,8 +85,8 @@ class Meter:
 
 
 def in_own_process(function: Callable[[Work], Result], work: Work, died: Callable[[Work, str], Result]) -> Result:
-    """`function(work)` in a fresh process; `died(work, why)` when it ends without a result."""
-    # In a worker of joblib the way to start processes is called "loky", which a process below it would not know.
+    """The result of `function(work)` in a new process, or of `died(work, why)` if that ends without a result."""
+    # In a worker of joblib the start method is called "loky", which a child process would not know.
     if multiprocessing.get_start_method(allow_none=True) not in (None, *multiprocessing.get_all_start_methods()):
         multiprocessing.set_start_method("spawn", force=True)
     context = multiprocessing.get_context("spawn")

@@ -1,4 +1,4 @@
-"""What can go wrong in a benchmark before it runs, each with its own name."""
+"""Errors of a benchmark before it runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SuiteError(BenchError):
 
 
 class MethodError(BenchError):
-    """A method is unknown, not installed, badly configured or not made for the problem."""
+    """A method is unknown, not installed, badly configured or not suited to the problem."""
 
 
 class RecordError(BenchError):

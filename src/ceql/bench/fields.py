@@ -1,4 +1,4 @@
-"""What a field of a suite file may hold. Each check returns the value to store or raises with the reason."""
+"""Checks for the fields of a suite file. Each returns the value to store, or raises an error with the reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOISE_UNITS = ("std", "rms", "absolute")
 
 
 def _check(holds: Check, message: str, stored: Check = lambda value: value) -> Check:
-    """A check: what has to hold, the reason given where it does not, and the form in which a value is stored."""
+    """Makes a check from a condition, the error message, and a conversion of the stored value."""
 
     def checked(value: Any) -> Any:
         if not holds(value):
@@ -100,7 +100,7 @@ def identifiers(value: Any) -> tuple[str, ...]:
 
 
 def spread(value: Any) -> Range:
-    """A list of intervals, or a table that says how to draw from them: `{ log = [[0.1, 10]] }`."""
+    """A range from a list of intervals, or from a table that says how to draw, such as `{ log = [[0.1, 10]] }`."""
     if not isinstance(value, dict):
         return _intervals(value)
     kind = next((k for k in SPREADS if k in value), None)
@@ -120,7 +120,7 @@ def spread(value: Any) -> Range:
 
 
 def ranges(value: Any, variables: Sequence[str]) -> tuple[Range, ...]:
-    """A range for every variable, from one for all or from a table by variable."""
+    """A range for each variable, from one range for all or from a table by variable."""
     if not isinstance(value, dict) or SPREADS.keys() & value.keys() - set(variables):
         return (spread(value),) * len(variables)
     for name in value:
@@ -150,7 +150,7 @@ def formulas(value: Any) -> dict[str, str]:
 
 
 def constants(value: Any) -> tuple[tuple[str, float], ...]:
-    """Numbers by name."""
+    """Pairs of names and numbers from a table."""
     if not isinstance(value, dict):
         raise BenchError(f"must be a table of numbers, such as {{ k = 0.83 }}, not {value!r}.")
     return tuple((name, number(constant)) for name, constant in value.items())

@@ -1,4 +1,4 @@
-"""How far a rate over a few runs can be from the truth."""
+"""Confidence intervals for rates over a few runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def wilson(hits: int, runs: int, confidence: float = CONFIDENCE) -> tuple[float,
 
 
 def counted(hits: int, runs: int) -> str:
-    """The runs that succeeded and Wilson's interval for their share, as in `17 of 20 (0.64-0.95)`."""
+    """The number of successful runs and Wilson's interval for their share, as in `17 of 20 (0.64-0.95)`."""
     if not runs:
         return "–"
     low, high = wilson(hits, runs)

@@ -1,22 +1,21 @@
-"""Judging a found formula: its errors, the strict verdict where data come in any unit, and SRBench's verdict.
+"""Judges a found formula: its errors, the strict verdict for data in any unit, and SRBench's verdict.
 
-Where a problem is `relative`, formulas are compared in units of the data. Two more conditions hold there, since a term
-that the data cannot show (a recoil of 1e-10 beside one) would otherwise not be missed: both formulas depend on the same
-columns, and they agree far beyond the data too, wherever the truth is well conditioned.
+If a problem is `relative`, formulas are compared in units of the data. Two more conditions hold then, since a missing
+term that the data cannot show (a recoil of 1e-10 beside one) would go unnoticed otherwise: both formulas depend on the
+same columns, and they agree also far outside the data, wherever the truth is well conditioned.
 
-A *symbolic solution*, as SRBench defines it, is the truth but for a factor or an added constant, with constants rounded
+A *symbolic solution*, as SRBench defines it, is the truth up to a factor or an added constant, with constants rounded
 to three digits. SRBench asks SymPy to simplify the rounded difference and ratio; here
 
 - found minus true value, or their ratio, must be constant to 1e-3 at 95 % of the test points, and
 - the formula with a free factor and constant must be the truth exactly, or become it when its numbers are set free and
-  refitted to the test targets, which have no noise, with no more independent numbers than the truth has. Numbers
-  within 1e-3 of a whole one are taken for it, and terms below 1e-4 of the target's typical size are dropped, where that
-  helps.
+  refitted to the test targets, which have no noise, with no more independent numbers than the truth has. If it helps,
+  numbers within 1e-3 of a whole number are replaced by it, and terms below 1e-4 of the target's typical size dropped.
 
-Where a law has `constants` that are for the data to say, their values do not matter: the formula must become the truth
-when its numbers are set free, and may have no more independent numbers than the law has constants.
+If the data determine the `constants` of a law, their values do not matter: the formula must become the truth when its
+numbers are set free, and may have no more independent numbers than the law has constants.
 
-A constant is no solution, nor is a formula with an R² of 0.5 or less at the test points or with more than 300 nodes.
+A constant is not a solution, nor is a formula with an R² of at most 0.5 at the test points or with over 300 nodes.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from ceql.formula import Formula
 EQUIVALENT_MSE = 1e-20
 _WITNESS_POINTS = 512
 _TEST_POINTS = 2048
-_MOST_NODES = 300  # five times the largest truth; to free and refit all numbers of a larger formula takes minutes
+_MOST_NODES = 300  # five times the largest truth; refitting all numbers of a larger formula takes minutes
 _DIGITS = 1e-3
 _SMALL = 1e-4
 _SHARE = 0.95
@@ -53,10 +52,10 @@ _ROUNDING = 16.0 * 2.0**-52
 
 @dataclass(frozen=True)
 class Units:
-    """The typical size of every column and of the target, as powers of two, so that dividing by them rounds nothing.
+    """The typical size of every column and of the target, as powers of two, so that dividing by them is exact.
 
-    A judge that compares coefficients needs them near one. Constants of nature in the formula, or charges of 1e-19 in
-    the data, make them very large or very small.
+    A judge that compares coefficients needs them to be near one. Constants of nature in the formula, or charges of
+    1e-19 in the data, make them very large or very small.
     """
 
     columns: tuple[float, ...]
@@ -66,14 +65,14 @@ class Units:
         return X / np.array(self.columns)
 
     def formula(self, expression: Any, symbols: Sequence[Any]) -> Any:
-        """The same function, from columns in their units to the target in its unit."""
+        """The same function in units of the data: from scaled columns to the scaled target."""
         changed = {s: sympy.Float(u) * s for s, u in zip(symbols, self.columns, strict=True) if u != 1.0}
         inside = expression.xreplace(changed)
         return inside if self.target == 1.0 else inside / sympy.Float(self.target)
 
 
 def units_of(X: np.ndarray, y: np.ndarray) -> Units:
-    """The units of data: the power of two nearest to the median size."""
+    """The units of data: the powers of two nearest to the median sizes."""
     return Units(tuple(_unit(column) for column in X.T), _unit(y))
 
 
@@ -97,7 +96,7 @@ class Judge:
         self.y_test = samples.y_interp[::step] / self.units.target
 
     def exact(self, expression: Any) -> bool:
-        """The strict verdict."""
+        """Whether the formula is exactly the truth (the strict verdict)."""
         return self._exact(self._in_units(expression))
 
     def solution(self, expression: Any, r2: float, exact: bool) -> bool:
@@ -134,7 +133,7 @@ class Judge:
         for stretch in _stretches(len(self.symbols)):
             x = self.x_test * stretch
             wanted, got = truth(x), function(x)
-            # Where last digits of the columns or constants matter, values cannot tell formulas apart.
+            # Where the last digits of columns or constants matter, values cannot distinguish formulas.
             shaken = np.abs(nudged(x) - wanted) + np.abs(truth(x * (1.0 + _NUDGE * signs)) - wanted)
             finite = np.isfinite(wanted) & np.isfinite(got) & (wanted != 0) & (got != 0)
             fit = finite & (shaken < 1e-3 * np.abs(wanted))
@@ -146,7 +145,7 @@ class Judge:
 
     @np.errstate(all="ignore")
     def _shifted_and_scaled(self, found: Any) -> Iterator[Any]:
-        """The formula itself, minus a constant, and divided by a factor: those that have the right values."""
+        """Yields the formula itself, minus a constant, and divided by a factor, if the values are right."""
         values = compile_numpy(found, self.symbols)(self.x_test)
         if not np.isfinite(values).all():
             return
@@ -179,47 +178,47 @@ class Judge:
 
 
 def _nudged(expression: Any) -> Any:
-    """The formula with every number a little larger or smaller, in turn."""
+    """The formula with its numbers changed slightly, alternately up and down."""
     numbers = sorted((freed := with_free_integers(expression)).atoms(sympy.Float))
     return freed.xreplace({c: c * (1.0 + _NUDGE * (-1) ** k) for k, c in enumerate(numbers)})
 
 
 def _stretches(width: int) -> Iterator[np.ndarray]:
-    """Factors for the columns: all of them at once, and each alone, since some formulas depend on ratios only."""
+    """Yields factors for the columns: all at once, and each alone, since some formulas depend only on ratios."""
     for factor in _FAR:
         yield np.full(width, factor)
         yield from np.where(np.eye(width, dtype=bool), factor, 1.0)
 
 
 def _freed(expression: Any) -> Any:
-    """The formula with all its numbers free, and a free factor and constant around it."""
+    """The formula with all its numbers set free, and a free factor and constant around it."""
     return sympy.Add(sympy.Mul(sympy.Float(1.0), with_free_integers(expression)), sympy.Float(_SMALL))
 
 
 def _without_offset(expression: Any) -> Any:
-    """Without the tiny constant that a fit may add: far away it could outweigh the other terms."""
+    """The formula without the tiny constant that a fit may add, which could outweigh other terms far away."""
     constant, rest = expression.as_coeff_Add()
     return rest if abs(constant) < _NUDGE else expression
 
 
 def _rounded(expression: Any) -> Any:
-    """With whole numbers in place of decimals that are close to them."""
+    """The formula with whole numbers in place of decimals that are close to them."""
     near = {f: sympy.Integer(round(f)) for f in expression.atoms(sympy.Float) if abs(f - round(f)) <= _DIGITS * abs(f)}
     return expression.xreplace(near)
 
 
 def _trimmed(expression: Any) -> Any:
-    """Without decimals that are nearly zero."""
+    """The formula with decimals that are nearly zero replaced by 0."""
     return expression.xreplace({f: sympy.Integer(0) for f in expression.atoms(sympy.Float) if abs(f) < _SMALL})
 
 
 @dataclass(frozen=True)
 class Score:
-    """How good a formula is, in fields that `records` describes; the text of this module defines the verdicts.
+    """The scores of a formula; `records` describes the fields, and the text of this module defines the verdicts.
 
-    `equivalent` means below 1e-20 of the mean square of the target where the problem is `relative`. `front_solution` is
-    only asked for laws with free constants, since that is how their benchmark counts, and None elsewhere. `chosen` and
-    `offered` are asked for measured tables, where they are the verdict.
+    If the problem is `relative`, `equivalent` means below 1e-20 of the mean square of the target. `front_solution` is
+    set only for laws with free constants, since that is how their benchmark counts. `chosen` and `offered` are set only
+    for measured tables, where they are the verdict.
     """
 
     train_mse: float
@@ -237,7 +236,7 @@ class Score:
 
 
 def score(found: Any, problem: Problem, samples: Samples, front: Sequence[Any] = ()) -> Score:
-    """Judge `found`, an expression or its text, on the samples of `problem`; and the `front` it comes from, if any."""
+    """Scores `found`, an expression or its text, on the samples of `problem`, and the `front` it comes from, if any."""
     expression = as_expression(found, samples.names)
     if problem.start:
         return _score_on_table(expression, problem, samples, [as_expression(one, samples.names) for one in front])
@@ -264,7 +263,7 @@ def score(found: Any, problem: Problem, samples: Samples, front: Sequence[Any] =
 
 
 def _score_on_table(expression: Any, problem: Problem, samples: Samples, front: Sequence[Any]) -> Score:
-    """On measured rows there is no truth but the law, whose constants are for the data to say."""
+    """The score on a measured table, where the truth is a law whose constants the data determine."""
     symbols = columns(samples.names)
     error = mse(compile_numpy(expression, symbols)(samples.X_train), samples.y_train)
     verdict = LawJudge(problem).verdict(expression, front)
@@ -294,12 +293,12 @@ def _is_on_front(front: Sequence[Any], judge: Judge, samples: Samples) -> bool:
 
 
 def as_expression(found: Any, names: tuple[str, ...]) -> Any:
-    """A formula as an expression, parsed when it is text."""
+    """The formula as an expression; text is parsed."""
     return parse_formula(found, names) if isinstance(found, str) else found
 
 
 def mse(predicted: np.ndarray, truth: np.ndarray) -> float:
-    """Mean squared error; infinite when the formula is undefined at a point where the truth is not."""
+    """The mean squared error; infinite if the formula is undefined at a point where the truth is not."""
     with np.errstate(over="ignore", invalid="ignore"):
         error = float(np.mean((np.asarray(predicted, dtype=float) - truth) ** 2))
     return error if np.isfinite(error) else float("inf")

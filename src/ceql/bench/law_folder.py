@@ -1,15 +1,15 @@
-"""Reading a folder of measured tables whose laws are known: `laws.csv`, and `NAME.csv` for every table it names.
+"""Reads a folder of measured tables whose laws are known: `laws.csv`, and `NAME.csv` for every table it names.
 
-A row of `laws.csv` is a table. Its columns are
+Each row of `laws.csv` describes a table. Its columns are
 
-    table     the name of the table's file without its ending, and of the problem
-    target    the column that the law is for; all others are what it may depend on
+    table     the name of the table's file without extension, and of the problem
+    target    the column that the law is for; all other columns may occur in the law
     law       a formula in these columns and constants, such as b1*x/(b2 + x)
     start     values of the constants near the solution, as JSON: {"b1": 200, "b2": 0.06}
-    rows      how many rows the table has, to notice a wrong file; may be left out
-    origin    where it comes from; may be left out
+    rows      the number of rows of the table, to notice a wrong file; optional
+    origin    where the table comes from; optional
 
-Nothing of a folder is executed: laws are read by the reader of formulas.
+Nothing in a folder is executed: laws are read by the parser of formulas.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _read(path: Path) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """A row of the list, which knows where it stands to say so when something in it is wrong."""
+    """A row of `laws.csv`, which knows its place for error messages."""
 
     folder: Path
     path: Path
@@ -148,7 +148,7 @@ class _Row:
         except ValueError as error:
             raise self._error(f"its start {text!r} cannot be read ({error}): {example}.") from error
         if not isinstance(values, dict) or not values or not all(map(_is_finite, values.values())):
-            raise self._error(f"its start {text!r} is no table of numbers: {example}.")
+            raise self._error(f"its start {text!r} is not a table of numbers: {example}.")
         both = next((name for name in values if name in variables), None)
         if both is not None:
             raise self._error(f"{both!r} is a column and a constant in its start: rename one of them.")

@@ -1,14 +1,14 @@
-"""Judging formulas on a measured table whose law is known but for its constants.
+"""Judges formulas on a measured table whose law is known except for its constants.
 
-The law is *chosen* if its constants can be set so that it has the values of the chosen formula: on the rows, and on a
-grid over their box and a little beyond, within 1e-6 of the spread of the formula's values. It is *offered* if such a
-formula, with a loss no more than 5 % above that of the law's own best fit to the table, is among those that the method
-gives. The values of constants do not matter, nor does the way in which a formula is written.
+The law is *chosen* if its constants can be set so that it has the values of the chosen formula on the rows and on a
+grid over their range and a little beyond, within 1e-6 of the spread of the formula's values. It is *offered* if such a
+formula, with a loss at most 5 % above that of the law's own best fit to the table, is among those that the method
+returns. The values of constants do not matter, nor does the form in which a formula is written.
 
 Two kinds of formula come close to a law without being it, and do not count: one that lacks a column of the law, and a
-limit of it, as a straight line is of `b1*(1 - exp(-b2*x))` for small b2. A limit is told by its values, which do not
-determine the constants that the table does determine. A long formula that approximates the law to 1e-6 everywhere is
-taken for it; fitted to measured rows, none does.
+limit of it, as a straight line is of `b1*(1 - exp(-b2*x))` for small b2. A limit is recognised by its values, which do
+not determine constants that the table does determine. A long formula that approximates the law to 1e-6 everywhere is
+taken for the law; no formula fitted to measured rows does that.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class LawJudging:
-    """The numbers of the verdict, and the effort that is made before a formula is said not to be the law."""
+    """The thresholds of the verdict, and the effort made before a formula is rejected."""
 
     tolerance: float = 1e-6  # of the spread of the formula's values
-    room: float = 0.05  # of the law's own loss, by which that of an offered formula may be larger
-    rows: int = 4000  # of a longer table as many, evenly spaced, are looked at
+    room: float = 0.05  # share of the law's own loss by which the loss of an offered formula may be larger
+    rows: int = 4000  # at most this many, evenly spaced, are used of a longer table
     grid: int = 96  # points over the box: several for each constant of a long law
     beyond: float = 0.05  # of the box, on each of its sides
-    reach: float = 10.0  # where the law is this many ranges off the target, there is a pole and the grid has a gap
-    widths: tuple[float, ...] = (0.1, 0.5, 1.5)  # of the logarithms of the random factors that starts are spread by
+    reach: float = 10.0  # the grid has gaps where the law is this many ranges off the target: there is a pole
+    widths: tuple[float, ...] = (0.1, 0.5, 1.5)  # of the logarithms of random factors that spread the starts
     copies: int = 5  # of a start, for every width
     first_steps: int = 10  # from every start
-    ahead: int = 4  # starts that go on from there
+    ahead: int = 4  # number of starts that are continued
     last_steps: int = 300
     final_steps: int = 5  # of all constants at once, to the last digits
     shift: float = 0.1  # relative change of the constants that must show in the values
@@ -56,7 +56,7 @@ JUDGING = LawJudging()
 
 @dataclass(frozen=True)
 class LawVerdict:
-    """Whether the chosen formula is the law, and whether any formula on offer is."""
+    """Whether the chosen formula is the law, and whether any offered formula is."""
 
     chosen: bool
     offered: bool
@@ -87,12 +87,14 @@ class LawJudge:
 
     @cached_property
     def loss(self) -> float:
-        """The mean squared error of the law's own best fit; infinite where the law has no value on some row."""
+        """The mean squared error of the law's own best fit; infinite if the law is undefined on some row."""
         return self._residuals(self.x, self.y).misfit(self.best) / len(self.y)
 
     @cached_property
     def grid(self) -> Array:
-        """Points over the box and a little beyond, where the law's own best fit is defined and far from a pole."""
+        """Points over the range of the data and a little beyond, where the law's best fit is defined and far from a
+        pole.
+        """
         low, high = self.x.min(axis=0), self.x.max(axis=0)
         room = self.policy.beyond * (high - low)
         x = (low - room) + _net(len(low), self.policy.grid) * (high - low + 2.0 * room)
@@ -100,7 +102,7 @@ class LawJudge:
         return x[apart <= self.policy.reach * np.ptp(self.y)]
 
     def verdict(self, chosen: Any, offer: Iterable[Any]) -> LawVerdict:
-        """On the formula that a method chose and on all that it offers, as expressions."""
+        """The verdict on the formula that a method chose and on all that it offers, as expressions."""
         is_chosen = self.is_law(chosen)
         others = (formula for formula in offer if formula != chosen)
         is_offered = (is_chosen and self.fits_as_well(chosen)) or any(
@@ -109,7 +111,7 @@ class LawJudge:
         return LawVerdict(is_chosen, is_offered)
 
     def fits_as_well(self, expression: Any) -> bool:
-        """Whether the loss is no more than 5 % above the law's own, or no more than rounding leaves of an exact law."""
+        """Whether the loss is at most 5 % above the law's own loss, or at rounding level for an exact law."""
         values = self._values(expression, self.x)
         rounding = (self.policy.tolerance * float(np.std(self.y))) ** 2
         with np.errstate(all="ignore"):
@@ -118,7 +120,7 @@ class LawJudge:
     @one_thread
     @np.errstate(all="ignore")
     def is_law(self, expression: Any, accepts: Callable[[Array, Array], bool] = lambda x, constants: True) -> bool:
-        """Whether the law has the values of the formula for some constants, which `accepts` takes on these rows."""
+        """Whether the law has the values of the formula for some constants that `accepts` approves on these rows."""
         wanted = self.law.free_symbols - set(self.constants)
         if not wanted or not wanted <= expression.free_symbols:
             return False
@@ -135,7 +137,9 @@ class LawJudge:
         return False
 
     def _where_defined(self, expression: Any) -> tuple[Array, Array]:
-        """The rows and the grid with the formula's values; beyond the box a formula need not have any."""
+        """The rows and the grid with the formula's values; grid points outside the range where it is undefined are
+        dropped.
+        """
         inside = np.all((self.grid >= self.x.min(axis=0)) & (self.grid <= self.x.max(axis=0)), axis=1)
         on_grid = self._values(expression, self.grid)
         kept = inside | np.isfinite(on_grid)
@@ -148,7 +152,7 @@ class LawJudge:
         return Residuals(self.program, x, y, np.full(len(y), weight))
 
     def _fits(self, problem: Residuals, starts: Sequence[Array]) -> Iterator[Array]:
-        """Constants at the bottom of the misfit, from the starts themselves and then from the best around them."""
+        """Yields fitted constants, from the starts themselves and then from the best points around them."""
         policy = self.policy
         projected = _Projected(problem, self.linear, [k for k in range(len(self.start)) if k not in self.linear])
         straight = replace(problem, program=projected)
@@ -166,19 +170,19 @@ class LawJudge:
             yield minimise(problem, projected.complete(found), policy.final_steps)[0]
 
     def _spread(self, starts: Sequence[Array], places: Sequence[int]) -> Iterator[Array]:
-        """Copies of these constants of the starts, each multiplied by a random factor."""
+        """Yields copies of the starts, with these constants multiplied by random factors."""
         rng = np.random.default_rng(0)
         for start in starts:
             for width in self.policy.widths if places else ():
                 yield from start[places] * np.exp(width * rng.standard_normal((self.policy.copies, len(places))))
 
     def _is_limit(self, problem: Residuals, constants: Array, apart: float) -> bool:
-        """Whether constants can be changed without a change of the values that shows, which the table would show."""
+        """Whether constants can change without a visible change of the values, although the table determines them."""
         determined = self._least_effect(problem, self.best) > self.policy.tolerance
         return determined and self._least_effect(problem, constants) <= apart
 
     def _least_effect(self, problem: Residuals, constants: Array) -> float:
-        """The change of the values, at its root mean square, by the change of constants that matters least."""
+        """The smallest root-mean-square change of the values over all directions of a change of the constants."""
         _, slopes = problem.linearise(constants)
         effects = slopes * np.maximum(np.abs(constants), np.abs(self.best)) * self.policy.shift
         if not np.isfinite(effects).all():
@@ -188,10 +192,11 @@ class LawJudge:
 
 @dataclass(frozen=True, eq=False)
 class _Projected:
-    """A law as its nonlinear constants see it, the linear ones at their best: the long valleys of a fit are straighter.
+    """A law as a function of its nonlinear constants, with the linear ones at their best: its fit is better
+    conditioned.
 
-    The derivatives are Kaufman's: those at fixed linear constants, less what these can take up. All rows must have the
-    same weight, and be few enough to be worked on at once.
+    The derivatives are Kaufman's: those at fixed linear constants, minus the part that the linear constants can
+    compensate. All rows must have the same weight, and be few enough to be processed at once.
     """
 
     problem: Residuals
@@ -199,7 +204,7 @@ class _Projected:
     others: list[int]
 
     def complete(self, others: Array) -> Array:
-        """All constants of the law."""
+        """All constants of the law, given the nonlinear ones."""
         return self._solved(others)[0]
 
     def value(self, x: Array, constants: Array) -> Array:
@@ -212,7 +217,7 @@ class _Projected:
         return values, left - taken @ (taken.T @ left) if np.isfinite(left).all() else left
 
     def _solved(self, others: Array) -> tuple[Array, Array]:
-        """All constants, and orthonormal directions of what the linear ones can change."""
+        """All constants, and orthonormal directions in which the linear ones can change the values."""
         complete = np.zeros(len(self.linear) + len(self.others))
         complete[self.others] = others
         residuals, slopes = self.problem.linearise(complete)
@@ -221,7 +226,7 @@ class _Projected:
             return complete, np.zeros((len(residuals), 0))
         scale = np.linalg.norm(basis, axis=0)
         scale[scale == 0.0] = 1.0
-        # The decomposition of the small triangle costs next to nothing, that of the long matrix does not.
+        # Decomposing the small triangle is cheap, unlike decomposing the long matrix.
         q, triangle = np.linalg.qr(basis / scale)
         u, sigma, vt = np.linalg.svd(triangle)
         kept = sigma > RANK_TOLERANCE * sigma[0]
@@ -231,7 +236,7 @@ class _Projected:
 
 
 def _linear(law: Any, constants: Sequence[Any]) -> list[int]:
-    """The places of constants that the law is linear in, all at once."""
+    """The indices of constants in which the law is jointly linear."""
     chosen: list[int] = []
     for k, constant in enumerate(constants):
         if all(sympy.diff(law, constant, constants[other]) == 0 for other in (*chosen, k)):
@@ -240,7 +245,7 @@ def _linear(law: Any, constants: Sequence[Any]) -> list[int]:
 
 
 def _net(width: int, count: int) -> Array:
-    """Points of the unit cube that fill it evenly, the same ones always; equally spaced for one column."""
+    """Points that fill the unit cube evenly, always the same; equally spaced for one column."""
     if width == 1:
         return np.linspace(0.0, 1.0, count)[:, None]
     return qmc.Halton(width, scramble=False).random(count)

@@ -1,4 +1,4 @@
-"""The tables of measured data with a known law: how often it is chosen and offered, and what stands in its place."""
+"""Tables for measured data with a known law: how often it is chosen and offered, and what was chosen instead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_of_laws(records: Iterable[Record]) -> bool:
 
 
 def law_sheets(records: Sequence[Record]) -> list[Sheet]:
-    """Rates by method, verdicts by table, and what was chosen where the law was not."""
+    """Tables of rates by method, verdicts by table, and formulas that were chosen instead of the law."""
     missed = [record for record in records if not record.chosen]
     groups = grouped(missed, "problem", "method").values()
     title = f"Law not chosen: {len(missed)} of {len(records)} runs"
@@ -62,7 +62,7 @@ def _rates(records: Sequence[Record]) -> Iterator[list[Cell]]:
 
 
 def _by_table(records: Sequence[Record]) -> Sheet:
-    """A row per table, a column per method."""
+    """A table with a row for each measured table and a column for each method."""
     methods = list(grouped(records, "method"))
     rows = []
     for table, runs in grouped(records, "problem").items():

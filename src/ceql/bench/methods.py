@@ -1,4 +1,4 @@
-"""What a method is to the benchmark: a name, its settings, and a way from data to a formula."""
+"""Defines a method for the benchmark: a name, its settings, and a way from data to a formula."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from ceql.bench.selections import unknown
 
 @dataclass(frozen=True)
 class Found:
-    """What a method returns: a formula (a SymPy expression or its text), and the time it took if it knows better.
+    """The result of a method: a formula (a SymPy expression or its text), and optionally more about the run.
 
     `seconds` is the time from data to formula without `compile_seconds`, which is compilation that a second run of the
-    same shape would not pay; without it the runner's clock counts. `extra` is kept with the settings in the record.
-    `front` holds the formulas that the method offers beside the one it chose, if it has such, and `outcome` says how
-    it ended, if it says so.
+    same shape would not need; if it is None, the runner's clock counts. `extra` is saved with the settings in the
+    record. `front` holds the other formulas that the method offers, and `outcome` says how it ended, if it does so.
     """
 
     expression: Any
@@ -35,14 +34,14 @@ class Found:
 
 @dataclass(frozen=True)
 class Adapter:
-    """A system under test: the fields of a subclass are its settings. It sees data and a budget, never the problem."""
+    """A system under test; a subclass's fields are its settings. It sees data and a time limit, not the problem."""
 
     name: str
-    # Modules that a run loads: loaded beforehand, as neither their time nor their memory is the method's own.
+    # Modules that a run needs, loaded beforehand so that their time and memory are not counted.
     imports: ClassVar[tuple[str, ...]] = ()
-    # False for a schedule of fixed length, which takes the time it takes.
+    # False for a schedule of fixed length, to which a time limit does not apply.
     timed: ClassVar[bool] = True
-    # (module that must be importable, distribution that brings it, whose version belongs in the record)
+    # (module that must be importable, distribution that provides it, whose version is recorded)
     requires: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     @property
@@ -50,17 +49,17 @@ class Adapter:
         return {k: v for k, v in asdict(self).items() if k != "name"}
 
     def load(self) -> None:
-        """Import what a run will import."""
+        """Imports the modules that a run needs."""
         for module in (*self.imports, *(module for module, _ in self.requires)):
             importlib.import_module(module)
 
     def available(self) -> str | None:
-        """None when it can run, else the command that installs what is missing."""
+        """None if the method can run, otherwise the command that installs what is missing."""
         missing = [dist for module, dist in self.requires if importlib.util.find_spec(module) is None]
         return f"pip install {' '.join(missing)}" if missing else None
 
     def told(self, problem: Problem) -> Adapter:
-        """The method with what it is told of a problem beside its data: nothing, unless it says so."""
+        """The method with additional information about a problem; by default it gets none."""
         return self
 
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
@@ -73,8 +72,10 @@ def find_method(
     variants: Mapping[str, Variant] | None = None,
     of_motion: bool = False,
 ) -> Adapter:
-    """The method or variant called `name`, with some of its settings changed; `of_motion`: among those that find
-    differential equations."""
+    """The method or variant called `name`, with some of its settings changed.
+
+    With `of_motion`, the methods are those that find differential equations.
+    """
     # Imported here: the adapters build on this module.
     from ceql.bench.baselines import METHODS, SYSTEM_METHODS
 
@@ -89,7 +90,7 @@ def find_method(
 
 
 def configure(method: Any, settings: Mapping[str, Any]) -> Adapter:
-    """The method with some settings changed; a misspelt one is an error."""
+    """The method with some settings changed; an unknown setting is an error."""
     allowed = [f.name for f in fields(method) if f.name != "name"]
     for key in settings:
         if key not in allowed:

@@ -1,14 +1,14 @@
-"""Judging a formula that was found in noisy data: its structure, its error in units of the noise, its error bars.
+"""Judges a formula found in noisy data: its structure, its error in units of the noise, its error bars.
 
-The structure is *right* when the found family of formulas, that is the formula with its constants set free, contains
-the truth and has no more independent constants than the truth. It contains the truth when a refit to data without
-noise agrees with them to rounding, at the training points and at fresh ones. Independent constants are counted by the
-rank of the derivatives, so (a x + b)/(c x + d) has three. Whole numbers count as constants when the family does not
-contain the truth otherwise: a constant rounded to 3 that should be 2.94 is a wrong number and no wrong structure.
+The structure is *right* if the found family of formulas, which is the formula with its constants set free, contains the
+truth and has no more independent constants than the truth. It contains the truth if a refit to data without noise
+agrees with them to rounding, at the training points and at new ones. Independent constants are counted by the rank of
+the derivatives, so (a x + b)/(c x + d) has three. Whole numbers count as constants if the family does not contain the
+truth otherwise: a constant rounded to 3 that should be 2.94 is a wrong number, not a wrong structure.
 
-The *true value* of a constant is the one that this refit gives it: whatever form was reported, its constants are
-compared with what they would be without noise. A constant that is reported as a whole number has no error bar, so it is
-covered only if it is that number.
+The *true value* of a constant is the value that this refit gives it: in whatever form a formula was reported, its
+constants are compared with what they would be without noise. A constant that is reported as a whole number has no error
+bar, so it is covered only if it has exactly this value.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from ceql.bench.points import columns, noise_deviation, target
 from ceql.expression import compile_numpy, parametrise, parse_formula, refit, value_and_jacobian
 
 _BARS = 2.0  # standard errors within which the truth should lie
-_CONTAINED = 1e-6  # largest deviation from the truth, beside the size of the value, after a refit without noise
+_CONTAINED = 1e-6  # largest deviation from the truth after a refit without noise, relative to the value
 _RANK = 1e-9  # singular values below this fraction of the largest belong to constants that do not matter
 _SAME = 1e-6  # relative deviation below which a whole number is the true constant
 
 
 @dataclass(frozen=True)
 class NoiseScore:
-    """`train_error` and `interp_error` are root mean squares of found minus true value over the standard deviation of
-    the noise, where the formula is defined; `undefined` is the share of interpolation points where it is not, such as
-    those beside the end of a root's domain. `median_error` is the median size at the interpolation points, which no
-    pole can blow up.
+    """The verdict on a formula found in noisy data.
 
-    `covered` of `constants` constants have their true value within two standard errors; both are 0 where the structure
-    is wrong, since its constants have no true values then.
+    `train_error` and `interp_error` are root mean squares of found minus true value over the standard deviation of the
+    noise, where the formula is defined; `undefined` is the share of interpolation points where it is not, such as those
+    near the end of a root's domain. `median_error` is the median size at the interpolation points, which poles hardly
+    affect.
+
+    `covered` of `constants` constants have their true value within two standard errors; both are 0 if the structure is
+    wrong, since its constants have no true values then.
     """
 
     right: bool
@@ -53,7 +55,7 @@ class NoiseScore:
 def noise_score(
     expression: Any, reported: Sequence[tuple[float, float]], problem: Problem, samples: Samples
 ) -> NoiseScore:
-    """Judge a formula with its reported (value, standard error) pairs, in the order of `parametrise`."""
+    """Judges a formula with its reported (value, standard error) pairs, in the order of `parametrise`."""
     symbols = columns(samples.names)
     truth = target(problem)
     width = len(problem.variables)
@@ -78,21 +80,21 @@ def _rms(values: np.ndarray) -> float:
 
 
 def independent_constants(expression: Any, symbols: Sequence[Any], x: np.ndarray) -> int:
-    """The rank of the derivatives with respect to the constants."""
+    """The number of independent constants: the rank of the derivatives with respect to the constants."""
     form = parametrise(expression)
     if not form.symbols:
         return 0
     _, jacobian = value_and_jacobian(form.expr, symbols, form.symbols)(x, form.values)
     jacobian = jacobian[np.isfinite(jacobian).all(axis=1)]
     if not len(jacobian):
-        return len(form.symbols)  # an exponential that overflows everywhere: nothing says that one is not needed
+        return len(form.symbols)  # an exponential overflows everywhere, so nothing is known
     size = np.linalg.norm(jacobian, axis=0)
     singular = np.linalg.svd(jacobian / np.where(size > 0, size, 1.0), compute_uv=False)
     return int(np.sum(singular > _RANK * singular[0]))
 
 
 def with_free_integers(expression: Any) -> Any:
-    """Whole numbers, fractions and multiples of pi as decimals, except in exponents and for plain signs."""
+    """The formula with whole numbers, fractions and multiples of pi as decimals, except exponents and plain signs."""
     if expression.is_number and expression.is_real and not expression.is_Float:
         return sympy.Float(float(expression))
     if expression.is_Pow:
@@ -106,7 +108,7 @@ def with_free_integers(expression: Any) -> Any:
 def _true_constants(
     expression: Any, problem: Problem, samples: Samples, y: np.ndarray
 ) -> list[tuple[Any, float]] | None:
-    """Each number of the formula with what it would be without noise; None where the family lacks the truth."""
+    """Each number of the formula with its value without noise; None if the family does not contain the truth."""
     symbols = columns(samples.names)
     most = independent_constants(parse_formula(problem.expression, samples.names), symbols, samples.X_interp)
     for family in (expression, with_free_integers(expression)):
@@ -114,14 +116,14 @@ def _true_constants(
         contained = agrees(fitted.expr, symbols, samples.X_train, y) and agrees(
             fitted.expr, symbols, samples.X_interp, samples.y_interp
         )
-        # Counted at the constants that were found: in the fitted formula, one that is not needed is gone.
+        # Counted at the found constants: in the fitted formula, a superfluous one has vanished.
         if contained and independent_constants(family, symbols, samples.X_interp) <= most:
             return list(zip(parametrise(family).values, fitted.values, strict=True))
     return None
 
 
 def agrees(expression: Any, symbols: Sequence[Any], x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether a formula has the values `y` to rounding."""
+    """Whether a formula has the values `y` up to rounding."""
     error = np.abs(compile_numpy(expression, symbols)(x) - y)
     return bool(np.all(error <= _CONTAINED * (np.abs(y) + float(np.median(np.abs(y))))))
 

@@ -1,4 +1,4 @@
-"""A run on differential equations: series for a method, and the verdict on the system that it finds."""
+"""A run on differential equations: the series that a method gets, and the verdict on the system it finds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ceql.dynamics.series import Series
 
 @dataclass(frozen=True)
 class SystemAdapter(Adapter):
-    """A method that finds differential equations: the expression of what it returns is a `System`."""
+    """A method that finds differential equations; the expression of its result is a `System`."""
 
     def discover(self, series: Series, seed: int, time_limit: float) -> Found:
         raise NotImplementedError
@@ -23,7 +23,7 @@ class SystemAdapter(Adapter):
 
 @dataclass(frozen=True, eq=False)
 class OfSystems:
-    """The contest of one system, seed and level of noise."""
+    """A run on one system with one seed and level of noise."""
 
     problem: Problem
     series: Series
@@ -34,7 +34,7 @@ class OfSystems:
 
     def ask(self, method: Adapter, seed: int, time_limit: float) -> Found:
         if not isinstance(method, SystemAdapter):
-            raise MethodError(f"The method {method.name!r} finds formulas, no differential equations.")
+            raise MethodError(f"The method {method.name!r} finds formulas, not differential equations.")
         return method.discover(self.series, seed, time_limit)
 
     def judged(self, found: Found) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The trajectories of a benchmark's differential equations: the true ones, and what a method is given of them.
+"""The trajectories of a benchmark's differential equations: the true ones, and the samples that a method gets.
 
-Samples of the true trajectory are multiplied by 1 + noise times a normal number each, then a share of them is dropped,
-as ODEBench does it. Both are drawn from a counter that the system, the seed and the level fix, so that they do not
+Each sample of the true trajectory is multiplied by 1 + noise times a normal random number, then a share of the samples
+is dropped, as in ODEBench. Both use a random generator fixed by the system, the seed and the level, so that they do not
 depend on the order of runs.
 """
 
@@ -24,11 +24,11 @@ from ceql.formula import Formula
 
 TIME = "t"
 _RELATIVE = 1e-10  # tolerance of the true trajectories
-_LEAST = 4  # samples that have to be left of a trajectory
+_LEAST = 4  # fewest samples that must remain of a trajectory
 
 
 def motion_of(problem: Problem) -> Motion:
-    """The motion of a problem that has one."""
+    """The motion of a problem; a SuiteError if it has none."""
     if problem.motion is None:
         raise SuiteError(f"Problem {problem.name!r} has no trajectories.")
     return problem.motion
@@ -36,7 +36,7 @@ def motion_of(problem: Problem) -> Motion:
 
 @lru_cache(maxsize=128)
 def true_system(states: tuple[str, ...], motion: Motion) -> System:
-    """The equations with their constants."""
+    """The true system, with the values of its constants."""
     names = (*states, *(name for name, _ in motion.constants))
     symbols, constants = tuple(columns(states)), columns(names)[len(states) :]
     values = {c: sympy.Float(value) for c, (_, value) in zip(constants, motion.constants, strict=True)}
@@ -49,7 +49,7 @@ def sampling_times(motion: Motion) -> np.ndarray:
 
 
 def true_trajectories(problem: Problem) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """The states at all samples, of the trajectories to train on and of those to test on."""
+    """The states at all samples, for the training trajectories and for the test trajectories."""
     motion = motion_of(problem)
     every = _followed(problem.variables, replace(motion, subsample=0.0))
     for start, states in zip((*motion.starts, *motion.tests), every, strict=True):
@@ -61,7 +61,7 @@ def true_trajectories(problem: Problem) -> tuple[tuple[np.ndarray, ...], tuple[n
     return every[: len(motion.starts)], every[len(motion.starts) :]
 
 
-# All levels of noise and of subsampling share them.
+# Shared by all levels of noise and of subsampling.
 @lru_cache(maxsize=128)
 def _followed(states: tuple[str, ...], motion: Motion) -> tuple[np.ndarray, ...]:
     system, times = true_system(states, motion), sampling_times(motion)
@@ -69,7 +69,7 @@ def _followed(states: tuple[str, ...], motion: Motion) -> tuple[np.ndarray, ...]
 
 
 def measured(problem: Problem, seed: int) -> Series:
-    """What a method is given: the training trajectories, with noise and with samples left out."""
+    """The series that a method gets: the training trajectories, with noise and with samples left out."""
     motion = motion_of(problem)
     clean, _ = true_trajectories(problem)
     trajectories = [_measured(problem, motion, seed, k, states) for k, states in enumerate(clean)]
@@ -90,6 +90,6 @@ def _measured(problem: Problem, motion: Motion, seed: int, number: int, states: 
 
 
 def counter(problem: Problem, seed: int, part: str) -> np.random.Generator:
-    """A counter-based generator whose key is the system, the seed and the purpose."""
+    """A counter-based random generator, whose key is the system, the seed and the purpose."""
     digest = hashlib.sha256("\0".join((problem.sampling_key, str(seed), part)).encode()).digest()
     return np.random.Generator(np.random.Philox(key=np.frombuffer(digest[:16], dtype="<u8")))

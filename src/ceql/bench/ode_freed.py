@@ -1,9 +1,9 @@
-"""A true right-hand side with all its numbers set free: what the same structure can say with other numbers.
+"""Sets all numbers of a right-hand side free: what the same structure can express with other numbers.
 
-A method that measured with noise reports x' = 1.003 v where the truth is x' = v, and unequal factors where the truth
-has one in two places. So the truth is written as a sum of terms, and every term has a factor of its own, also inside
-denominators and functions. Exponents that are whole numbers or fractions stay as they are; others are free. Of numbers
-that say the same (the factor of a fraction and that of its denominator) only some are free.
+A method that gets noisy data reports x' = 1.003 v where the truth is x' = v, and unequal factors where the truth has
+the same one in two places. So the truth is written as a sum of terms, and every term gets a factor of its own, also
+inside denominators and functions. Exponents that are whole numbers or fractions stay fixed; others are free. Of numbers
+with the same effect (the factor of a fraction and that of its denominator) only some are free.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ import sympy
 
 from ceql.expression import value_and_jacobian
 
-_RANK = 1e-9  # of the largest: below it the effect of a number is one that the others have, too
-_CANCELLED = 1e-6  # of its parts: a smaller sum has cancelled
+_RANK = 1e-9  # of the largest; below it, the effect of a number is a combination of those of the others
+_CANCELLED = 1e-6  # of its parts; a smaller sum counts as cancelled
 _NUMBER = "number"
 
 
 @dataclass(frozen=True, eq=False)
 class Freed:
-    """A formula in its columns and in named numbers with the values that they have in the truth; `exponents` names
-    those that are exponents."""
+    """A formula in its columns and in named numbers, with the values that these have in the truth.
+
+    `exponents` names the numbers that are exponents.
+    """
 
     expression: sympy.Expr
     numbers: tuple[tuple[str, float], ...]
@@ -34,7 +36,7 @@ class Freed:
 
 
 def freed(expression: Any, symbols: tuple[Any, ...], x: np.ndarray) -> Freed:
-    """The formula with free numbers, each of which matters in its own way at these rows."""
+    """The formula with free numbers, each of which has an independent effect at these rows."""
     walk = _Walk(symbols)
     family = walk.sum_of(sympy.expand(expression))
     values = np.array(list(walk.values.values()))
@@ -45,9 +47,9 @@ def freed(expression: Any, symbols: tuple[Any, ...], x: np.ndarray) -> Freed:
 
 
 def on_one_line(expression: Any, symbols: tuple[Any, ...]) -> Any:
-    """The formula as one fraction, without terms that cancel in it, as in a - a*k/(k + x), which is a*x/(k + x).
+    """The formula as one fraction without terms that cancel, as in a - a*k/(k + x), which is a*x/(k + x).
 
-    A sum of larger parts that is nearly zero has cancelled. A term that is small by itself stays.
+    A sum of larger parts that is nearly zero has cancelled. A term that is small by itself is kept.
     """
     names = {number: sympy.Dummy(real=True) for number in expression.atoms(sympy.Float)}
     top, bottom = sympy.fraction(sympy.together(expression.xreplace(names)))
@@ -70,7 +72,7 @@ def _without_cancelled(expression: Any, symbols: tuple[Any, ...], values: dict[A
 
 
 class _Walk:
-    """One way through a formula, which puts a new number wherever one can stand."""
+    """Walks through a formula and puts a new number wherever one is possible."""
 
     def __init__(self, columns: tuple[Any, ...]) -> None:
         self.columns = columns
@@ -88,7 +90,7 @@ class _Walk:
         return symbol
 
     def sum_of(self, expression: Any) -> Any:
-        """A sum whose terms have free factors."""
+        """The expression as a sum whose terms have free factors."""
         return sympy.Add(*[self._term(term) for term in sympy.Add.make_args(expression)])
 
     def _term(self, term: Any) -> Any:
@@ -119,7 +121,7 @@ class _Walk:
 def _independent(
     family: Any, symbols: tuple[Any, ...], numbers: list[Any], values: np.ndarray, x: np.ndarray
 ) -> list[Any]:
-    """The numbers, the first ones first, whose effect is not a sum of those of the numbers before them."""
+    """The numbers, in order, whose effect is not a combination of the effects of earlier ones."""
     with np.errstate(all="ignore"):
         _, effects = value_and_jacobian(family, symbols, numbers)(x, values)
     effects = effects[np.isfinite(effects).all(axis=1)]
@@ -129,7 +131,7 @@ def _independent(
     kept = []
     for number, effect in zip(numbers, effects.T, strict=True):
         left = effect - directions @ (directions.T @ effect)
-        left -= directions @ (directions.T @ left)  # once more: the first time leaves rounding
+        left -= directions @ (directions.T @ left)  # twice, since the first projection leaves rounding errors
         if np.linalg.norm(left) > _RANK:
             directions = np.column_stack([directions, left / np.linalg.norm(left)])
             kept.append(number)

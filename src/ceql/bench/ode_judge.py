@@ -1,14 +1,14 @@
-"""Judging a system of differential equations: how far its trajectories go with the true ones, and its structure.
+"""Judges a system of differential equations: how well it reproduces the true trajectories, and its structure.
 
 The trajectory from the true initial state is compared with the true one without noise, by an R² in which every state
-counts with its variance; that from other initial states says how far the system generalises.
+counts with its variance; trajectories from other initial states show how well the system generalises.
 
-An equation has the right *structure* if the numbers of the true one can be set so that it has the values of the one
-that was found, on the true trajectory and on a grid around it, within 1e-6 of their spread. All numbers of the truth
-are free for it, as `ode_freed` says, so that noise on the constants does not matter. None of them may be idle: the
-truth without a term, which is the truth with the factor 0, is another structure. And the equation that was found, with
-its own numbers set free in the same way, as it stands or as one fraction, may not have more of them than the true one:
-a term that is too small to be seen is one too many.
+An equation has the right *structure* if the numbers of the true one can be set so that it has the values of the found
+one on the true trajectory and on a grid around it, within 1e-6 of their spread. All numbers of the truth are free for
+this, as `ode_freed` describes, so that noise on the constants does not matter. None of them may be without effect: the
+truth without a term, which is the truth with the factor 0, is another structure. And the found equation, with its own
+numbers set free in the same way, as it is or as one fraction, may not have more of them than the true one: a term that
+is too small to be seen is one too many.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class OdeJudging:
-    """The numbers of the verdict."""
+    """The thresholds and limits of the verdict."""
 
     good: float = 0.99  # R² above which a trajectory counts as reproduced
     relative: float = 1e-8  # tolerance of the trajectories of a system that was found
-    most_slopes: int = 60_000  # evaluations for one trajectory; one that needs more does not count as followed
-    matters: float = 1e-5  # of the spread of the values: what setting a number to 0 has to change
-    most_nodes: int = 300  # of an equation; a larger one has not the structure of any truth
-    most_gathered: int = 120  # of an equation that is written as one fraction, to see what cancels in it
-    box: int = 64  # points of the box around the trajectory, where numbers that say the same are told
+    most_slopes: int = 60_000  # evaluations for one trajectory; it fails if more are needed
+    matters: float = 1e-5  # share of the spread of the values by which setting a number to 0 must change them
+    most_nodes: int = 300  # of an equation; no truth is larger
+    most_gathered: int = 120  # of an equation that is written as one fraction, to find cancelling terms
+    box: int = 64  # points in the range of the trajectory, to find numbers with the same effect
 
 
 JUDGING = OdeJudging()
@@ -48,7 +48,7 @@ JUDGING = OdeJudging()
 
 @dataclass(frozen=True)
 class OdeScore:
-    """The fields of a record that this verdict fills."""
+    """The fields of a record that this verdict sets."""
 
     r2: float
     r2_test: float | None
@@ -61,7 +61,7 @@ class OdeScore:
 def score_system(
     found: System, problem: Problem, front: Sequence[System] = (), policy: OdeJudging = JUDGING
 ) -> OdeScore:
-    """Judge the system that a method chose, and the others that it offers."""
+    """Judges the system that a method chose, and the others that it offers."""
     motion = motion_of(problem)
     trained, tested = true_trajectories(problem)
     judge = _judge(problem.variables, _plain(motion), policy)
@@ -84,8 +84,10 @@ def _r2(
 
 
 def variance_weighted_r2(simulated: Sequence[Array], truth: Sequence[Array]) -> float:
-    """One minus the squared errors of all states and trajectories over their squared distances from their means; minus
-    infinity where a trajectory breaks off."""
+    """One minus the squared errors of all states and trajectories over their squared distances from their means.
+
+    Minus infinity if a trajectory could not be simulated.
+    """
     if not all(np.isfinite(one).all() for one in simulated):
         return -np.inf
     with np.errstate(over="ignore"):
@@ -95,12 +97,12 @@ def variance_weighted_r2(simulated: Sequence[Array], truth: Sequence[Array]) -> 
 
 
 class _TooLong(Exception):
-    """A trajectory that takes too many evaluations to follow."""
+    """A trajectory needs too many evaluations."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Counted(System):
-    """A system that counts how often it is asked, since steps towards a pole shrink without end."""
+    """A system that limits its evaluations, since steps towards a pole shrink forever."""
 
     left: list[int] = field(default_factory=list)
 
@@ -112,7 +114,7 @@ class _Counted(System):
 
 
 def follow(found: System, start: Sequence[float], times: Array, policy: OdeJudging = JUDGING) -> Array:
-    """The states of a system at these times; NaN throughout where they cannot be followed."""
+    """The states of a system at these times; all NaN if they cannot be simulated."""
     counted = _Counted(found.states, found.formulas, time=found.time, left=[policy.most_slopes])
     try:
         return counted.simulate(start, times, relative=policy.relative)
@@ -121,7 +123,7 @@ def follow(found: System, start: Sequence[float], times: Array, policy: OdeJudgi
 
 
 def _plain(motion: Motion) -> Motion:
-    """Without what does not change the truth."""
+    """The motion without fields that do not change the truth."""
     return Motion(motion.rates, motion.constants, motion.starts, motion.tests, motion.span, motion.samples)
 
 
@@ -131,7 +133,7 @@ def _judge(states: tuple[str, ...], motion: Motion, policy: OdeJudging) -> Struc
 
 
 class StructureJudge:
-    """The true equations of a system, ready to be compared with others."""
+    """The true equations of a system, to be compared with found ones."""
 
     def __init__(self, states: tuple[str, ...], motion: Motion, policy: OdeJudging = JUDGING) -> None:
         truth = true_system(states, motion)
@@ -143,12 +145,12 @@ class StructureJudge:
         ]
 
     def right(self, found: System) -> list[bool]:
-        """Of every equation, whether it has the right structure."""
+        """Whether each equation has the right structure."""
         return [one.is_right(formula.expression) for one, formula in zip(self.equations, found.formulas, strict=True)]
 
 
 class EquationJudge:
-    """One true right-hand side with its numbers set free, and the rows on which it is compared with others."""
+    """One true right-hand side with its numbers set free, and the rows on which it is compared with found ones."""
 
     def __init__(self, states: tuple[str, ...], truth: sympy.Expr, x: Array, slopes: Array, policy: OdeJudging) -> None:
         self.policy = policy
@@ -186,7 +188,7 @@ class EquationJudge:
         return len(freed(expression, self.symbols, self.box).numbers)
 
     def _all_matter(self, x: Array, numbers: Array) -> bool:
-        """Whether every number shows in the values, of those that show in the truth itself."""
+        """Whether every number affects the values, apart from those without effect in the truth itself."""
         needed = self._matter(x, self.law.start)
         return bool(np.all(self._matter(x, numbers) | ~needed))
 
@@ -196,7 +198,7 @@ class EquationJudge:
         return np.array([self._changes(x, numbers, values, k) > least for k in range(len(numbers))])
 
     def _changes(self, x: Array, numbers: Array, values: Array, k: int) -> float:
-        """What setting a number to 0 changes, an exponent to 1 as well; infinite where values are lost."""
+        """How much the values change if a number is set to 0 (an exponent to 0 or 1); infinite if values are lost."""
         changes = []
         for value in (0.0, 1.0) if k in self.exponents else (0.0,):
             without = numbers.copy()

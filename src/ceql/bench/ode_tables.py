@@ -1,4 +1,4 @@
-"""The tables of differential equations: how far trajectories are reproduced, how often the structure is right."""
+"""Tables for differential equations: how well trajectories are reproduced, how often the structure is right."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_of_motion(records: Iterable[Record]) -> bool:
 
 
 def ode_sheets(records: Sequence[Record]) -> list[Sheet]:
-    """Rates by noise, samples left out and method; the same by number of states; and what was missed."""
+    """Tables of rates by noise, samples left out and method, also by number of states, and of the failures."""
     header = ("part", "noise", "left out", "method", *_RATES)
     by_states = ("part", "states", "noise", "left out", "method", *_RATES)
     missed = [record for record in records if not (reproduces(record) and generalises(record) and record.structure)]
@@ -88,7 +88,7 @@ def _rows(records: Sequence[Record], group: Group) -> Iterator[list[Cell]]:
 
 
 def _counts(runs: Sequence[Record]) -> dict[str, float]:
-    """The share of runs that succeed, for what methods are ranked by."""
+    """The share of successful runs for each criterion that methods are ranked by."""
     hits = (sum(map(reproduces, runs)), sum(map(generalises, runs)), sum(bool(run.structure) for run in runs))
     return {name: hit / len(runs) for name, hit in zip(_RANKED, hits, strict=True)}
 

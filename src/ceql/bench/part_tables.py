@@ -1,4 +1,4 @@
-"""The table of a suite whose methods are a whole with a part left out: rates and seconds by method and family."""
+"""The table of a suite whose methods leave out a part of the search: rates and seconds by method and family."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOTE = (
 
 
 def parts_sheet(suite: Suite, records: Sequence[Record]) -> Sheet:
-    """A row for every family and method, beside the first method of the suite that ran."""
+    """A table with a row for every family and method, compared with the suite's first method that ran."""
     ran = grouped(records, "method")
     first = next((method for method in suite.methods if method in ran), next(iter(ran), ""))
     rows = [

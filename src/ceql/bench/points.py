@@ -1,7 +1,7 @@
-"""Drawing training and test points for a problem, the same ones for the same seed everywhere.
+"""Draws training and test points for a problem; the same seed gives the same points everywhere.
 
 Columns are drawn uniformly, uniformly in the logarithm or as whole numbers, or are all points of a grid; or the points
-lie on the solutions of differential equations.
+lie on solutions of differential equations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_STEPS = 20_000
 
 
 def sample(problem: Problem, seed: int) -> Samples:
-    """Draw the training, interpolation and extrapolation points of `problem` for `seed`."""
+    """Draws the training, interpolation and extrapolation points of `problem` for `seed`."""
     if problem.start:
         return _measured(problem)
     if problem.system is not None:
@@ -44,14 +44,14 @@ def sample(problem: Problem, seed: int) -> Samples:
 
 
 def _measured(problem: Problem) -> Samples:
-    """A table as it is, for every seed; there are no other points to test on."""
+    """The samples of a measured table: all its rows, for every seed; there are no other points to test on."""
     table = np.array(problem.data)
     X, y = table[:, :-1], table[:, -1]
     return Samples(X, y, X, y, X[:0], y[:0], problem.names)
 
 
 def _on_solutions(problem: Problem, system: System, seed: int) -> Samples:
-    """Training and test points from the same solutions; there is nothing beyond them."""
+    """Samples on the solutions of a system: training and test points from the same solutions, and no extrapolation."""
     X = _solutions(system)
     if problem.n_train + problem.n_interp > len(X):
         raise SuiteError(
@@ -72,7 +72,7 @@ def target(problem: Problem) -> Function:
 
 @lru_cache(maxsize=512)
 def formula(text: str, variables: tuple[str, ...]) -> Function:
-    """Compile a formula written in a suite file."""
+    """Compiles a formula written in a suite file."""
     return compile_numpy(parse_formula(text, variables), columns(variables))
 
 
@@ -82,7 +82,7 @@ def columns(names: Sequence[str]) -> list[Any]:
 
 
 def stream(problem: Problem, seed: int, part: str) -> np.random.Generator:
-    """A generator that depends on the problem's name, the seed and the purpose alone."""
+    """A random generator that depends only on the problem's name, the seed and the purpose."""
     digest = hashlib.sha256("\0".join((problem.sampling_key, str(seed), part)).encode()).digest()
     return np.random.default_rng(np.frombuffer(digest, dtype="<u4"))
 
@@ -148,17 +148,17 @@ def noise_deviation(problem: Problem, y: np.ndarray) -> float:
 
 
 def draw(rng: np.random.Generator, ranges: Sequence[Range], size: int) -> np.ndarray:
-    """Draw points from a product of ranges."""
+    """Draws points from a product of ranges."""
     return np.column_stack([_column(rng, where, size) for where in ranges])
 
 
 def is_grid(ranges: Sequence[Range]) -> bool:
-    """Whether the points are all those of a grid rather than drawn."""
+    """Whether the points are all points of a grid rather than drawn."""
     return bool(ranges) and all(isinstance(where, Spread) and where.kind == "grid" for where in ranges)
 
 
 def lattice(ranges: Sequence[Range]) -> np.ndarray:
-    """All points of a grid, the last variable running fastest."""
+    """All points of a grid; the last variable changes fastest."""
     axes = [_ticks(where) for where in ranges if isinstance(where, Spread)]
     return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
@@ -180,9 +180,9 @@ def _column(rng: np.random.Generator, where: Range, size: int) -> np.ndarray:
 
 
 def _places(rng: np.random.Generator, lengths: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places on intervals side by side on one line: the interval, the place and where on the line the interval begins.
+    """Random places on intervals joined end to end: the interval, the place, and where on the line the interval begins.
 
-    An interval is taken as often as it is long.
+    The probability of an interval is proportional to its length.
     """
     edges = np.concatenate([[0.0], np.cumsum(lengths)])
     along = rng.uniform(0.0, edges[-1], size)
@@ -191,15 +191,15 @@ def _places(rng: np.random.Generator, lengths: np.ndarray, size: int) -> tuple[n
 
 
 def _ticks(where: Spread) -> np.ndarray:
-    # linspace: the last point is the end itself, not what many steps add up to.
+    # With linspace, the last point is exactly the end.
     parts = [np.linspace(low, high, round((high - low) / where.step) + 1) for low, high in where.intervals]
     return np.unique(np.concatenate(parts))
 
 
-# Several problems and all seeds share the solutions of a system.
+# Shared by several problems and all seeds.
 @lru_cache(maxsize=32)
 def _solutions(system: System) -> np.ndarray:
-    """The points of all solutions, one below the other."""
+    """The points of all solutions, stacked as rows."""
     rates = [formula(rate, system.variables) for rate in system.rates]
     return np.vstack([_solution(system, rates, start) for start in system.starts])
 
@@ -211,7 +211,7 @@ def _solution(system: System, rates: Sequence[Function], start: tuple[float, ...
     steps = itertools.count()
 
     def slope(_: float, state: np.ndarray) -> list[float]:
-        # Before a solution that runs off to infinity, steps shrink without end.
+        # Steps shrink forever if a solution diverges.
         if next(steps) > _MOST_STEPS:
             raise SuiteError(_lost(start, times[-1], "it takes too many steps"))
         return [float(rate(state[None, :])[0]) for rate in rates]

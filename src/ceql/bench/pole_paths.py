@@ -1,8 +1,7 @@
-"""One small network from many random starts, once with complex weights and once with real ones, step by step.
+"""Fits one small network from many random starts, with complex and with real weights, and follows its poles.
 
-The network is c log(w1 x + c1) + (w2 x + c2) / (w3 x + c3) and a straight line, fitted by the search's own schedule: a
-few steps of Adam, then least squares under a penalty on imaginary parts that grows until the poles lie on the real
-axis.
+The network is c log(w1 x + c1) + (w2 x + c2) / (w3 x + c3) and a straight line, fitted with the schedule of the search:
+a few steps of Adam, then least squares with a growing penalty on imaginary parts, until the poles lie on the real axis.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from ceql.engine import fit
 from ceql.engine.stages import Schedule
 from ceql.network import Network
 
-_EXACT = 1e-16  # relative misfit of a start that has arrived
+_EXACT = 1e-16  # relative misfit of a start that has reached the solution
 
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """How well each start fits at the end, where its pole is then, and the ways of those that arrive, (looks, ways)."""
+    """The final misfit and pole of each start, and the paths of the poles of successful starts, (looks, paths)."""
 
     misfit: np.ndarray
     ends: np.ndarray
@@ -52,7 +51,7 @@ class _Fitter:
 
     def __init__(self, x: np.ndarray, y: np.ndarray, complex_weights: bool) -> None:
         self.network = Network(1, (("log", "div"),), bias=True)
-        size = float(min(y.std(), 1.5 * np.median(np.abs(y))) or 1.0)  # near a pole the deviation says little
+        size = float(min(y.std(), 1.5 * np.median(np.abs(y))) or 1.0)  # near a pole the standard deviation says little
         self.samples = fit.Samples.of(x, y / size, 1.0 / (1.0 + (y / size) ** 2))
         self.is_imaginary = self.network.is_imaginary
         self.stages = _stages(self.network, Schedule(complex_weights=complex_weights))
@@ -64,7 +63,7 @@ class _Fitter:
         return method(self.network.tape(), self.samples, params, masks, stage.options, stage.penalties)
 
     def poles(self, params: np.ndarray) -> np.ndarray:
-        """Where the denominator of the quotient is zero."""
+        """The poles: where the denominator of the quotient is zero."""
         quotient = next(u for u, operator in enumerate(self.network.units) if operator.name == "div")
         below = [s for s in self.network.sums if s.unit == quotient][-1]
         slope, constant = self.network.complex_weights(params)[:, below.first : below.last].T
@@ -72,7 +71,7 @@ class _Fitter:
 
 
 def follow(x: np.ndarray, y: np.ndarray, seed: int, starts: int, complex_weights: bool) -> Paths:
-    """Fits that many starts; the real ones are the complex ones without their imaginary parts."""
+    """Fits this number of starts; real starts are the complex ones without their imaginary parts."""
     fitter = _Fitter(x, y, complex_weights)
     begin = np.random.default_rng(seed).normal(0.0, 0.7, (starts, fitter.network.n_params))
     params, misfit = begin, np.full(starts, np.inf)
@@ -83,7 +82,7 @@ def follow(x: np.ndarray, y: np.ndarray, seed: int, starts: int, complex_weights
 
 
 def _ways(fitter: _Fitter, begin: np.ndarray) -> np.ndarray:
-    """The poles step by step: every stage again from where it began, one step longer each time."""
+    """The poles after every step: each stage is repeated from its beginning, one step longer each time."""
     first = np.where(fitter.stages[0].mask, begin, 0.0)
     looks, params = [fitter.poles(first)], begin
     for stage in fitter.stages:
@@ -95,7 +94,7 @@ def _ways(fitter: _Fitter, begin: np.ndarray) -> np.ndarray:
 
 
 def _stages(network: Network, schedule: Schedule) -> list[_Stage]:
-    """The schedule of the search, none of whose starts is given up on the way."""
+    """The stages of the search's schedule, but without giving up any start early."""
     free = network.parameter_mask(np.ones(network.n_edges, bool), imaginary=schedule.complex_weights)
     real = free & ~network.is_imaginary
 

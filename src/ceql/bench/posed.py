@@ -1,4 +1,4 @@
-"""Is a problem worth posing? Checks for suites, ours and users' alike."""
+"""Checks whether the problems of a suite, ours or a user's, are well posed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _DRAWS = 4096
 
 
 def complaints(problem: Problem, rate: float = 0.1, share: float = 0.01, influence: float = 0.01) -> Iterator[str]:
-    """What is wrong with a problem: rare points, a constant target, idle variables, no singularity.
+    """Yields what is wrong with a problem: rare points, a constant target, irrelevant variables, no singularity.
 
-    At least `rate` of the points drawn must be usable in either range; each argument in `singular` must be
-    negative on a share of the training range between `share` and `1 - share`; shuffling a variable must
-    change the target by `influence` of its interquartile range or more, at half of the points.
+    At least `rate` of the drawn points must be usable in either range; each argument in `singular` must be negative on
+    a share of the training range between `share` and `1 - share`; shuffling a variable must change the target by
+    `influence` of its interquartile range or more, at half of the points.
     """
     rng = stream(problem, 0, "posed")
     X = draw(rng, problem.train, _DRAWS)

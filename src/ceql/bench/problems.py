@@ -1,4 +1,4 @@
-"""Finding suites and problems by name.
+"""Finds suites and problems by name.
 
 The suites that come with the package are TOML files in `suites/`; a user's own file is given by its path.
 """
@@ -31,21 +31,21 @@ __all__ = [
 ]
 
 _FOLDER = Path(__file__).parent / "suites"
-_DEEPEST = 20  # files that include each other one after the other
+_DEEPEST = 20  # longest chain of files that include each other
 
 
 def suite_names() -> tuple[str, ...]:
-    """The suites that come with the package."""
+    """The names of the suites that come with the package."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
 def load_suite(name_or_path: str | Path) -> Suite:
-    """Load a suite by name, or from a file (any path that ends in .toml or has a folder in it)."""
+    """Loads a suite by name, or from a file (any path that ends in .toml or contains a folder)."""
     return _loaded(name_or_path, ())
 
 
 def _loaded(name_or_path: str | Path, within: tuple[Path, ...]) -> Suite:
-    """A suite that is included by these files, each by the one before it."""
+    """Loads a suite that is included by the files in `within`, each of which includes the next."""
     text = str(name_or_path)
     if text in suite_names():
         return _builtin(text)
@@ -58,7 +58,7 @@ def _loaded(name_or_path: str | Path, within: tuple[Path, ...]) -> Suite:
 
 
 def _way_to(path: Path, within: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The files that lead to this one, and itself; an error where they form a circle or a long chain."""
+    """The chain of files up to this one; an error if it is a circle or too long."""
     way = (*within, path.resolve())
     if way[-1] in within:
         round_ = " includes ".join(p.name for p in way[within.index(way[-1]) :])
@@ -69,7 +69,7 @@ def _way_to(path: Path, within: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def load_problem(name: str) -> Problem:
-    """Load one problem of the suites that come with the package, such as `E-7`."""
+    """Loads one problem of the suites that come with the package, such as `E-7`."""
     problems = {p.name: p for suite in suite_names() for p in reversed(_builtin(suite).problems)}
     if name not in problems:
         raise SuiteError(unknown("problem", name, problems))
@@ -77,7 +77,7 @@ def load_problem(name: str) -> Problem:
 
 
 def select(suite: Suite, names: tuple[str, ...]) -> tuple[Problem, ...]:
-    """The problems of a suite with these names; all of a family when a family is named."""
+    """The problems of a suite with these names; a family's name selects all its problems."""
     chosen: dict[str, Problem] = {}
     for name in names:
         found = [p for p in suite.problems if p.name == name] or [
@@ -92,15 +92,14 @@ def select(suite: Suite, names: tuple[str, ...]) -> tuple[Problem, ...]:
 
 
 def every(suite: Suite, step: int) -> Suite:
-    """The suite with the first of its problems and every `step`-th after it; of each family of their own where its
-    table is by family."""
+    """The suite with every `step`-th problem, beginning with the first; within each family if `parts` is set."""
     lists = {p.family: [q for q in suite.problems if q.family == p.family] for p in suite.problems}
     kept = [p for own in (lists.values() if suite.parts else [suite.problems]) for p in own[::step]]
     return replace(suite, problems=tuple(kept))
 
 
 def with_noise(suite: Suite, levels: Sequence[float]) -> Suite:
-    """The suite with every problem at these levels of noise, on the same points: `I.12.1` and `I.12.1[noise=0.01]`."""
+    """The suite with every problem at these noise levels, on the same points: `I.12.1` and `I.12.1[noise=0.01]`."""
     noisy = [problem.name for problem in suite.problems if problem.noise]
     if noisy:
         raise SuiteError(f"The suite {suite.name!r} sets its noise itself, as in {noisy[0]!r}: leave out the option.")
@@ -113,11 +112,11 @@ def with_noise(suite: Suite, levels: Sequence[float]) -> Suite:
 
 
 def with_subsampling(suite: Suite, shares: Sequence[float]) -> Suite:
-    """The suite with every system once for each share of samples that is left out: `sir` and `sir[subsample=0.5]`."""
+    """The suite with every system once for each share of samples left out: `sir` and `sir[subsample=0.5]`."""
     if not suite.is_of_motion:
-        raise SuiteError(f"The problems of {suite.name!r} are no trajectories: leave out --subsample.")
+        raise SuiteError(f"The problems of {suite.name!r} have no trajectories: leave out --subsample.")
     if any(share >= 1.0 for share in shares):
-        raise SuiteError("A share of samples to leave out is less than 1, such as 0.5.")
+        raise SuiteError("The share of samples to leave out must be less than 1, such as 0.5.")
     problems = [_thinned(p, share) if share else p for share in shares for p in suite.problems]
     return replace(suite, problems=tuple(problems))
 

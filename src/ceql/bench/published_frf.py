@@ -1,9 +1,9 @@
-"""The paper's measured beam as published: its printed formula, its definition of a peak, and its model as recipe data.
+"""The paper's measured beam as published: its printed formula, its definition of a peak, and its model as a recipe.
 
-The model is a w + b + sum of A_i / ((w - h_i(d))^2 + g_i), each h_i a network of two layers over the damage d. Numbers
-of the schedule are those of the authors' code (config/frf_config.py, src/ResonatorCEQL.py of ComplexEQL). There A, g, a
-and b are complex too, no penalty is on them, and a prediction is the real part of the whole; the formula that is
-printed has their real parts alone. `Trained.predict` is the one and `Trained.formula` the other.
+The model is a w + b + sum of A_i / ((w - h_i(d))^2 + g_i), where each h_i is a network of two layers over the damage d.
+The numbers of the schedule are those of the authors' code (config/frf_config.py, src/ResonatorCEQL.py of ComplexEQL).
+There A, g, a and b are complex too, without a penalty, and a prediction is the real part of the whole model, while the
+printed formula contains only their real parts. `Trained.predict` gives the former and `Trained.formula` the latter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WINDOW = 0.1  # kHz on each side
 def peaks(frequency: np.ndarray, curves: np.ndarray) -> np.ndarray:
     """The paper's peaks: where each curve is largest within a fixed window, (curves, 2), in the unit of `frequency`.
 
-    Its figure has the mean over the repetitions of a level of these; the peak of their mean curve is another number.
+    The paper's figure shows the mean of these over the repetitions of a level; the peak of the mean curve is different.
     """
     inside = [np.abs(frequency - centre) <= WINDOW for centre in PEAKS]
     return np.array([frequency[mask][np.atleast_2d(curves)[:, mask].argmax(axis=1)] for mask in inside]).T
@@ -49,7 +49,7 @@ _LAYER = {"id": 1, "const": 1, "square": 1, "mul": 1}
 
 @dataclass(frozen=True)
 class ResonatorRecipe:
-    """How many resonances there are to begin with, what each h is made of, and the schedule."""
+    """The initial number of resonances, the network for each h, and the schedule."""
 
     resonators: int = 20
     layers: tuple[dict[str, int], ...] = (_LAYER, _LAYER)
@@ -60,7 +60,7 @@ class ResonatorRecipe:
     )
 
     def shortened(self, factor: int) -> ResonatorRecipe:
-        """With all epochs divided by this: for a look, not for a result."""
+        """The recipe with all epochs divided by this factor, for a quick look."""
 
         def less(phase: Phase) -> Phase:
             cut = phase.pruning and replace(phase.pruning, interval=max(1, phase.pruning.interval // factor))
@@ -70,7 +70,7 @@ class ResonatorRecipe:
 
 
 class _Layout:
-    """Where the numbers of the model stand: the edges of all h, then five numbers per resonance, then the line."""
+    """The order of the model's numbers: the edges of all h, then five numbers per resonance, then the line."""
 
     def __init__(self, recipe: ResonatorRecipe) -> None:
         self.network = Network(1, recipe.layers, skip="inputs")
@@ -82,13 +82,13 @@ class _Layout:
         self.n_params = int(self.offset) + 1
 
     def mask(self, edges: np.ndarray) -> np.ndarray:
-        """Over parameters, from masks over edges, (..., resonances, edges): without edges a resonance is gone."""
+        """A mask over parameters from masks over edges, (..., resonances, edges); those without edges are dropped."""
         alive = np.repeat(np.expand_dims(np.any(edges, axis=-1), -2), len(self.of_resonance), axis=-2)
         flat = [edges.reshape(*edges.shape[:-2], -1), alive.reshape(*edges.shape[:-2], -1)]
         return np.concatenate([*flat, np.ones((*edges.shape[:-2], 2), bool)], axis=-1)
 
     def tape(self) -> Tape:
-        """The real part of the model over the frequency (input 0) and the damage (input 1)."""
+        """The tape of the model's real part over the frequency (input 0) and the damage (input 1)."""
         tape = TapeBuilder(2)
         for _ in range(self.n_params):
             tape.parameter()
@@ -107,7 +107,7 @@ class _Layout:
         return tape.finish(tape.linear(terms))
 
     def start(self, seed: int) -> np.ndarray:
-        """Weights within a half, imaginary parts of h within a twentieth; the others between zero and one."""
+        """Random start: weights of h within 0.5 of zero, their imaginary parts within 0.05, others from 0 to 1."""
         rng = np.random.default_rng(seed)
         params = rng.uniform(0.0, 1.0, self.n_params)
         params[: self.count * self.edges] -= 0.5
@@ -125,14 +125,14 @@ class Trained:
     params: np.ndarray
 
     def predict(self, frequency: np.ndarray, damage: np.ndarray) -> np.ndarray:
-        """The real part of the complex model, (damages, frequencies)."""
+        """The predictions (damages, frequencies): the real part of the complex model."""
         x = np.column_stack([np.tile(frequency, len(damage)), np.repeat(damage, len(frequency))])
         samples = fit.Samples.of(x, np.zeros(len(x)))
         value = fit.values(self.layout.tape(), samples, self.params, self.layout.mask(self.edges))[0]
         return value.reshape(len(damage), len(frequency))
 
     def formula(self) -> sympy.Expr:
-        """As the paper prints it: real parts alone, in w and d."""
+        """The formula as the paper prints it: only real parts, in w and d."""
         w, d = sympy.symbols("w d")
         layout = self.layout
         total = self.params[layout.slope] * w + self.params[layout.offset]
@@ -145,10 +145,10 @@ class Trained:
 
 
 def train(frequency: np.ndarray, damage: np.ndarray, curves: np.ndarray, recipe: ResonatorRecipe, seed: int) -> Trained:
-    """The published training on one curve per damage level, (damages, frequencies).
+    """Runs the published training on one curve per damage level, (damages, frequencies).
 
-    Different from the authors' code: it sees every repetition where this sees what it is given, and its penalty on
-    sizes leaves out the readouts, A, g and the line, where this one is on all numbers.
+    Two things differ from the authors' code: it uses every repetition, while this uses the given curves, and its
+    penalty on sizes leaves out the readouts, A, g and the line, while this one applies to all numbers.
     """
     layout = _Layout(recipe)
     x = np.column_stack([np.tile(frequency, len(damage)), np.repeat(damage, len(frequency))])
@@ -185,7 +185,9 @@ def _adam(phase: Phase, steps: int) -> fit.Adam:
 def _pruned(
     layout: _Layout, tape: Tape, samples: fit.Samples, params: np.ndarray, edges: np.ndarray, pruning: ImpactPruning
 ) -> np.ndarray:
-    """Without the edges whose removal raises the loss least, all at once, and what they held up."""
+    """The edges without those whose removal raises the loss least, all removed at once, and without what depended on
+    them.
+    """
     live = np.argwhere(edges)
     count = min(int(pruning.fraction * len(live)), len(live) - pruning.minimum_edges)
     if count <= 0:

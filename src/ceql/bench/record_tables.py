@@ -1,4 +1,4 @@
-"""The tables that every suite has, from its records, as data frames and as Markdown."""
+"""The tables of every suite from its records, as data frames and as Markdown."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ def frame(records: Iterable[Record]) -> pd.DataFrame:
 
 
 def by_problem(records: Iterable[Record]) -> pd.DataFrame:
-    """Per problem and method: mean and sd of the test errors and of the size, rates, times.
+    """Mean and standard deviation of test errors and sizes, rates and times, by problem and method.
 
-    Means and times are over the runs that gave a formula; the rates are over all runs.
+    Means and times are over runs that gave a formula; rates are over all runs.
     """
     return _summary(records, ["problem", "method"], _RATES | _MOMENTS)
 
 
 def by_family(records: Iterable[Record]) -> pd.DataFrame:
-    """Per family and method: rates and times."""
+    """Rates and times by family and method."""
     each = [replace(record, family=name) for name, own in by_families(records).items() for record in own]
     return _summary(each, ["family", "method"], _RATES)
 
 
 def by_method(records: Iterable[Record]) -> pd.DataFrame:
-    """Per method, over everything: rates and times."""
+    """Rates and times by method, over all problems."""
     return _summary(records, ["method"], _RATES)
 
 
 def failures(records: Iterable[Record]) -> pd.DataFrame:
-    """Every run that is not exact, with what it found or why it found nothing."""
+    """All runs that are not exact, with the formula they found or the error."""
     data = frame(record for record in records if not record.exact)
     data["outcome"] = data["error"].where(data["error"].notna(), data["expression"])
     return data.filter(["problem", "method", "seed", *METRICS, "outcome"])
 
 
 def markdown(records: Sequence[Record]) -> str:
-    """The report: all methods, families, problems and failures."""
+    """The report as Markdown: tables of methods, families, problems and failures."""
     parts = [method_table(records)]
     if len({record.family for record in records}) > 1:
         parts += ["## Families", _rendered(by_family(records))]
@@ -71,12 +71,12 @@ def markdown(records: Sequence[Record]) -> str:
 
 
 def method_table(records: Iterable[Record]) -> str:
-    """Rates and times per method, as Markdown."""
+    """Rates and times by method, as Markdown."""
     return _rendered(by_method(records))
 
 
 def problem_table(records: Iterable[Record]) -> str:
-    """Mean and sd per problem and method, as Markdown."""
+    """Means and standard deviations by problem and method, as Markdown."""
     data = by_problem(records)
     for metric in METRICS:
         pairs = zip(data[f"{metric}_mean"], data[f"{metric}_sd"], strict=True)
@@ -85,20 +85,20 @@ def problem_table(records: Iterable[Record]) -> str:
 
 
 def median(records: Iterable[Record], field: str) -> float:
-    """The median of a field over the runs that gave a formula; NaN where none did."""
+    """The median of a field over runs that gave a formula; NaN if there are none."""
     values = [v for r in records if r.error is None and (v := getattr(r, field)) is not None]
     return float(np.median(values)) if values else math.nan
 
 
 def shown(value: float | None, style: str) -> str:
-    """A number in this style, or a dash where there is none."""
+    """A number in this style, or a dash if it is missing."""
     if style == "%":
         return f"{100 * value:.0f} %" if value is not None else "–"
     return "–" if value is None or math.isnan(value) else f"{value:{style}}"
 
 
 def _summary(records: Iterable[Record], keys: list[str], columns: dict[str, Any]) -> pd.DataFrame:
-    """In the order of the records, which is that of the suite."""
+    """The aggregated records, in the order of the records, which is that of the suite."""
     data = frame(records)
     measured = [*METRICS, "seconds"]
     data[measured] = data[measured].astype(float).where(data["error"].isna())

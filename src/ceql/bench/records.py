@@ -8,29 +8,29 @@ A file holds one JSON object per line, written as soon as its run ends, with the
     noise                            of the training targets, as a fraction of their size
     train_mse, interp_mse, extrap_mse  mean squared errors; "inf" where the formula is undefined at a point, null where
                                      there are no such points
-    r2                               coefficient of determination at the interpolation points; of differential equations
-                                     that of the simulated trajectories against the true ones
+    r2                               coefficient of determination at the interpolation points, or for differential
+                                     equations that of the simulated trajectories against the true ones
     node_count                       nodes of the formula in SymPy's preorder traversal
     exact                            same structure as the truth, constants within 1e-6
     equivalent                       interp_mse and extrap_mse below 1e-20 (of the target's mean square in some suites)
-    symbolic_solution                the truth but for a factor or an added constant, with constants to three digits
-    front_solution                   the same of any formula that the method offers; null where that was not asked
-    law                              of a measured table, in its columns and constants; null for other problems
+    symbolic_solution                the truth up to a factor or an added constant, with constants to three digits
+    front_solution                   the same for any formula that the method offers; null if that was not checked
+    law                              the law of a measured table, in its columns and constants; null for other problems
     chosen                           the law's constants can be set so that it has the values of the formula
-    offered                          the same of any formula that the method offers and that fits as well as the law
-    name                             what the catalogue of named laws calls the formula, null where it has no name; like
-                                     the two before it asked for measured tables alone
-    subsample                        share of the samples of trajectories that was left out
-    r2_test                          of differential equations: r2 of trajectories from initial states that were not
-                                     trained on; "-inf" where one of them cannot be followed
+    offered                          the same for any formula that the method offers and that fits as well as the law
+    name                             the formula's name in the catalogue of laws, null if it has none; like the two
+                                     fields above, only set for measured tables
+    subsample                        share of the samples of trajectories that were left out
+    r2_test                          for differential equations: r2 of trajectories from initial states that were not
+                                     trained on; "-inf" if one of them cannot be simulated
     structure                        every equation has the structure of the true one; null for other problems
-    right_equations                  how many of them have; front_solution asks of every system on offer for all
-    outcome                          how the search ended, null where the method does not say
+    right_equations                  how many equations have the right structure; front_solution requires all of them
+    outcome                          how the search ended, null if the method does not say
     seconds                          from data to formula, without compile_seconds
-    compile_seconds                  compilation that a later run of the same shape would not pay again
+    compile_seconds                  compilation that a later run of the same shape would not need again
     rows, columns                    size of the training data
-    peak_mb, grown_mb                most memory the process held, and how much of it came during the run; null unless
-                                     the suite asks for it, as each run then needs a process of its own
+    peak_mb, grown_mb                largest memory of the process, and its growth during the run; null unless the suite
+                                     asks for it, since each run then needs a process of its own
     expression                       the formula as text
     versions                         of Python and the libraries
     machine                          system, processor, cores and memory
@@ -60,7 +60,7 @@ _NUMBERS = (*_ERRORS, "seconds", "compile_seconds", "peak_mb", "grown_mb")
 
 @dataclass(frozen=True)
 class Record:
-    """One run of one method on one problem with one seed. The module's text describes the fields."""
+    """The record of one run of one method on one problem with one seed. The module docstring describes the fields."""
 
     suite: str
     problem: str
@@ -100,12 +100,12 @@ class Record:
 
     @property
     def key(self) -> Key:
-        """What tells runs apart: a file holds each key once."""
+        """The key that identifies a run; a file holds each key once."""
         return self.suite, self.problem, self.method, self.seed
 
     @property
     def plain_problem(self) -> str:
-        """The problem's name without the level of noise that `--noise` adds to it."""
+        """The problem's name without the noise level that `--noise` adds to it."""
         return self.problem.removesuffix(f"[noise={self.noise:g}]")
 
     @property
@@ -115,12 +115,12 @@ class Record:
 
     @property
     def added_noise(self) -> float:
-        """The level of noise that `--noise` adds; zero where the noise is the problem's own."""
+        """The noise level that `--noise` adds; zero if the noise is the problem's own."""
         return self.noise if self.plain_problem != self.problem else 0.0
 
 
 def grouped(records: Iterable[Record], *names: str) -> dict[Any, list[Record]]:
-    """The records by the value of one field, or the values of several, in the order in which these first occur."""
+    """The records grouped by the value of one or several fields, in the order in which the values first occur."""
     key = attrgetter(*names)
     groups: dict[Any, list[Record]] = {}
     for record in records:
@@ -129,7 +129,7 @@ def grouped(records: Iterable[Record], *names: str) -> dict[Any, list[Record]]:
 
 
 def by_families(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """The records by family, in the order in which these first occur; sorted where problems are in several families."""
+    """The records by family, in the order of first occurrence; sorted if problems are in several families."""
     groups: dict[tuple[int, str], list[Record]] = {}
     for record in records:
         for place in enumerate(families(record.family)):
@@ -139,12 +139,12 @@ def by_families(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def to_json(record: Record) -> str:
-    """One line of a file of records, without its end."""
+    """The record as one line of a file of records, without a line break."""
     return json.dumps(_finite(asdict(record)), allow_nan=False, sort_keys=False)
 
 
 def from_json(line: str) -> Record:
-    """Read one line of a file of records."""
+    """Reads a record from one line of a file of records."""
     data = json.loads(line)
     if not isinstance(data, dict) or not {"suite", "problem", "family", "method", "seed"} <= set(data):
         raise ValueError("not a record")
@@ -153,9 +153,11 @@ def from_json(line: str) -> Record:
 
 
 def read_records(path: str | Path) -> list[Record]:
-    """Read a file of records. A last line cut short by a kill is left out; any other bad line is an error."""
+    """Reads a file of records. An incomplete last line, left by a killed run, is ignored; any other bad line is an
+    error.
+    """
     try:
-        # Split at newlines alone: other line breaks of Unicode may stand inside a string.
+        # Split only at newlines: other Unicode line breaks may occur inside strings.
         lines = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError as error:
         raise RecordError(f"{path}: cannot be read: {error}") from error
@@ -169,7 +171,7 @@ def read_records(path: str | Path) -> list[Record]:
 
 
 def append_record(path: str | Path, record: Record) -> None:
-    """Add a record to a file and see it onto the disk, so that a kill loses at most the run under way."""
+    """Appends a record to a file and flushes it to the disk, so that a kill loses at most the current run."""
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(to_json(record) + "\n")
@@ -180,7 +182,7 @@ def append_record(path: str | Path, record: Record) -> None:
 
 
 def drop_torn_line(path: str | Path) -> None:
-    """Cut off what follows the last complete line, so that the next record starts on a line of its own."""
+    """Removes an incomplete last line, so that the next record starts on a line of its own."""
     with Path(path).open("rb+") as file:
         data = file.read()
         file.truncate(data.rfind(b"\n") + 1)

@@ -1,4 +1,4 @@
-"""What is said about a suite's records: on the screen, as Markdown, as LaTeX, and as the page of all results."""
+"""Output of a suite's records: on the screen, as Markdown, as LaTeX, and as the page of all results."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ceql.bench.suite_tables import fitted_sheet, formula_sheet, public_sheets, 
 
 
 def has_sheets(suite: Suite) -> bool:
-    """Whether a suite has tables of its own, besides those that every suite has."""
+    """Whether a suite has tables of its own, in addition to those of every suite."""
     own = published(suite.name) or suite.variants or suite.memory or suite.folder or suite.parts or suite.is_of_motion
     return bool(own) or _has_rates(suite)
 
 
 def _has_rates(suite: Suite) -> bool:
-    """Whether solution rates are its table: others report theirs, or its problems are in several families."""
+    """Whether the suite's table shows solution rates: others report theirs, or problems are in several families."""
     return published_rates(suite.name) is not None or any(len(families(p.family)) > 1 for p in suite.problems)
 
 
 def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
-    """The tables that a suite is for; none for a suite that is a plain list of problems."""
+    """The suite's own tables; empty for a plain list of problems."""
     if is_of_laws(records):
         return law_sheets(records)
     if is_of_motion(records):
@@ -56,14 +56,14 @@ def sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
 
 
 def best_cells(tables: Sequence[Sheet], method: str) -> tuple[int, int]:
-    """In how many cells of the tables a method is the best, and how many it has."""
+    """The number of cells in which a method is the best, and the number of its cells."""
     columns = [(sheet, list(sheet.header).index(method)) for sheet in tables if method in sheet.header]
     cells = [row[k] for sheet, k in columns for row in sheet.rows]
     return sum(cell.best for cell in cells), len(cells)
 
 
 def on_screen(suite: Suite, records: Sequence[Record]) -> str:
-    """The suite's own tables, or means per problem; then rates per method, unless its own are of other verdicts."""
+    """The suite's own tables, or means per problem, and rates per method unless it has verdicts of its own."""
     own = [as_markdown(sheet) for sheet in sheets(suite, records)]
     return "\n\n".join([*(own or [problem_table(records)]), *_rates(records)])
 
@@ -76,7 +76,9 @@ def as_markdown_file(suite: Suite, records: Sequence[Record]) -> str:
 
 
 def _rates(records: Sequence[Record], *heading: str) -> list[str]:
-    """Exact formulas by method; measured tables and differential equations have other verdicts, in their own tables."""
+    """The table of exact formulas by method; empty for measured tables and differential equations, which have other
+    verdicts.
+    """
     return [] if _has_own_verdicts(records) else [*heading, method_table(records)]
 
 
@@ -90,7 +92,7 @@ def as_latex_file(suite: Suite, records: Sequence[Record]) -> str:
 
 
 def results_page(records: Sequence[Record], title: str = "Results") -> str:
-    """Every suite in the records with its tables, and what they were made on and with."""
+    """The page of results: every suite in the records with its tables, machine, versions and commands."""
     parts = [f"# {title}", "This page is made from the records of benchmark runs by `ceql bench-report`."]
     for name, own in grouped(records, "suite").items():
         parts += _suite_part(name, own)
@@ -101,7 +103,7 @@ def _suite_part(name: str, records: Sequence[Record]) -> list[str]:
     try:
         suite = load_suite(name)
     except SuiteError:
-        # A user's own suite: its file may be elsewhere, the records are here.
+        # A user's own suite, whose file may not be available.
         suite = Suite(name, name, ())
     records = in_order(suite, records)
     own = {p.name for p in suite.problems}
@@ -112,14 +114,14 @@ def _suite_part(name: str, records: Sequence[Record]) -> list[str]:
 
 
 def in_order(suite: Suite, records: Sequence[Record]) -> list[Record]:
-    """In the order of the suite's methods and problems: runs that are made at the same time end in any order."""
+    """The records in the order of the suite's methods and problems, since parallel runs end in any order."""
     methods = list(dict.fromkeys((*suite.methods, *(r.method for r in records))))
     problems = list(dict.fromkeys((*(p.name for p in suite.problems), *(r.problem for r in records))))
     return sorted(records, key=lambda r: (methods.index(r.method), problems.index(r.problem), r.seed))
 
 
 def provenance(records: Sequence[Record], own: Collection[str] = ()) -> str:
-    """Machine, versions, seeds and the commands, as a list. `own` are the names of the suite's problems."""
+    """Machine, versions and commands as a Markdown list. `own` holds the names of the suite's problems."""
     machines = sorted({record.machine for record in records if record.machine})
     versions = {name: version for record in records for name, version in record.versions.items()}
     lines = [f"- machine: {machine}" for machine in machines]
@@ -129,7 +131,7 @@ def provenance(records: Sequence[Record], own: Collection[str] = ()) -> str:
 
 
 def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
-    """The commands that make these runs: methods with the same noise, seeds and time limit share one."""
+    """The commands that repeat these runs; methods with the same noise, seeds and time limit share one."""
     names = _problems(records, own)
     folder = " FOLDER" if is_of_laws(records) else ""
     problems = "" if names.keys() >= set(own) else f" --problems {','.join(names)}"
@@ -150,7 +152,7 @@ def commands(records: Sequence[Record], own: Collection[str] = ()) -> list[str]:
 
 
 def _problems(runs: Sequence[Record], own: Collection[str]) -> dict[str, None]:
-    """The problems of the suite that ran, whatever noise was added to them and whatever was left out of them."""
+    """The names of the suite's problems that ran, without added noise and subsampling."""
     return dict.fromkeys(run.problem if run.problem in own else run.base_problem for run in runs)
 
 

@@ -1,4 +1,4 @@
-"""Running methods on problems: every run becomes a record, whatever happens to it."""
+"""Runs methods on problems; every run becomes a record, also if it fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ERROR_LENGTH = 500
 
 @dataclass(frozen=True)
 class Run:
-    """One run still to be made."""
+    """One run to be made."""
 
     suite: str
     problem: Problem
@@ -54,11 +54,11 @@ def run_suite(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[Record]:
-    """Run every method on every problem of the suite with every seed.
+    """Runs every method on every problem of the suite with every seed.
 
-    Everything that can be wrong beforehand is raised by this call. The records then come from the iterator
-    that it returns, as their runs end: first those that `resume` finds in `out`, then the new ones, each
-    written to `out` before it is handed over. `jobs` processes work at the same time.
+    Everything that can be checked beforehand is checked by this call. The returned iterator then yields the records as
+    their runs end: first those that `resume` finds in `out`, then the new ones, each written to `out` before it is
+    yielded. `jobs` processes work at the same time.
     """
     missing = {m.name: command for m in methods if (command := m.available())}
     if missing:
@@ -69,7 +69,7 @@ def run_suite(
 
 
 def plan(suite: Suite, methods: Sequence[Adapter], seeds: Sequence[int], time_limit: float) -> list[Run]:
-    """All runs, seeds outermost, so that a run cut short has seen every problem."""
+    """All runs, with seeds outermost, so that an aborted benchmark has covered every problem."""
     return [
         Run(suite.name, problem, method, seed, time_limit, suite.memory)
         for seed in seeds
@@ -79,7 +79,7 @@ def plan(suite: Suite, methods: Sequence[Adapter], seeds: Sequence[int], time_li
 
 
 def run_one(run: Run) -> Record:
-    """Make one run. A method that fails leaves its error in the record."""
+    """Makes one run. If the method fails, its error is in the record."""
     blank, meter = _blank(run), Meter()
     try:
         contest = pose(run.problem, run.seed)
@@ -93,7 +93,7 @@ def run_one(run: Run) -> Record:
         seconds = time.perf_counter() - begin if found.seconds is None else found.seconds
         blank = replace(blank, **meter.read()) if run.memory else blank
         result = contest.judged(found)
-    except Exception as error:  # a rival's failure of any kind is a result, not a reason to stop
+    except Exception as error:  # any failure of a method is a result, not a reason to stop
         return replace(blank, error=_described(error))
     settings = {**run.settings, **({"extra": dict(found.extra)} if found.extra else {})}
     times: dict[str, Any] = {"seconds": seconds, "compile_seconds": found.compile_seconds}
@@ -101,7 +101,7 @@ def run_one(run: Run) -> Record:
 
 
 def _blank(run: Run) -> Record:
-    """What is known of a run before it is made."""
+    """The record of a run before it is made."""
     return Record(
         *run.key[:2],
         run.problem.family,
@@ -141,14 +141,14 @@ def _execute(runs: Sequence[Run], jobs: int) -> Iterator[Record]:
             del left[record.key]
             yield record
     except BrokenProcessPool:
-        # A crash takes the pool down without saying whose it was: one process for each run that is left.
+        # A crash ends the pool without naming the run: repeat the remaining runs one by one.
         for run in left.values():
             yield _alone(run)
 
 
 def _alone(run: Run) -> Record:
     try:
-        # Two workers, since joblib stays in this process for one.
+        # Two workers, since joblib uses this process for one.
         return next(iter(_in_processes([run], 2)))
     except BrokenProcessPool as error:
         return _died(run, _described(error))
@@ -164,7 +164,7 @@ def _in_processes(runs: Sequence[Run], jobs: int) -> Iterator[Record]:
 
 
 def _isolated(run: Run) -> Record:
-    """A worker makes many runs one after the other: where memory counts, each gets a process below it."""
+    """Makes one run, in a child process if memory is measured, since a worker makes many runs."""
     return in_own_process(run_one, run, _died) if run.memory else run_one(run)
 
 
@@ -173,7 +173,7 @@ def _described(error: BaseException) -> str:
 
 
 def _finished(out: str | Path | None, resume: bool, runs: Sequence[Run]) -> dict[Key, Record]:
-    """The records that are already there for the runs asked for."""
+    """The existing records in `out` for the requested runs."""
     if out is None:
         if resume:
             raise RecordError("Nothing to resume from: name the file of records.")
@@ -192,7 +192,7 @@ def _finished(out: str | Path | None, resume: bool, runs: Sequence[Run]) -> dict
 
 
 def _same_settings(out: str | Path, run: Run, record: Record) -> None:
-    """Refuse to mix runs made under different settings in one table."""
+    """Raises a RecordError if a run was made with different settings before."""
     then = {k: v for k, v in record.settings.items() if k != "extra"}
     now = {k: list(v) if isinstance(v, tuple) else v for k, v in run.settings.items()}
     differing = [k for k in sorted(then.keys() | now.keys()) if then.get(k) != now.get(k)]

@@ -1,4 +1,4 @@
-"""Reading what a user typed: names with the nearest suggestion, and ranges of seeds."""
+"""Parses what users type: names, with a suggestion for misspelt ones, ranges of seeds, and levels."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ceql.errors import nearest
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Say that `name` is not one of `known`, with the nearest of them and the list."""
+    """A message that `name` is not one of `known`, with the nearest of them and the list."""
     known = list(known)
     return f"Unknown {kind} {name!r}.{nearest(name, known)} Known: {', '.join(known)}."
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Split a comma-separated list, dropping blanks and repeats, keeping the order."""
+    """The names in a comma-separated list, in order, without blanks and repeats."""
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """Read seeds such as `0-4` or `0,3,7-9`."""
+    """The seeds in a text such as `0-4` or `0,3,7-9`."""
     seeds: dict[int, None] = {}
     for part in split_names(text):
         seeds.update(dict.fromkeys(_seed_range(part, text)))
@@ -31,7 +31,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 
 def parse_levels(text: str, kind: str = "levels of noise") -> tuple[float, ...]:
-    """Read fractions, such as levels of noise, `0.01` or `0,0.001,0.01`."""
+    """The fractions, such as noise levels, in a text such as `0.01` or `0,0.001,0.01`."""
     levels: dict[float, None] = {}
     for part in split_names(text):
         try:
@@ -39,7 +39,7 @@ def parse_levels(text: str, kind: str = "levels of noise") -> tuple[float, ...]:
         except ValueError:
             level = math.nan
         if not 0.0 <= level < math.inf:
-            raise BenchError(f"Cannot read the {kind} {text!r}: {part!r} is no fraction such as 0.01.")
+            raise BenchError(f"Cannot read the {kind} {text!r}: {part!r} is not a fraction such as 0.01.")
         levels[level] = None
     if not levels:
         raise BenchError(f"No {kind} in {text!r}. Write one such as 0.01, or several such as 0,0.001,0.01.")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cell:
-    """A text, the same in LaTeX where that differs, and whether it is the best of its row."""
+    """A cell: its text, its LaTeX if that is different, and whether it is the best of its row."""
 
     text: str
     tex: str | None = None
@@ -19,7 +19,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sheet:
-    """One table. `note` says how to read it."""
+    """A table; `note` explains how to read it."""
 
     title: str
     header: Sequence[str]
@@ -28,7 +28,7 @@ class Sheet:
 
 
 def number(mean: float, sd: float = math.nan, fixed: bool = False) -> Cell:
-    """A mean with its standard deviation."""
+    """A cell with a mean and its standard deviation."""
     if not math.isfinite(mean):
         return Cell("–", "--") if math.isnan(mean) else Cell("inf", r"$\infty$")
     style = ".1f" if fixed else ".1e"
@@ -59,7 +59,7 @@ def as_markdown(sheet: Sheet, level: int = 2) -> str:
 
 
 def as_latex(sheet: Sheet) -> str:
-    """A floating table for the packages booktabs and graphicx."""
+    """The table as a LaTeX float, for the packages booktabs and graphicx."""
     rows = [" & ".join(_tex(c) for c in row) + r" \\" for row in sheet.rows]
     lines = [
         r"\begin{table*}[htbp]",
@@ -82,7 +82,7 @@ def _tex(cell: Cell) -> str:
     text = escaped(cell.text) if cell.tex is None else cell.tex
     if not cell.best:
         return text
-    # \boldmath reaches into the formula, which \textbf does not.
+    # Unlike \textbf, \boldmath also affects formulas.
     return rf"{{\boldmath\bfseries {text}}}"
 
 
@@ -97,5 +97,5 @@ _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\
 
 
 def escaped(text: str) -> str:
-    """Text that LaTeX prints as it stands."""
+    """The text with LaTeX's special characters escaped."""
     return re.sub("|".join(map(re.escape, _SPECIAL)), lambda match: _SPECIAL[match[0]], text)

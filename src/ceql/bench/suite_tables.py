@@ -1,4 +1,4 @@
-"""The tables that a suite is for: the paper's, those of public benchmarks and of scalability."""
+"""The tables specific to suites: the paper's, those of public benchmarks, and those of scalability."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ceql.bench.records import Record, by_families, grouped
 from ceql.bench.sheets import Cell, Sheet, number
 from ceql.expression import parse_formula
 
-SAMPLE_SIZE = "sample size"  # the family of problems that differ in their rows alone
+SAMPLE_SIZE = "sample size"  # the family of problems that differ only in their number of rows
 _TITLES = ("Interpolation MSE", "Extrapolation MSE", "Node count (NC)")
-_ROUNDING = 1e-24  # errors below this are machine precision and equally good
+_ROUNDING = 1e-24  # errors below this are rounding errors and equally good
 _FITS = 1e-3  # a formula that fits worse than this has no size worth comparing
 _DIGITS = 6
 _ACCURATE = 0.999
@@ -61,7 +61,7 @@ def _ours(records: Iterable[Record]) -> Iterator[Column]:
 
 
 def _row(problem: str, metric: str, columns: Sequence[Column]) -> list[Cell]:
-    """The best cells are marked. The size of a formula that does not fit is no merit."""
+    """A row of cells with the best ones marked; the size of a formula that does not fit is not considered."""
     is_size = metric == "node_count"
     values = [column.cell(metric, problem) for column in columns]
     errors = [column.cell("interp_mse", problem) for column in columns]
@@ -96,7 +96,9 @@ def _seeds(records: Sequence[Record]) -> str:
 
 
 def formula_sheet(suite: Suite, records: Sequence[Record], method: str) -> Sheet:
-    """Per problem the target and what `method` recovered: of its seeds the one with the least training error."""
+    """A table of the target and the formula `method` recovered for each problem, from the seed with the least training
+    error.
+    """
     rows = []
     for problem in suite.problems:
         found = best_run(records, problem.name, method)
@@ -113,7 +115,9 @@ def formula_sheet(suite: Suite, records: Sequence[Record], method: str) -> Sheet
 
 
 def fitted_sheet(suite: Suite, records: Sequence[Record]) -> Sheet | None:
-    """Runs below the training error by which the authors' are counted, beside theirs; None where none are known."""
+    """A table of the runs with a training error below the authors' threshold, beside theirs; None if theirs are
+    unknown.
+    """
     theirs = published_fits(suite.name)
     methods = {m: runs for m, runs in grouped(records, "method").items() if m == "ceql-paper" or m in suite.variants}
     if theirs is None or not methods:
@@ -148,7 +152,7 @@ def best_run(records: Iterable[Record], problem: str, method: str) -> Record | N
 
 
 def _formula(text: str, names: Sequence[str]) -> Cell:
-    # A product must not be multiplied out on the way: its nodes are those that are counted.
+    # Products must not be expanded, since their nodes are counted.
     with distribute(False):
         expression = parse_formula(text, names, as_written=True)
         short = expression.xreplace({f: sympy.Float(f, _DIGITS) for f in expression.atoms(sympy.Float)})
@@ -156,7 +160,7 @@ def _formula(text: str, names: Sequence[str]) -> Cell:
 
 
 def public_sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
-    """Solution rates by method, noise and family, then those that others report, if any."""
+    """A table of solution rates by method, noise and family, followed by reported rates, if any."""
     theirs = published_rates(suite.name) or ()
     rows = [row for runs in grouped(records, "method").values() for row in _rates(runs)]
     rows += [_reported(rate) for rate in theirs]
@@ -173,14 +177,14 @@ def public_sheets(suite: Suite, records: Sequence[Record]) -> list[Sheet]:
 
 
 def _rates(runs: Sequence[Record]) -> Iterator[list[Cell]]:
-    """The rows of a method: for each level of noise all problems, then each family."""
+    """Yields the rows of a method: for each noise level all problems, then each family."""
     for level, group in sorted(grouped(runs, "added_noise").items()):
         families = by_families(group)
         for part, own in {"all": group, **(families if len(families) > 1 else {})}.items():
             budget = own[0].settings.get("time_limit")
             yield _cells(
                 own[0].method,
-                # Problems with noise of their own stay together.
+                # Problems with their own noise stay together.
                 "of the suite" if any(r.noise and not r.added_noise for r in own) else f"{level:g}",
                 part,
                 len(own),
@@ -208,7 +212,7 @@ def _cells(*values: object) -> list[Cell]:
 
 
 def _warning(suite: Suite, records: Sequence[Record]) -> str:
-    """Said of a selection, since reported rates are over whole benchmarks."""
+    """A warning if only some problems ran, since reported rates are over whole benchmarks; otherwise empty."""
     ran, there = len({record.plain_problem for record in records}), len(load_suite(suite.name).problems)
     if ran >= there:
         return ""
@@ -219,14 +223,14 @@ def _warning(suite: Suite, records: Sequence[Record]) -> str:
 
 
 def _on_the_front(records: Sequence[Record], remark: str) -> str:
-    """Said where laws are sought: others count one that stands anywhere on the front."""
+    """A note on laws that occur anywhere on the front, which is how others count; empty if not checked."""
     asked = grouped((record for record in records if record.front_solution is not None), "method")
     shares = [f"{method} {sum(bool(r.front_solution) for r in own)} of {len(own)}" for method, own in asked.items()]
     return f"Laws that stand anywhere on the front{remark}: {', '.join(shares)}." if shares else ""
 
 
 def scaling_sheets(records: Sequence[Record]) -> list[Sheet]:
-    """Success among columns that do not matter, and how time and memory grow with the rows."""
+    """Tables of success with irrelevant columns, and of how time and memory grow with the rows."""
     by_rows = [r for r in records if r.family == SAMPLE_SIZE]
     others = [r for r in records if r.family != SAMPLE_SIZE]
     return ([_columns_sheet(others)] if others else []) + ([_rows_sheet(by_rows)] if by_rows else [])
@@ -269,7 +273,7 @@ def _growth(method: str, records: Sequence[Record]) -> Iterator[list[Cell]]:
 
 
 def slope(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """The slope of log(value) over log(size), from the values that are positive; NaN from fewer than two."""
+    """The slope of log(value) over log(size) from positive values; NaN if there are fewer than two."""
     pairs = [(math.log(s), math.log(v)) for s, v in zip(sizes, values, strict=True) if v > 0 and math.isfinite(v)]
     if len(pairs) < 2:
         return math.nan

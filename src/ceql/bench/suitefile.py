@@ -1,4 +1,4 @@
-"""Reading a suite file.
+"""Reads suite files.
 
 A suite is TOML:
 
@@ -13,19 +13,19 @@ A suite is TOML:
     [variant.no-skips]                     a method under another name, with other settings
     method, label, published               its name, a few words, a rate reported by others; all else are settings
     [defaults]                             fields of a problem, for all problems that do not set them
-    [[problem]]                            one of them per problem
+    [[problem]]                            one table per problem
     name, family, expression, variables    text, text, formula, list of names; a family may be several, as in
                                            "3 terms; 2 constants", and tables then have a line for each of them
     train, test, extrap                    a range for every variable, or a table by variable; a range is a list of
                                            intervals, or { log = [[0.1, 10]] }, { integer = [[1, 5]] } or
                                            { grid = [[-1, 1]], step = 0.1 }
     n_train, n_interp, n_extrap, nuisance  how many points and columns; no extrapolation with n_extrap = 0
-    limit, least                           targets larger or smaller than these are drawn anew
+    limit, least                           targets larger or smaller than these are drawn again
     noise, noise_unit, relative            a fraction, of "std" or "rms", or "absolute"; errors beside the target's size
     singular                               the expressions that vanish
     data                                   columns to train on, with the column "target", in place of drawn points
-    constants                              how many constants of the law are for the data to say
-    units                                  of the variables and of "target", for methods that are told
+    constants                              how many constants of the law the data determine
+    units                                  of the variables and of "target", for methods that use them
     unit_constants                         constants with their units that such methods may use, by name
     system                                 the name of differential equations whose solutions are the points
     [system.NAME]                          such equations
@@ -81,7 +81,7 @@ _REQUIRED = ("name", "expression", "variables")
 
 @dataclass(frozen=True)
 class _Table:
-    """A table of a suite file, which knows where it stands, to say so when something in it is wrong."""
+    """A table of a suite file, which knows its place for error messages."""
 
     path: Path
     text: str
@@ -96,7 +96,7 @@ class _Table:
         return SuiteError(f"{', '.join(filter(None, where))}: {message}")
 
     def _line(self, field: str) -> int | None:
-        """The line of the field, or else of the head of its table; tomllib keeps no positions."""
+        """The line of the field, or of the head of its table; tomllib does not keep positions."""
         lines = self.text.splitlines()
         pattern = rf"\s*\[+\s*{re.escape(self.head)}\s*\]+"
         heads = [i for i, line in enumerate(lines) if self.head and re.match(pattern, line)]
@@ -109,7 +109,7 @@ class _Table:
         return start + 1 if self.head else None
 
     def read(self, field: str, check: checks.Check | None = None, default: Any = None) -> Any:
-        """The value of a field, checked, or the default where the table does not have it."""
+        """The checked value of a field, or the default if the table does not have it."""
         if field not in self.content:
             return default
         try:
@@ -118,7 +118,7 @@ class _Table:
             raise self.error(field, str(error)) from error
 
     def require(self, allowed: Collection[str], required: Collection[str] = ()) -> None:
-        """An error for a field that is not known here, and for one that is missing."""
+        """Raises an error if the table has an unknown field or lacks a required one."""
         if not isinstance(self.content, dict):
             raise self.error(self.head, f"must be a table headed [{self.head}].")
         for key in self.content:
@@ -129,7 +129,7 @@ class _Table:
                 raise self.error(field, "is missing.")
 
     def listed(self, key: str) -> Iterator[_Table]:
-        """The tables headed [[key]]."""
+        """Yields the tables headed [[key]]."""
         tables = self.content.get(key, [])
         if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
             raise self.error(key, f"must be tables headed [[{key}]].")
@@ -138,13 +138,13 @@ class _Table:
             yield replace(self, content=table, head=key, index=index, label=label)
 
     def named(self, key: str) -> Iterator[tuple[str, _Table]]:
-        """The tables headed [key.NAME], by their names."""
+        """Yields the tables headed [key.NAME] with their names."""
         for name, table in self.read(key, checks.table_of_tables, {}).items():
             yield name, replace(self, content=table, head=f"{key}.{name}", label=f"{key} {name!r}")
 
 
 def read_suite(path: Path, load: Callable[[str], Suite]) -> Suite:
-    """Read a suite file. `load` finds the suites that it includes."""
+    """Reads a suite file. `load` loads the suites that it includes."""
     top = _opened(path)
     top.require(_TOP)
     defaults = replace(top, content=top.content.get("defaults", {}), head="defaults", label="defaults")

@@ -1,1 +1,1 @@
-"""What the field already knows: named laws as data, fitted to a table in milliseconds and recognised in a formula."""
+"""What is already known: named laws as data, fitted to a table in milliseconds and recognised in formulas."""

@@ -1,4 +1,4 @@
-"""Fits the laws of the catalogue to a table: each by itself, or all of them with the better ones first."""
+"""Fits laws of the catalogue to a table: a single law, or all of them with the better ones fitted further."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from ceql.expression.symbolic import Expr
 from ceql.formula import Formula, LawConstant, NamedLaw, make_symbols, mean_square, values_of
 
 Array = np.ndarray
-_MANY = 3  # constants with starting values; laws that have as many or more are of one kind
-_NATS_A_NODE = 1.5  # about what a node costs, before there is a formula to be priced
-_NUDGE = 1e-6  # relative change of a constant, to see what it changes
-_DEGREE = 3  # of the polynomial by which columns of a wide table are compared
+_MANY = 3  # laws with at least this many nonlinear constants are ranked together
+_NATS_A_NODE = 1.5  # approximate price of a node, before there is a formula to be priced
+_NUDGE = 1e-6  # relative change of a constant for numerical derivatives
+_DEGREE = 3  # degree of the polynomial by which columns of a wide table are compared
 
 
 @dataclass(frozen=True, eq=False)
 class LawFit:
-    """A law in these columns of the table, with its constants fitted and its loss on all rows."""
+    """A law in given columns of the table, with its fitted constants and its loss on all rows."""
 
     law: Law
     columns: tuple[str, ...]
@@ -56,10 +56,10 @@ class LawFit:
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A law in these columns, where its fit stands, and how good that is; small is good.
+    """A law in given columns, the current state of its fit, and its score (smaller is better).
 
-    `hope` is what its score would be if the next round gained as much as the last: a law on its way down a long valley
-    is not judged by where it happens to be.
+    `hope` is what the score would be if the next round gained as much as the last. Ranking by it protects laws that
+    converge slowly.
     """
 
     law: Law
@@ -70,7 +70,7 @@ class Tried:
 
 
 def fitted(law: Law, data: Dataset, policy: CataloguePolicy = POLICY) -> LawFit | None:
-    """The law in the columns that it fits best; None where it has no value on some row, or no constants it allows."""
+    """The law in the columns where it fits best; None if it is undefined on some row or breaks its bounds."""
     alone = replace(
         policy, rounds=((policy.most_assignments, policy.last_steps // 4),), per_law=policy.most_assignments
     )
@@ -81,10 +81,10 @@ def fitted(law: Law, data: Dataset, policy: CataloguePolicy = POLICY) -> LawFit 
 def fit_all(
     data: Dataset, policy: CataloguePolicy = POLICY, laws: Sequence[Law] | None = None, until: Deadline = NEVER
 ) -> tuple[LawFit, ...]:
-    """The laws that describe the table best, and the plain models, in the order of the criterion.
+    """The laws that describe the table best, and the plain models, ordered by the criterion.
 
-    A law whose constants the rows do not determine is left out: a smaller one says the same. Without `laws` these are
-    the whole catalogue. When the time is up, those are finished that are best so far.
+    A law whose constants the rows do not determine is left out, since a smaller one says the same. Without `laws`, the
+    whole catalogue is tried. When the time is up, only the best so far are finished.
     """
     known = catalogue() if laws is None else laws
     fits = _fits((*known, *of_all_columns(data, policy.most_terms)), data, policy, until)
@@ -93,7 +93,8 @@ def fit_all(
 
 @one_thread
 def _fits(laws: Iterable[Law], data: Dataset, policy: CataloguePolicy, until: Deadline = NEVER) -> list[LawFit]:
-    """Every law is looked at, the better ones take a few steps in each round, and the best are fitted to the bottom."""
+    """Looks at every law, fits the better ones further in each round, and finishes the best; ordered by the
+    criterion."""
     few, facts = data.thinned(policy.screened_rows), Facts(data.thinned(policy.started_rows))
     places = telling_columns(few, data, policy.most_columns)
     choices = ((law, chosen) for law in laws for chosen in _assignments(law, places, data, policy))
@@ -113,7 +114,7 @@ def _fits(laws: Iterable[Law], data: Dataset, policy: CataloguePolicy, until: De
 
 
 def _assignments(law: Law, places: Sequence[int], data: Dataset, policy: CataloguePolicy) -> Iterator[tuple[int, ...]]:
-    """Which columns of the table may be x1, x2, ... of the law."""
+    """The ways to assign columns of the table to x1, x2, ... of the law."""
     room = len(data.y) - (0 if law.is_plain else 1)
     if len(law.constants) > room:
         return iter(())
@@ -123,13 +124,13 @@ def _assignments(law: Law, places: Sequence[int], data: Dataset, policy: Catalog
 
 
 def telling_columns(few: Dataset, data: Dataset, most: int) -> tuple[int, ...]:
-    """The columns that alone say most about y, the best first; those that never change are left out."""
+    """The `most` columns that each say most about y, the best first, leaving out constant columns."""
     changing = [k for k in range(data.x.shape[1]) if np.ptp(few.x[:, k]) > 0]
     return tuple(sorted(changing, key=lambda k: _left_by(few.x[:, k], few.y))[:most])
 
 
 def _left_by(column: Array, y: Array) -> float:
-    """What a low polynomial of the column leaves of y."""
+    """The sum of squares that a cubic polynomial of the column leaves of y."""
     unit = 2.0 * (column - column.min()) / np.ptp(column) - 1.0
     powers = np.vander(unit, _DEGREE + 1)
     weights, *_ = np.linalg.lstsq(powers, y, rcond=None)
@@ -143,7 +144,7 @@ def look(law: Law, places: tuple[int, ...], data: Dataset, facts: Facts, policy:
 
 
 def improve(tried: Tried, data: Dataset, steps: int) -> Tried:
-    """After some steps from each end; a linear law stays where it is."""
+    """The law after some more steps from each of its fits; a linear law is returned as it is."""
     if not tried.law.nonlinear:
         return tried
     ends = descend(tried.law, Rows.of(data, tried.places), tried.ends.constants, steps)
@@ -152,7 +153,7 @@ def improve(tried: Tried, data: Dataset, steps: int) -> Tried:
 
 
 def _scored(law: Law, places: tuple[int, ...], ends: Ends, data: Dataset) -> Tried:
-    """Close to the criterion that its formula will have, but without the formula."""
+    """Scores a law close to the criterion that its formula will have, without making the formula."""
     rows, constants = len(data.y), len(law.constants)
     least = EXACT.loss * size_of(data)
     structure = _NATS_A_NODE * law.structure
@@ -163,7 +164,8 @@ def _scored(law: Law, places: tuple[int, ...], ends: Ends, data: Dataset) -> Tri
 
 
 def _ahead(tried: Sequence[Tried], most: int, per_law: int) -> list[Tried]:
-    """The best of those that have a value, of each law at most that many, and the best of every plain model."""
+    """The best `most` laws with a finite score, at most `per_law` fits of each, and the best fit of each plain
+    model."""
     counts: dict[str, int] = {}
     kept = []
     for one in sorted((one for one in tried if np.isfinite(one.score)), key=lambda one: one.hope):
@@ -174,15 +176,17 @@ def _ahead(tried: Sequence[Tried], most: int, per_law: int) -> list[Tried]:
 
 
 def _ahead_of_their_kind(tried: Sequence[Tried], most: int, per_law: int) -> list[Tried]:
-    """As `_ahead`, but from laws with one, two and more constants to be searched for alike: those with many fit well
-    before any step, those with few only after. Laws that are linear need no steps, and all go on."""
+    """All linear laws, and like `_ahead` an equal share of the laws with one, two, and more nonlinear constants.
+
+    Laws with many such constants fit well before any step, those with few only later. Linear laws need no steps.
+    """
     alike = [[one for one in tried if min(len(one.law.nonlinear), _MANY) == count] for count in range(_MANY + 1)]
     ahead = [_ahead(kind, most // _MANY, per_law) for kind in alike[1:]]
     return [one for kind in (alike[0], *ahead) for one in kind]
 
 
 def _to_finish(tried: Sequence[Tried], policy: CataloguePolicy) -> list[Tried]:
-    """The best of all, and the best of each number of constants: what a formula may cost is decided elsewhere."""
+    """The best laws overall and for each number of constants, since what a formula may cost is decided elsewhere."""
     counts = sorted({len(one.law.constants) for one in tried})
     alike = [[one for one in tried if len(one.law.constants) == count] for count in counts]
     best = [one for kind in alike for one in _ahead(kind, policy.finished_per_size, policy.per_law)]
@@ -190,7 +194,7 @@ def _to_finish(tried: Sequence[Tried], policy: CataloguePolicy) -> list[Tried]:
 
 
 def finish(tried: Tried, data: Dataset, policy: CataloguePolicy) -> LawFit | None:
-    """Fitted to the bottom and judged on all rows."""
+    """The law fitted until it converges and judged on all rows; None if it is undefined or breaks its bounds."""
     law, places = tried.law, tried.places
     few = data.thinned(policy.fitted_rows)
     starts = tried.ends.best(policy.refining_starts).constants
@@ -211,13 +215,13 @@ def problem_of(law: Law, places: Sequence[int], data: Dataset) -> Problem:
 
 @np.errstate(all="ignore")
 def with_errors(law: Law, places: Sequence[int], values: Array, data: Dataset) -> tuple[LawConstant, ...]:
-    """The constants with the standard errors that the rows leave them."""
+    """The law's constants with their standard errors on these rows."""
     problem = problem_of(law, places, data)
     return _with_errors(law, values, covariance_of(problem, values, problem.misfit(values), data.noise), data.names)
 
 
 def _with_errors(law: Law, values: Array, covariance: Array, table: Sequence[str]) -> tuple[LawConstant, ...]:
-    """In a table with these columns."""
+    """The law's constants with their standard errors, named so as not to clash with columns of the table."""
     errors = np.sqrt(np.abs(np.diag(covariance)))
     return tuple(
         LawConstant(name, constant.meaning, float(value), float(error))
@@ -227,7 +231,7 @@ def _with_errors(law: Law, values: Array, covariance: Array, table: Sequence[str
 
 @np.errstate(all="ignore")
 def on_all_rows(short: LawFit, data: Dataset, policy: CataloguePolicy) -> LawFit | None:
-    """A fit to some rows of a long table, taken to all of them."""
+    """A law fitted to some rows of a long table, refitted to all of them; None if that fails."""
     places = [data.names.index(name) for name in short.columns]
     start = np.array([constant.value for constant in short.constants])
     values, _ = minimise(problem_of(short.law, places, data), start, policy.long_table_steps)
@@ -238,9 +242,9 @@ def on_all_rows(short: LawFit, data: Dataset, policy: CataloguePolicy) -> LawFit
 
 @np.errstate(all="ignore")
 def judged(law: Law, places: Sequence[int], fitted: Array, data: Dataset) -> LawFit | None:
-    """With constants of no more digits than they have errors, judged on all rows; None where it has no value there.
+    """The law with rounded constants and its loss on all rows, as a fit.
 
-    None as well where it has a pole there that a law of this name cannot have.
+    None if it is undefined there, or has a pole that a law of this name cannot have.
     """
     if law.is_named and has_foreign_pole(law, fitted, data.x[:, list(places)]):
         return None
@@ -267,7 +271,7 @@ def judged(law: Law, places: Sequence[int], fitted: Array, data: Dataset) -> Law
 def _decimals_with_errors(
     law: Law, columns: Sequence[str], values: Array, expression: Expr, covariance: Array
 ) -> tuple[tuple[float, float], ...]:
-    """The numbers that the formula shows, with the errors that those of the law's constants mean for them."""
+    """The numbers that the formula shows, with errors propagated from those of the law's constants."""
     shown = parametrise(expression).values
     errors = np.sqrt(np.abs(np.diag(covariance)))
     sizes = {abs(float(value)): float(error) for value, error in zip(values, errors, strict=True)}
@@ -289,6 +293,6 @@ def _decimals_with_errors(
 
 
 def _rank(fit: LawFit, data: Dataset) -> float:
-    """By the criterion, where what is exact is no better for a misfit that rounding made smaller still."""
+    """The criterion, with tiny losses raised to a floor so that rounding does not rank exact fits."""
     floor = EXACT.loss * size_of(data)
     return criterion(replace(fit.formula, loss=max(fit.loss, floor)), len(data.y))

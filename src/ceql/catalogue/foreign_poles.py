@@ -1,6 +1,6 @@
-"""Poles that a law cannot have: K + x of a saturation is never zero where both are positive, as they are in the law.
+"""Poles that a law cannot have: K + x of a saturation is never zero for positive K and x, which the law assumes.
 
-A fit with such a pole among the rows has the law's formula, not its meaning, and is not called by its name.
+A fit with such a pole among the rows has the law's formula but not its meaning, and does not get its name.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from ceql.catalogue.law import Law
 from ceql.operators.program import Instruction, run
 
-_POSITIVE = ("exp", "cosh")  # whatever goes into them
-_KEEPS_SIGN = ("add", "multiply", "divide", "integer_power", "real_power", "power")  # positive ones stay positive
+_POSITIVE = ("exp", "cosh")  # functions that are positive everywhere
+_KEEPS_SIGN = ("add", "multiply", "divide", "integer_power", "real_power", "power")  # of positive operands
 
 
 @np.errstate(all="ignore")
@@ -30,7 +30,7 @@ def _changes_sign(values: np.ndarray) -> bool:
 
 
 def _positive(law: Law) -> list[bool]:
-    """Of each step, whether its value is positive for the columns and the constants that the law speaks of."""
+    """For each instruction, whether its value is positive for all columns and constants that the law allows."""
     known: list[bool] = []
     for step in law.program.instructions:
         known.append(_leaf(law, step) if not step.operands else _inner(step, [known[k] for k in step.operands]))

@@ -1,4 +1,4 @@
-"""A named law as data: its formula, what its constants are called and mean, and where a fit of them starts."""
+"""A named law as data: its formula, the names and meanings of its constants, and where fits of them start."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from ceql.formula import make_symbols
 from ceql.operators import functions
 
 _FOLDER = Path(__file__).parent / "laws"
-PLAIN = "plain models"  # the field of those that need no theory: they are always fitted
-UNNAMED = "small forms"  # the field of those that are made of terms
+PLAIN = "plain models"  # field of the models that need no theory; they are always fitted
+UNNAMED = "small forms"  # field of the forms that are made of terms
 OF_A_QUANTITY = (
     "size",
     "rate",
@@ -37,7 +37,7 @@ OF_A_QUANTITY = (
     "half frequency",
     "below min",
     "above max",
-    "quotient",  # a factor of this quantity below the line, from the equation multiplied out
+    "quotient",  # coefficient of this quantity in a denominator, from the equation multiplied out
 )
 WITHOUT_ONE = ("exponent", "phase")
 _START = re.compile(r"(?P<kind>[a-z ]+?)(?: (?:of|in))? (?P<quantity>1/.+|[xy].*)")
@@ -48,7 +48,7 @@ _FACTOR = re.compile(r"(?P<sign>[*/]?)(?P<name>x[1-9]|y)(?:\*\*(?P<power>[0-9.]+
 
 @dataclass(frozen=True)
 class Start:
-    """Where starting values come from: a feature of a quantity (a product of powers of columns), or plain numbers."""
+    """Where starting values come from: a feature of a quantity (a product of powers of columns), or given numbers."""
 
     kind: str
     quantity: tuple[tuple[str, float], ...] = ()
@@ -57,7 +57,8 @@ class Start:
 
 @dataclass(frozen=True)
 class Constant:
-    """`typical` is a value from the textbook's examples; one without a `start` enters linearly and is eliminated."""
+    """A constant of a law. `typical` is a value from textbook examples; without a `start` it is eliminated, being
+    linear."""
 
     name: str
     meaning: str
@@ -72,7 +73,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Column:
-    """What a column stands for and the range in which a textbook would draw the law."""
+    """What a column of a law stands for, and the range over which a textbook would plot the law."""
 
     name: str
     meaning: str
@@ -82,7 +83,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Alias:
-    """The same formula under another name; `symbols` are the names that its constants have there."""
+    """Another name of the same formula; `symbols` maps the law's constants to their names there."""
 
     name: str
     field: str
@@ -91,7 +92,7 @@ class Alias:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A family of formulas; SymPy reads its text when it is first needed."""
+    """A family of formulas. SymPy parses the text only when it is needed."""
 
     name: str
     field: str
@@ -99,7 +100,7 @@ class Law:
     columns: tuple[Column, ...]
     constants: tuple[Constant, ...]
     others: tuple[Alias, ...] = ()
-    known: int = 4  # 1: all sciences use it, 2: every textbook has it, 3: known beyond its field, 4: others, 0: no law
+    known: int = 4  # 1: used in all sciences, 2: in every textbook, 3: known beyond its field, 4: others, 0: no law
 
     @cached_property
     def expression(self) -> Expr:
@@ -107,11 +108,11 @@ class Law:
         try:
             return parse_formula(self.formula, names)
         except FormulaError as error:
-            raise InputError(f"The law {self.name!r} cannot be read: {error}. Mend its formula.") from error
+            raise InputError(f"The law {self.name!r} cannot be read: {error}. Correct its formula.") from error
 
     @cached_property
     def program(self) -> CompiledJacobian:
-        """Its values with their derivatives, the constants in the order they are listed in."""
+        """The compiled values and derivatives, with the constants in the order in which they are listed."""
         program = compiled(self.formula, [column.name for column in self.columns], self.names)
         if not is_linear(program, self.linear):
             named = ", ".join(self.names[k] for k in self.linear)
@@ -124,7 +125,7 @@ class Law:
 
     @cached_property
     def linear(self) -> tuple[int, ...]:
-        """Places of the constants that are eliminated."""
+        """The places of the constants that the law is linear in, which are eliminated."""
         return tuple(k for k, constant in enumerate(self.constants) if constant.start is None)
 
     @cached_property
@@ -133,13 +134,14 @@ class Law:
 
     @cached_property
     def structure(self) -> int:
-        """About the nodes of its formula; a power with a constant for its exponent is the exponential that it is."""
+        """Approximately the number of nodes of the formula; a power with a constant exponent counts as an
+        exponential."""
         nodes = sum(1 for token in tokenise(self.formula) if token.text not in _NO_NODES)
         return nodes + HIDDEN_IN_A_POWER * sum(step.operation == "power" for step in self.program.instructions)
 
     @property
     def size(self) -> tuple[int, int]:
-        """Laws are ordered by the number of their constants, then by their nodes."""
+        """The key by which laws are ordered: the number of constants, then the number of nodes."""
         return len(self.constants), self.structure
 
     @property
@@ -148,11 +150,11 @@ class Law:
 
     @property
     def is_named(self) -> bool:
-        """Whether people know it under its name; small forms are made, not known."""
+        """Whether the law is known under its name, unlike small forms."""
         return self.field != UNNAMED
 
     def names_beside(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """What its constants are called in a table with these columns: a is a0 where a column is called so."""
+        """The names of its constants in a table with these columns: `a` becomes `a0` if a column is called `a`."""
         known = {*columns, *self.names}
 
         def numbered(name: str) -> str:
@@ -161,14 +163,14 @@ class Law:
         return tuple(numbered(name) if name in columns else name for name in self.names)
 
     def text(self, columns: Sequence[str], table: Sequence[str]) -> str:
-        """Its formula over these columns of a table, its constants by their names: to be read, not parsed."""
+        """The formula with these columns of a table and the names of its constants, for reading rather than parsing."""
         places = dict(zip(self.names, self.names_beside(table), strict=True))
         places |= dict(zip((column.name for column in self.columns), map(readable_name, columns), strict=True))
         return _WORD.sub(lambda word: places.get(word.group(), word.group()), self.formula)
 
     def with_numbers(self, values: Sequence[float] | np.ndarray, columns: Sequence[str]) -> Expr:
-        """The formula with these constants in these columns of a table."""
-        # All at once: a column of the table may have the name of a constant.
+        """The formula with these values of its constants, in these columns of a table."""
+        # All are replaced at once, since a column of the table may have the name of a constant.
         names = (*self.names, *(column.name for column in self.columns))
         numbers = [sympy.Float(float(value)) for value in values]
         return self.expression.xreplace(
@@ -176,12 +178,12 @@ class Law:
         )
 
     def allows(self, values: Sequence[float] | np.ndarray) -> bool:
-        """Whether each constant has the sign or the bounds that the law demands."""
+        """Whether each constant is within the bounds of the law."""
         return all(constant.allows(float(value)) for constant, value in zip(self.constants, values, strict=True))
 
 
 def is_linear(program: CompiledJacobian, linear: Sequence[int]) -> bool:
-    """Whether the values are of the first degree in these constants taken together."""
+    """Whether the values are linear in these constants taken together."""
     degrees: list[int] = []
     for step in program.instructions:
         inner = [degrees[k] for k in step.operands]
@@ -195,7 +197,7 @@ def is_linear(program: CompiledJacobian, linear: Sequence[int]) -> bool:
             case "divide" if inner[1] == 0:
                 degrees.append(inner[0])
             case _:
-                degrees.append(2 if any(inner) else 0)  # two stands for anything but linear
+                degrees.append(2 if any(inner) else 0)  # 2 stands for anything nonlinear
     return degrees[-1] <= 1
 
 
@@ -204,7 +206,7 @@ def is_linear(program: CompiledJacobian, linear: Sequence[int]) -> bool:
 
 @cache
 def catalogue() -> tuple[Law, ...]:
-    """Every law of the catalogue, the plain models first."""
+    """All laws of the catalogue, the plain models first."""
     laws = [law for path in sorted(_FOLDER.glob("*.toml")) for law in read_laws(path.read_text(encoding="utf-8"))]
     _require_distinct([name for law in laws for name in (law.name, *(alias.name for alias in law.others))])
     return tuple(sorted(laws, key=lambda law: not law.is_plain))
@@ -217,7 +219,7 @@ def _require_distinct(names: Sequence[str]) -> None:
 
 
 def read_laws(text: str) -> list[Law]:
-    """The laws of one file, all of one field, with every check that needs no SymPy."""
+    """The laws of one file, all from one field, with every check that does not need SymPy."""
     file = tomllib.loads(text)
     return [_read_law(entry, file["field"]) for entry in file["law"]]
 
@@ -257,7 +259,7 @@ def _read_start(text: str | Sequence[float], what: str) -> Start:
     found = _START.fullmatch(text)
     if found is None or found["kind"] not in OF_A_QUANTITY:
         kinds = ", ".join((*(f"{kind} of x1" for kind in OF_A_QUANTITY), *WITHOUT_ONE))
-        raise InputError(f"{what} starts from {text!r}, which is not known; known are: {kinds}, or a list of numbers.")
+        raise InputError(f"{what} starts from {text!r}, which is not known. Known are {kinds}, or a list of numbers.")
     return Start(found["kind"], _read_quantity(found["quantity"], what))
 
 
@@ -265,7 +267,7 @@ def _read_quantity(text: str, what: str) -> tuple[tuple[str, float], ...]:
     rest = text.removeprefix("1")
     factors = list(_FACTOR.finditer(rest))
     if "".join(factor.group() for factor in factors) != rest:
-        raise InputError(f"{what} starts from {text!r}, which is no product of powers of columns such as y/x1**2.")
+        raise InputError(f"{what} starts from {text!r}, which is not a product of powers of columns such as y/x1**2.")
     return tuple((f["name"], float(f["power"] or 1) * (-1 if f["sign"] == "/" else 1)) for f in factors)
 
 
@@ -276,14 +278,16 @@ def _check(law: Law) -> None:
     strangers = used - set(wanted) - set(functions.spellings()) - {"pi"}
     idle = [name for name in wanted if name not in used]
     if strangers or idle:
-        problem = f"does not say what {', '.join(sorted(strangers))} is" if strangers else f"has no use for {idle[0]}"
+        problem = f"does not say what {', '.join(sorted(strangers))} is" if strangers else f"does not use {idle[0]}"
         raise InputError(f"The law {law.name!r} {problem}: its formula must have all its columns and constants.")
     if [column.name for column in law.columns] != [f"x{k + 1}" for k in range(len(law.columns))]:
         raise InputError(f"The law {law.name!r} must call its columns x1, x2, ... in this order.")
     if not law.allows([constant.typical for constant in law.constants]):
-        raise InputError(f"The law {law.name!r} has a typical value outside the bounds of its constant: mend one.")
+        raise InputError(
+            f"The law {law.name!r} has a typical value outside the bounds of its constant: correct one of them."
+        )
     if law.known not in (0, 1, 2, 3, 4):
         raise InputError(f"The law {law.name!r} has known = {law.known!r}: it is 0, 1, 2, 3 or 4.")
     unknown = [key for alias in law.others for key in alias.symbols if key not in law.names]
     if unknown:
-        raise InputError(f"The law {law.name!r} renames {unknown[0]}, which is none of its constants.")
+        raise InputError(f"The law {law.name!r} renames {unknown[0]}, which is not one of its constants.")

@@ -1,4 +1,4 @@
-"""Laws of what a table has the logarithm of: magnitudes, levels and whatever spans decades are recorded like that."""
+"""Logarithms of laws, for targets such as magnitudes, levels and others that span decades."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ceql.catalogue.policy import POLICY, CataloguePolicy
 from ceql.data.dataset import Dataset
 from ceql.expression.constants.refit import minimise
 
-_ANYWHERE = Start("numbers", numbers=(1.0,))  # the fit begins at the constants of the law itself
+_ANYWHERE = Start("numbers", numbers=(1.0,))  # a placeholder: the fit begins at the fitted constants of the law itself
 _WELL_KNOWN = (1, 2, 3)
 _COMMON, _OTHER, _UNPRICED = 2, 4, 0
 
 
 @np.errstate(all="ignore")
 def of_logarithms(data: Dataset, laws: Sequence[Law], policy: CataloguePolicy = POLICY) -> tuple[LawFit, ...]:
-    """y = log(law) and y = -log(law), for laws that are known beyond their field.
+    """Fits y = log(law) and y = -log(law), for laws that are known beyond their field.
 
-    The law is fitted to exp(y) or exp(-y), each row weighed as its logarithm asks for, and then its logarithm to y.
+    The law is first fitted to exp(y) or exp(-y) with correspondingly transformed weights, and then its logarithm to y.
     """
     well_known = [law for law in laws if law.known in _WELL_KNOWN and not law.is_plain]
     near = _moderate(data, policy)
@@ -32,7 +32,7 @@ def of_logarithms(data: Dataset, laws: Sequence[Law], policy: CataloguePolicy = 
         return ()
     found: list[LawFit | None] = []
     for sign in (1, -1) if well_known else ():
-        weight = near.weight * np.exp(-2.0 * sign * near.y)  # by which an error of y is one of its exponential
+        weight = near.weight * np.exp(-2.0 * sign * near.y)  # converts errors of y to errors of its exponential
         meant = replace(near, y=np.exp(sign * near.y), weight=weight / weight.mean(), noise=None)
         best = [fit for fit in fit_all(meant, policy.for_logarithms, well_known) if not fit.law.is_plain]
         found += [_logarithm_of(fit, sign, data, policy) for fit in best]
@@ -40,7 +40,7 @@ def of_logarithms(data: Dataset, laws: Sequence[Law], policy: CataloguePolicy = 
 
 
 def _moderate(data: Dataset, policy: CataloguePolicy) -> Dataset | None:
-    """The rows whose target has an exponential that can be worked with; None where it looks like no logarithm."""
+    """The rows whose exponential is neither too large nor too small; None if the target cannot be a logarithm."""
     kept = np.abs(data.y - np.median(data.y)) <= policy.logarithms_reach
     y = data.y[kept]
     if 2 * len(y) < len(data.y) or np.ptp(y) < policy.least_logarithms or np.max(np.abs(y)) > policy.largest_logarithm:
@@ -59,9 +59,9 @@ def _logarithm_of(fit: LawFit, sign: int, data: Dataset, policy: CataloguePolicy
 
 
 def _logarithm(law: Law, sign: int) -> Law:
-    """Written as a sum where the law is a product: no factor is too large or too small then.
+    """The law for the logarithm of this law, written as a sum where it is a product, to avoid overflow.
 
-    A logarithm around a law costs about two steps in how well it is known.
+    It counts as about two steps less well known.
     """
     return replace(
         law,

@@ -1,4 +1,4 @@
-"""Laws and forms that break what is asked of the shape of a formula, fitted again so that they keep to it."""
+"""Laws and forms that violate the required shape, refitted so that they have it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ceql.formula import POLISH, Formula, NamedLaw, make_symbols, refitted
 def mended(
     broken: Sequence[Formula], data: Dataset, constraints: Constraints, policy: CataloguePolicy, until: Deadline
 ) -> list[Formula]:
-    """As many of the best as there may be; when the time is up, no more than a few."""
+    """The best of the broken formulas, refitted to have the required shape; only a few once the time is up."""
     found: list[Formula] = []
     ranked = sorted(broken, key=lambda formula: criterion(formula, len(data.y)))
     for place, formula in enumerate(ranked[: policy.mended]):
@@ -32,7 +32,7 @@ def mended(
 
 
 def seeded(data: Dataset, constraints: Constraints) -> list[Formula]:
-    """Plain formulas that have the shape by themselves."""
+    """Plain formulas that have the required shape by construction, fitted to the data."""
     few = data.thinned(POLISH.checked_rows)
     symbols = make_symbols(data.names)
     found = (refitted(seed, data, symbols, constraints) for seed in constraints.seeds(few.x, few.y, few.weight))
@@ -40,7 +40,7 @@ def seeded(data: Dataset, constraints: Constraints) -> list[Formula]:
 
 
 def _same_law(before: Formula, after: Formula) -> NamedLaw | None:
-    """The law with its new constants, where each is one number of the formula, perhaps with the other sign."""
+    """The law with its new constants, if each is one number of the formula, up to its sign; otherwise None."""
     law, old, new = before.law, parametrise(before.expression), parametrise(after.expression)
     if law is None or old.expr != new.expr or len(after.constants) != len(new.values):
         return None

@@ -1,4 +1,4 @@
-"""What is offered without a search: the laws of the catalogue, plain models and small forms, fitted to the table."""
+"""Formulas offered without a search: laws of the catalogue, plain models and small forms, fitted to the table."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def offers(
     policy: CataloguePolicy = POLICY,
     until: Deadline = NEVER,
 ) -> list[Formula]:
-    """Formulas of these operators (None: of any) that keep to the constraints.
+    """Fitted formulas that use these operators (None: any) and satisfy the constraints.
 
-    Without the laws there are still the plain models, so that the choice is never worse than a straight line. When the
-    time is up no further model is begun.
+    The plain models are included even without the laws, so that the choice is never worse than a straight line. Once
+    the time is up, no further model is started.
     """
     laws = catalogue() if with_laws else tuple(law for law in catalogue() if law.is_plain)
     known = None if operators is None else with_powers(operators)
@@ -59,7 +59,7 @@ def offers(
     if few is not data:
         ranked = sorted(fits, key=lambda fit: criterion(fit.formula, len(few.y)))[: policy.offered]
         longer = (on_all_rows(short, data, policy) for k, short in enumerate(ranked) if k == 0 or not until.over)
-        fits = [fit for fit in longer if fit is not None and is_allowed(fit)]  # its constants have moved
+        fits = [fit for fit in longer if fit is not None and is_allowed(fit)]  # refitting changed the constants
     if data.x.shape[1] > policy.most_table_columns and not until.over:
         lines = takewhile(lambda _: not until.over, of_some_columns(data, policy.line_columns))
         fits += [fit for line in lines if (fit := judged(*line, data)) is not None and is_allowed(fit)]
@@ -78,8 +78,10 @@ def line_out_of_time(
     operators: Collection[str] | None = None,
     policy: CataloguePolicy = POLICY,
 ) -> list[Formula]:
-    """The straight line in all columns where it takes next to no time, whatever the clock says: what rows held out
-    choose is measured by it."""
+    """The straight line in all columns, fitted after the time is up if that is almost instant.
+
+    Choices by held-out rows are measured against it.
+    """
     known = None if operators is None else with_powers(operators)
 
     def may_be_said(expression: Expr) -> bool:
@@ -93,14 +95,15 @@ def line_out_of_time(
 def _line_in_all(
     data: Dataset, policy: CataloguePolicy, may_be_said: Callable[[Expr], bool], until: Deadline | None = None
 ) -> list[Formula]:
-    """At most one. Without a deadline it is left out where it takes long."""
+    """The straight line in all columns, if it is allowed; without a deadline, only if fitting it is quick."""
     is_quick = data.x.size * data.x.shape[1] <= policy.quick_line
     line = shrunk(data) if is_quick or (until is not None and not until.over) else None
     return [line] if line is not None and may_be_said(line.expression) else []
 
 
 def _judged_on(whole: Dataset, formulas: Sequence[Formula], fitted: int, until: Deadline) -> list[Formula]:
-    """With their loss on all rows of a long table, the best first; without those that are undefined on some."""
+    """The formulas with their loss on all rows of a long table, the best first, leaving out those undefined on some
+    row."""
     found: list[Formula] = []
     for formula in sorted(formulas, key=lambda formula: criterion(formula, fitted)):
         if found and until.over:
@@ -114,7 +117,7 @@ def _judged_on(whole: Dataset, formulas: Sequence[Formula], fitted: int, until: 
 def _on_some_rows(
     few: Dataset, laws: Sequence[Law], policy: CataloguePolicy, until: Deadline
 ) -> Iterator[Iterable[LawFit]]:
-    """One kind of model after the other: no further one when the time is up."""
+    """Fits of laws, logarithms of laws and small forms, one kind after another until the time is up."""
     yield fit_all(few, policy, laws, until)
     if not until.over:
         yield of_logarithms(few, laws, policy)
@@ -123,13 +126,13 @@ def _on_some_rows(
 
 
 def seconds_for_offers(rows: int, columns: int, policy: CataloguePolicy = POLICY) -> float:
-    """About how long that takes, by the price list."""
+    """The approximate time that `offers` takes, in seconds."""
     several = min(columns, policy.form_columns) - 1
     return policy.seconds + policy.seconds_a_column * several + policy.seconds_a_row * min(rows, policy.priced_rows)
 
 
 def with_powers(operators: Collection[str]) -> frozenset[str]:
-    """A product can be a power, and a quotient by a reciprocal is a product."""
+    """The operators, and those that they imply: products can be powers, and quotients can be products."""
     powers = {"square", "cube", "pow"} if "mul" in operators else frozenset()
     products = {"mul"} if "div" in operators else frozenset()
     return frozenset(operators) | powers | products

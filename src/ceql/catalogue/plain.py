@@ -1,4 +1,4 @@
-"""Plain models of every column of a table that is too wide for the laws: straight lines and an exponential of one."""
+"""Plain models in many columns, for tables too wide for the laws: straight lines and the exponential of one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from ceql.choice.shrunk_line import shrunk_line
 from ceql.data.dataset import Dataset
 from ceql.formula import Formula, LawConstant, NamedLaw
 
-_FAMILIAR = 2  # how well a straight line in many columns is known
-_NOTHING_LEFT = 1e-9  # of a column, beside those that are in
-_FEW_RATES = 12  # columns up to which an exponential of a straight line is fitted
-_NARROW = 3  # columns up to which the catalogue has these models as data
+_FAMILIAR = 2  # how well known a straight line in many columns is, as `known` of a law
+_NOTHING_LEFT = 1e-9  # share of a column's length below which nothing new is left of it beside the chosen ones
+_FEW_RATES = 12  # most columns for which the exponential of a straight line is fitted
+_NARROW = 3  # up to this many columns, the catalogue has these models as data
 
 
 def of_all_columns(data: Dataset, most: int) -> tuple[Law, ...]:
-    """None for a table that is narrow, wider than `most`, or has too few rows to determine a constant per column."""
+    """The straight line and the exponential in all columns.
+
+    Nothing for a table that is narrow, wider than `most`, or has too few rows to determine a constant per column.
+    """
     count = data.x.shape[1]
     if not _NARROW < count <= most or 2 * (count + 1) >= len(data.y):
         return ()
@@ -36,9 +39,9 @@ def of_all_columns(data: Dataset, most: int) -> tuple[Law, ...]:
 
 
 def of_some_columns(data: Dataset, sizes: Sequence[int]) -> Iterator[tuple[Law, tuple[int, ...], np.ndarray]]:
-    """Straight lines in the columns that say most together, of these numbers of columns, with their constants.
+    """Straight lines in the most telling columns, one for each of these numbers of columns, with fitted constants.
 
-    A column is taken in when it explains most of what those before it leave.
+    At each step the column is added that explains most of what the earlier ones leave.
     """
     changing = [k for k in range(data.x.shape[1]) if np.ptp(data.x[:, k]) > 0]
     root = np.sqrt(data.weight)
@@ -65,7 +68,7 @@ def of_some_columns(data: Dataset, sizes: Sequence[int]) -> Iterator[tuple[Law, 
 
 
 def shrunk(data: Dataset) -> Formula | None:
-    """The straight line in all columns whose slopes are held small together; None where `of_all_columns` has none."""
+    """The ridge-like straight line in all columns; None if there are few columns or too few rows."""
     places = [k for k in range(data.x.shape[1]) if np.ptp(data.x[:, k]) > 0]
     if len(places) <= _NARROW or 2 * (len(places) + 1) >= len(data.y):
         return None
@@ -94,7 +97,7 @@ def _fitted_line(data: Dataset, places: Sequence[int]) -> np.ndarray:
 
 
 def _exponential(data: Dataset, count: int) -> tuple[Law, ...]:
-    """y = A exp(line), started from the straight line through log y."""
+    """y = A exp(line), started from the straight line through log(y)."""
     if data.y.min() <= 0 or count > _FEW_RATES:
         return ()
     terms = np.column_stack([np.ones(len(data.y)), data.x])

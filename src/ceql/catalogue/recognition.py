@@ -1,4 +1,4 @@
-"""Which law a formula belongs to: the smallest whose constants can be set so that it has the formula's values."""
+"""Recognises the law behind a formula: the smallest one that has the formula's values for some constants."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from ceql.data.dataset import Dataset
 from ceql.engine.one_thread import one_thread
 from ceql.formula import Formula, LawConstant
 
-_INSIDE = 1e-3  # of the box, left free at its ends, where a law may be undefined: log(0), 1/0
+_INSIDE = 1e-3  # share of the box left out at each end, where a law may be undefined: log(0), 1/0
 
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """The law that a formula is, in which columns, and the constants by the names that they have there."""
+    """A recognised law, the columns that it is in, and its constants by name."""
 
     law: Law
     columns: tuple[str, ...]
     values: dict[str, float]
 
     def constants(self, data: Dataset) -> tuple[LawConstant, ...]:
-        """With the standard errors that the rows of a table leave them."""
+        """The constants with their standard errors on the rows of a table."""
         places = [data.names.index(name) for name in self.columns]
         return with_errors(self.law, places, np.array(list(self.values.values())), data)
 
 
 def box_of(data: Dataset) -> tuple[Array, Array]:
-    """The least and the largest value of each column."""
+    """The smallest and the largest value of each column."""
     return data.x.min(axis=0), data.x.max(axis=0)
 
 
@@ -48,7 +48,10 @@ def named(
     policy: CataloguePolicy = POLICY,
     laws: Sequence[Law] | None = None,
 ) -> Named | None:
-    """None where the formula belongs to none of the laws (the whole catalogue), or has hardly a value in the box."""
+    """The smallest law (of the whole catalogue by default) that has the formula's values in the box.
+
+    None if no law has them, or if the formula is undefined in most of the box.
+    """
     used = [k for k, symbol in enumerate(formula.symbols) if symbol in formula.expression.free_symbols]
     points = _points(formula, box, used, policy)
     if points is None:
@@ -72,7 +75,7 @@ def named(
 
 
 def _points(formula: Formula, box: tuple[Array, Array], used: Sequence[int], policy: CataloguePolicy) -> Dataset | None:
-    """The formula's values on a net over the box, in the columns that it uses; other columns make no difference."""
+    """The formula's values on points that fill the box, in the columns that it uses; None if most are undefined."""
     lower, upper = (np.asarray(side, float) for side in box)
     count = max(len(used), 1)
     share = qmc.Halton(count, scramble=False).random(policy.recognised_points + 1)[1:]
@@ -94,7 +97,7 @@ def _points(formula: Formula, box: tuple[Array, Array], used: Sequence[int], pol
 def _candidates(
     looked: Sequence[Tried], points: Dataset, spread: float, policy: CataloguePolicy
 ) -> Iterator[tuple[Law, Array, list[int]]]:
-    """Laws fitted to the points, the smallest first; those that stay far off are not fitted further."""
+    """Laws fitted to the points, the smallest first; laws that remain far off are given up."""
     for one in sorted(looked, key=lambda one: one.law.size):
         tried = one
         for steps, share in policy.recognition:

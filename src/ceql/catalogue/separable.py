@@ -1,8 +1,8 @@
-"""Separable least squares, many starts at once: linear constants are eliminated, the others found by steps.
+"""Separable least squares from many starts at once: linear constants are eliminated, the others found by steps.
 
-For constants p that a law is not linear in, its values are g(p) + B(p) c with linear constants c. These are solved for
-by an orthogonal decomposition of B in each evaluation, and Levenberg-Marquardt sees p alone, with Kaufman's Jacobian:
-the derivatives by p at fixed c, less what the columns of B can take up.
+A law that is not linear in the constants p has the values g(p) + B(p) c with linear constants c. An orthogonal
+decomposition of B yields c in each evaluation, so that Levenberg-Marquardt only has to find p. It uses Kaufman's
+Jacobian: the derivatives by p at fixed c, without their part in the span of B.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from ceql.operators.program import Tangent, run
 
 Array = np.ndarray
 _ONE = np.ones(())
-_RANK = 1e-13  # of the largest singular value, below which a direction is not determined
+_RANK = 1e-13  # share of the largest singular value below which a direction is not determined
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-2, 1e-14, 1e9
 _EASED, _RAISED = 0.1, 6.0  # factors of the damping after a step that helped and one that did not
-_STANDS_STILL = 1e-10  # relative gain of a step at the bottom
-_LARGEST = 1e150  # of a value or a derivative that is still computed with
-_NO_PROMISE = 1e-9  # share of the misfit that a step would remove if the law were straight: the bottom is reached
-_ROUNDING = 1e-31  # of the sum of squares, below which a misfit is rounding
-_AS_LOW = 1e-9  # relative difference of misfits that are taken for equal
+_STANDS_STILL = 1e-10  # relative gain of a step below which a fit has converged
+_LARGEST = 1e150  # largest value or derivative that can be computed with
+_NO_PROMISE = 1e-9  # a fit has converged if a linearised step would gain less than this share of the misfit
+_ROUNDING = 1e-31  # share of the sum of squares below which a misfit is rounding error
+_AS_LOW = 1e-9  # misfits with a smaller relative difference count as equal
 _RIDGE = 1e-11  # keeps the normal equations of a first look solvable
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A table as the law sees it: its columns in the law's order, the target and the roots of the weights.
+    """The table as a law sees it: columns in the law's order, the target and the square roots of the weights.
 
-    Each start may have rows of its own: then the first axis of all three counts the starts.
+    If each start has its own rows, the first axis of all three arrays counts the starts.
     """
 
     x: Array  # (1 or starts, columns, rows)
@@ -47,13 +47,15 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """Where fits stand, one row each: all constants in the law's order, and the sum of weighted squares."""
+    """The current state of several fits, one row each: all constants in the law's order, and the weighted sum of
+    squares."""
 
     constants: Array
     misfit: Array
 
     def best(self, most: int) -> Ends:
-        """The lowest; of several as low as each other one, since they differ by the order of equal terms alone."""
+        """The fits with the lowest misfits; of equal ones only one, since they differ only in the order of equal
+        terms."""
         order = np.argsort(self.misfit, kind="stable")
         misfit = self.misfit[order]
         new = np.concatenate([[True], misfit[1:] > (1.0 + _AS_LOW) * misfit[:-1]])
@@ -63,15 +65,15 @@ class Ends:
 
 @dataclass(frozen=True, eq=False)
 class _Solved:
-    """Starts with their linear constants solved for."""
+    """Fits with their linear constants solved for."""
 
     constants: Array
     residual: Array  # (starts, rows), weighted
-    directions: Array  # orthonormal, of what the linear constants can change
+    directions: Array  # orthonormal basis of what the linear constants can change
     misfit: Array
 
     def where(self, mine: Array, other: _Solved) -> _Solved:
-        """My starts where the mask is set, the other's elsewhere."""
+        """These fits where the mask is set, the other ones elsewhere."""
         column, cube = mine[:, None], mine[:, None, None]
         return _Solved(
             np.where(column, self.constants, other.constants),
@@ -95,7 +97,7 @@ def evaluated(law: Law, rows: Rows, constants: Array, wanted: Sequence[int]) -> 
 
 
 def _basis(law: Law, rows: Rows, constants: Array) -> tuple[Array, Array, Array]:
-    """The weighted target less what is fixed, the weighted basis, and which starts have a value on every row."""
+    """The weighted target minus the fixed part, the weighted basis, and which starts are defined on every row."""
     fixed, basis = evaluated(law, rows, constants, law.linear)
     target = (rows.y - fixed) * rows.root_weight
     basis = basis * rows.root_weight[..., None]
@@ -111,7 +113,7 @@ def _without_linear(law: Law, nonlinear: Array) -> Array:
 
 @np.errstate(all="ignore")
 def first_look(law: Law, rows: Rows, nonlinear: Array) -> Ends:
-    """Misfits at starting values by the normal equations, which are quick and good to half the digits."""
+    """Misfits at starting values by the normal equations, which are quick but lose half the digits."""
     constants = _without_linear(law, nonlinear)
     target, basis, defined = _basis(law, rows, constants)
     scale = np.linalg.norm(basis, axis=1, keepdims=True)
@@ -146,12 +148,12 @@ def _solve(law: Law, rows: Rows, nonlinear: Array) -> _Solved:
     gains = along / np.where(supported, sigma, 1.0)
     constants[:, law.linear] = np.einsum("smk,sm->sk", vt, gains) / scale[:, 0]
     residual = target - np.einsum("snm,sm->sn", directions, along)
-    # once more: what the first projection left behind by rounding
+    # Project once more, to remove what rounding left behind.
     residual = residual - np.einsum("snm,sm->sn", directions, np.einsum("snm,sn->sm", directions, residual))
     return _Solved(constants, residual, directions, _sums(residual, defined))
 
 
-# ---- bounds: steps are made in a coordinate that has none -----------------------------------------------------------
+# ---- bounds: steps are made in coordinates without bounds -----------------------------------------------------------
 
 
 def _free(law: Law, values: Array) -> Array:
@@ -168,7 +170,7 @@ def _free(law: Law, values: Array) -> Array:
 
 
 def _bounded(law: Law, free: Array) -> tuple[Array, Array]:
-    """The constants, and their derivatives by the free coordinates."""
+    """The constants, and their derivatives by the unbounded coordinates."""
     values, slopes = np.empty_like(free), np.empty_like(free)
     for k, place in enumerate(law.nonlinear):
         above, below, u = law.constants[place].above, law.constants[place].below, free[:, k]
@@ -189,7 +191,7 @@ def _bounded(law: Law, free: Array) -> tuple[Array, Array]:
 
 @np.errstate(all="ignore")
 def descend(law: Law, rows: Rows, constants: Array, steps: int) -> Ends:
-    """Levenberg-Marquardt from each row of constants; the misfit of a start never grows."""
+    """Levenberg-Marquardt from each row of constants; the misfit of each fit never grows."""
     nonlinear = constants[:, law.nonlinear]
     now = _solve(law, rows, nonlinear)
     if not law.nonlinear:
@@ -213,8 +215,11 @@ def descend(law: Law, rows: Rows, constants: Array, steps: int) -> Ends:
 
 
 def _steps(law: Law, rows: Rows, now: _Solved, free: Array, damping: Array) -> tuple[Array, Array]:
-    """Damped Gauss-Newton steps in the free coordinates, none where a derivative is not finite, and what is left to
-    gain by them as far as the derivatives know."""
+    """Damped Gauss-Newton steps in the unbounded coordinates, and the gain that the linearised law predicts for each
+    fit.
+
+    The step is zero where a derivative is not finite.
+    """
     _, slopes = evaluated(law, rows, now.constants, law.nonlinear)
     jacobian = slopes * rows.root_weight[..., None] * _bounded(law, free)[1][:, None, :]
     usable = np.all(np.abs(jacobian) < _LARGEST, axis=(1, 2))
@@ -233,6 +238,6 @@ def _steps(law: Law, rows: Rows, now: _Solved, free: Array, damping: Array) -> t
 
 
 def allowed(law: Law, ends: Ends) -> Ends:
-    """Without the ends whose constants break the bounds of the law, or are not finite."""
+    """The fits, with an infinite misfit where constants are not finite or break the bounds of the law."""
     keeps = [bool(np.isfinite(row).all()) and law.allows(row) for row in ends.constants]
     return replace(ends, misfit=np.where(keeps, ends.misfit, np.inf))

@@ -1,10 +1,10 @@
-"""Small formulas without a name: a function of a sum of one or two simple terms, all of them tried.
+"""Small unnamed formulas: a function of a sum of one or two simple terms, all of which are tried.
 
-Most laws of one or two columns have the form y = g(a + b t1 + c t2): g is nothing, exp, a reciprocal, a root, a square
-or a logarithm, and a term is a power, an exponential, a logarithm or a pole of a column, perhaps times another column.
-Or it is (b + c x) exp(k x), the one sum of two terms that share the constant inside.
-For g's inverse of y that is linear in a, b, c. A constant inside a term takes a grid of values, so all of these
-formulas are solved at once by sums over the rows, and Levenberg-Marquardt on y itself refines the best of each size.
+Most laws of one or two columns have the form y = g(a + b t1 + c t2), where g is the identity, exp, a reciprocal, a
+root, a square or a logarithm, and a term is a power, exponential, logarithm or pole of a column, possibly times another
+column. Another form is (b + c x) exp(k x), the only sum of two terms that share an inner constant. After applying the
+inverse of g to y, the form is linear in a, b and c. Constants inside terms take values on a grid, so that all of these
+formulas are solved at once from sums over the rows. Levenberg-Marquardt on y itself then refines the best of each size.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from ceql.expression.text.compiled import compiled
 
 Array = np.ndarray
 _WITHOUT_SCALE = ("exp({})", "log({})")
-_FEW_COLUMNS = 2  # with more, products have no constant inside
-_MANY_TERMS = 400  # with more, no sum of two terms has one with a constant inside
-_ROUNDING = 1e-13  # of a sum of squares, below which the sums over the rows know nothing
-_LARGEST = 1e12  # of a value of a term beside its typical value: further off it rules every sum
+_FEW_COLUMNS = 2  # with more columns, products have no inner constant
+_MANY_TERMS = 400  # with more terms, no sum of two terms contains an inner constant
+_ROUNDING = 1e-13  # share of a sum of squares below which sums over the rows are only rounding
+_LARGEST = 1e12  # largest value of a term relative to its typical value; larger ones would dominate every sum
 
 
 @dataclass(frozen=True)
 class Link:
-    """y = g(eta). `text` has the sum in place of {}; `into` is the inverse of g, `slope` the size of g' at y."""
+    """A link y = g(eta): in `text` {} stands for the sum; `into` is the inverse of g, `slope` the absolute value of
+    g' at y."""
 
     text: str
     into: Callable[[Array], Array]
@@ -59,11 +60,11 @@ LINKS = (
 
 @dataclass(frozen=True)
 class Grid:
-    """Values of the constants inside terms."""
+    """Values for the constants inside terms."""
 
-    rates: tuple[float, ...]  # over the range of the column
+    rates: tuple[float, ...]  # change of the exponent over the range of the column
     exponents: tuple[float, ...]
-    beyond: tuple[float, ...]  # of the range, between the rows and a pole outside them
+    beyond: tuple[float, ...]  # distance of a pole beyond the rows, in ranges of the column
 
 
 def _of_both_signs(smallest: float, largest: float, count: int) -> tuple[float, ...]:
@@ -86,8 +87,10 @@ FINE = Grid(
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A term with its values on some rows; `inner` is the value of the constant inside it, written {c}. One that
-    `shares` it stands beside the term that has it, of that kind, and nowhere else."""
+    """A term with its values on some rows; `inner` is the value of the constant inside it, written as {c}.
+
+    A term with `shares` uses the inner constant of a term of that kind, and occurs only beside it.
+    """
 
     kind: str
     values: Array
@@ -115,7 +118,7 @@ def _with_constant(name: str, x: Array, grid: Grid) -> Iterator[Term]:
     for rate in grid.rates:
         kind, decay = f"exp({{c}}*{name})", np.exp(rate / span * (x - 0.5 * (low + high)))
         yield Term(kind, decay, 4, rate / span)
-        yield Term(f"{name}*{kind}", x * decay, 2, rate / span, shares=kind)  # the exponential is there already
+        yield Term(f"{name}*{kind}", x * decay, 2, rate / span, shares=kind)  # the exponential exists already
     poles = [low - span * share for share in grid.beyond] + [high + span * share for share in grid.beyond]
     for pole in poles:
         yield Term(f"1/({name} + {{c}})", 1.0 / (x - pole), 5, -pole)
@@ -133,7 +136,7 @@ def _with_constant(name: str, x: Array, grid: Grid) -> Iterator[Term]:
 
 
 def _terms(x: Array) -> list[Term]:
-    """Terms of every column, and products of a simple one with one of another column."""
+    """Terms of every column, and products of a simple term with a term of another column."""
     names = [f"x{k + 1}" for k in range(x.shape[1])]
     plain = [list(_plain(name, column)) for name, column in zip(names, x.T, strict=True)]
     grid = FINE if len(names) == 1 else COARSE
@@ -158,7 +161,7 @@ def _is_usable(values: Array) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """A link with its terms, the weights in front of them, and how good that is; small is good."""
+    """A link, the terms of the sum inside it, whether it has an offset, and its score (smaller is better)."""
 
     link: Link
     terms: tuple[Term, ...]
@@ -176,8 +179,10 @@ class _Sum:
 
 @np.errstate(all="ignore")
 def _scored(link: Link, terms: Sequence[Term], y: Array, weight: Array) -> Iterator[_Sum]:
-    """The best of every kind of sum: of one term, with and without an offset, of two terms of which one is plain, with
-    an offset or, if both are plain, without, and of two terms that share the constant inside, without."""
+    """The best sum of every kind: of one term, with or without an offset, or of two terms, one of which is plain.
+
+    Two terms have an offset; without one, both are plain or they share their inner constant.
+    """
     target = link.into(y)
     root = np.sqrt(weight) * link.slope(y)
     values = np.vstack([np.ones(len(y)), *(term.values for term in terms)]) * root
@@ -200,9 +205,9 @@ def _scored(link: Link, terms: Sequence[Term], y: Array, weight: Array) -> Itera
 
 
 def _sums_of(terms: Sequence[Term], may_lack_offset: bool) -> Iterator[tuple[Array, bool]]:
-    """The places of the terms of each sum, the offset being at place 0, and whether it is in.
+    """Arrays with the places of the terms of each sum (0 is the offset), and whether it has an offset.
 
-    Without an offset exp and log would leave y no scale of its own, as if its unit were known.
+    Without an offset, the links exp and log would give y no free scale, as if its unit were known.
     """
     singles = np.array([k + 1 for k, term in enumerate(terms) if term.shares is None], int)
     plain = np.array([k + 1 for k, term in enumerate(terms) if term.inner is None], int)
@@ -219,14 +224,14 @@ def _sums_of(terms: Sequence[Term], may_lack_offset: bool) -> Iterator[tuple[Arr
 
 
 def _that_share(terms: Sequence[Term]) -> Array:
-    """The places of two terms with the same constant inside."""
+    """The places of each pair of terms with the same inner constant."""
     places = {(term.kind, term.inner): k for k, term in enumerate(terms, start=1)}
     shared = ((places.get((str(term.shares), term.inner)), k) for k, term in enumerate(terms, start=1) if term.shares)
     return np.array([pair for pair in shared if pair[0] is not None], int).reshape(-1, 2)
 
 
 def _misfits(gram: Array, along: Array, size: float, members: Array) -> Array:
-    """What sums of these terms leave of the target, by the normal equations of terms of length one."""
+    """The squares that sums of these terms leave of the target, by the normal equations of normalised terms."""
     small = gram[members[:, :, None], members[:, None, :]] + 1e-12 * np.eye(members.shape[1])
     solved = np.linalg.solve(small, along[members][:, :, None])[:, :, 0]
     left = size - np.einsum("sk,sk->s", solved, along[members])
@@ -234,7 +239,7 @@ def _misfits(gram: Array, along: Array, size: float, members: Array) -> Array:
 
 
 def _best(sums: Sequence[_Sum], most: int) -> list[_Sum]:
-    """Of every kind the best, and of each number of constants the best kinds."""
+    """The best sum of every kind, and of these the best for each number of constants."""
     kinds: dict[tuple, _Sum] = {}
     for one in sorted(sums, key=lambda one: one.score):
         kinds.setdefault(one.kind, one)
@@ -248,7 +253,7 @@ def _best(sums: Sequence[_Sum], most: int) -> list[_Sum]:
 
 
 def _text(one: _Sum) -> tuple[str, list[str]]:
-    """The sum over x1, x2, ... and the names of its constants, those in front of the terms first."""
+    """The sum in terms of x1, x2, ... and the names of its constants, those in front of the terms first."""
     names, inner, parts = [], [], []
     shared = one.terms[-1].shares
     if shared is not None:
@@ -269,7 +274,7 @@ def _text(one: _Sum) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """A sum as a law with its constants fitted to y, and how good that is; small is good."""
+    """A sum as a law, with its constants fitted to y and its score (smaller is better)."""
 
     law: Law
     values: Array
@@ -278,7 +283,8 @@ class _Fitted:
 
 @np.errstate(all="ignore")
 def _refined(one: _Sum, data: Dataset, few: Dataset, places: Sequence[int], policy: CataloguePolicy) -> _Fitted | None:
-    """Fitted to y by Levenberg-Marquardt from the weights that are best for the link's inverse of y."""
+    """The sum fitted to y by Levenberg-Marquardt, from the best weights for the link's inverse of y; None if it
+    fails."""
     inside, names = _text(one)
     columns = tuple(Column(f"x{k + 1}", "column", 0.0, 1.0) for k in range(len(places)))
     inner = [term.inner for term in one.terms if term.inner is not None and term.shares is None]
@@ -298,8 +304,7 @@ def _refined(one: _Sum, data: Dataset, few: Dataset, places: Sequence[int], poli
 
 
 def _most_promising(fits: Iterable[_Fitted], most: int) -> Iterator[_Fitted]:
-    """The best of each number of constants: to make formulas of the others would take as long as to fit them, and none
-    would be shown."""
+    """The best fits for each number of constants: making formulas of the others takes long, and none would be shown."""
     counts: dict[int, int] = {}
     for fit in sorted(fits, key=lambda fit: fit.score):
         count = counts[len(fit.values)] = counts.get(len(fit.values), 0) + 1
@@ -312,7 +317,7 @@ def _is_parabola(terms: Sequence[Term]) -> bool:
 
 
 def _about_its_vertex(column: str, start: Array) -> tuple[str, list[str], Array]:
-    """a0 + a1 x + a2 x**2 as a0 + a2 (x + c)**2: far from zero, the exponential of the former is no number.
+    """Rewrites a0 + a1 x + a2 x**2 as a0 + a2 (x + c)**2, whose exponential is still defined far from zero.
 
     Its exponential is a Gaussian, its reciprocal a Lorentzian.
     """
@@ -323,7 +328,7 @@ def _about_its_vertex(column: str, start: Array) -> tuple[str, list[str], Array]
 def _weights(
     inside: str, names: Sequence[str], x: Array, inner: Sequence[float], link: Link, data: Dataset
 ) -> Array | None:
-    """All constants: the best weights of the terms at these inner constants. None where a term has no finite values."""
+    """All constants, with the best weights for these inner constants; None if a term is not finite."""
     program = compiled(inside, [f"x{k + 1}" for k in range(x.shape[1])], names)
     outer = len(names) - len(inner)
     units = (program.value(x, np.concatenate([unit, inner])) for unit in np.eye(outer))
@@ -338,13 +343,14 @@ def _weights(
 @one_thread
 @np.errstate(all="ignore")
 def small_forms(data: Dataset, policy: CataloguePolicy = POLICY) -> tuple[LawFit, ...]:
-    """The best small formulas of each number of constants, fitted to y; columns of a wide table that say most."""
+    """The best small formulas for each number of constants, fitted to y; in a wide table, of the most telling
+    columns."""
     if policy.forms_per_size == 0:
         return ()
     few = data.thinned(policy.screened_rows)
     places = telling_columns(few, data, policy.form_columns)
     terms = _terms(few.x[:, list(places)])
-    middle = data.thinned(policy.fitted_rows)  # a link has to allow y in all the rows that it will be fitted to
+    middle = data.thinned(policy.fitted_rows)  # a link must be defined for y in all rows that it will be fitted to
     sums = [one for link in LINKS if link.allows(middle.y) for one in _scored(link, terms, few.y, few.weight)]
     refined = (_refined(one, data, middle, places, policy) for one in _best(sums, policy.forms_per_size))
     best = _most_promising((fit for fit in refined if fit is not None), policy.forms_made)

@@ -1,4 +1,4 @@
-"""Starting values of the constants that a law is not linear in, read off the table."""
+"""Starting values for the nonlinear constants of a law, estimated from the table."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from ceql.catalogue.law import Constant, Law, Start
 from ceql.catalogue.separable import Rows, evaluated
 from ceql.data.dataset import Dataset, typical_size
 
-_SIZES = (0.05, 0.3, 1.0, 3.0, 20.0)  # times the typical size of a quantity
-_FINE_SIZES = (0.02, 0.05, 0.12, 0.25, 0.5, 0.8, 1.3, 2.2, 4.5, 10.0, 30.0)  # where few constants need them
-_FEW = 2  # constants with starting values up to which these are fine
-_WIDTHS = (0.02, 0.08, 0.3, 1.5)  # of the range: a peak is narrower than the table, seldom wider
-_BEYOND = (0.003, 0.05, 0.4, 3.0)  # of the range, beyond its end
+_SIZES = (0.05, 0.3, 1.0, 3.0, 20.0)  # multiples of the typical size of a quantity
+_FINE_SIZES = (0.02, 0.05, 0.12, 0.25, 0.5, 0.8, 1.3, 2.2, 4.5, 10.0, 30.0)  # for laws with few nonlinear constants
+_FEW = 2  # up to this many nonlinear constants, the fine sizes are used
+_WIDTHS = (0.02, 0.08, 0.3, 1.5)  # shares of the range: a peak is usually narrower than the table
+_BEYOND = (0.003, 0.05, 0.4, 3.0)  # distances beyond the end of the range, as shares of it
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
-_EXPONENTS = (-2.7, -1.3, -0.6, 0.4, 0.7, 1.4, 2.6)  # off the whole numbers, where a law may be degenerate
-_PHASES = (0.3, 1.3, 2.4)  # the amplitude brings the other half turn
-_SLOW = (0.3, 0.7)  # turns over the range: less than the periodogram can tell from a trend
-_FREQUENCY_ROWS, _FREQUENCIES, _PEAKS = 400, 480, 3  # of the periodogram
-_OVERSAMPLING = 4.0  # its frequencies per turn over the range
-_WEIGHINGS = 5  # rounds of a multiplied-out quotient
-_LEAST_LINE = 1e-3  # of the largest: nearer to a pole, a row is weighed no more
+_EXPONENTS = (-2.7, -1.3, -0.6, 0.4, 0.7, 1.4, 2.6)  # no whole numbers, where a law may be degenerate
+_PHASES = (0.3, 1.3, 2.4)  # the sign of the amplitude covers the other half turn
+_SLOW = (0.3, 0.7)  # turns over the range, too few for the periodogram to tell from a trend
+_FREQUENCY_ROWS, _FREQUENCIES, _PEAKS = 400, 480, 3  # most rows, frequencies and peaks of the periodogram
+_OVERSAMPLING = 4.0  # frequencies of the periodogram per turn over the range
+_WEIGHINGS = 5  # rounds of reweighting for a multiplied-out quotient
+_LEAST_LINE = 1e-3  # least denominator as a share of the largest, which limits the weight of rows near a pole
 _FEWEST = 1e-300  # stands for a range of zero
-Quantity = Sequence[tuple[str | int, float]]  # columns by their places in the table, or y, each with its power
+Quantity = Sequence[tuple[str | int, float]]  # columns by their places in the table, or "y", each with its power
 
 
 @dataclass(eq=False)
 class Facts:
-    """What starting values are made of, per product of columns; worked out once for all laws."""
+    """Features of products of columns that starting values are made of, computed once for all laws."""
 
     data: Dataset
     known: dict[tuple, np.ndarray] = field(default_factory=dict)
 
     @np.errstate(all="ignore")
     def values(self, start: Start, places: Sequence[int], fine: bool) -> np.ndarray:
-        """Starting values for a law whose x1, x2, ... are these columns of the table."""
+        """Starting values for a constant of a law whose x1, x2, ... are these columns of the table."""
         if start.kind == "numbers":
             return np.array(start.numbers)
         if start.kind == "exponent":
@@ -87,10 +87,11 @@ class Facts:
 
     @np.errstate(all="ignore")
     def quotients(self, law: Law, places: Sequence[int]) -> np.ndarray:
-        """For a law N(x)/(1 + sum of b q(x)): the b that make y (1 + sum of b q) closest to N, and better weighed ones.
+        """Starting values of b for a law N(x)/(1 + sum of b q(x)).
 
-        Multiplied out the equation is linear, but its rows are weighed by what stands below the line; that is mended by
-        dividing by the line found before (Sanathanan and Koerner).
+        Multiplied by its denominator the equation is linear, so that b follows from least squares. The rows are then
+        wrongly weighted by the denominator, which is corrected by repeatedly dividing by its last estimate (Sanathanan
+        and Koerner).
         """
         rows = Rows.of(self.data, places)
         above = evaluated(law, rows, np.zeros((1, len(law.constants))), law.linear)[1][0]
@@ -98,7 +99,7 @@ class Facts:
         below = np.column_stack([self._product(_in_table(start, places)) for start in starts if start is not None])
         terms = np.column_stack([above, -self.data.y[:, None] * below])
         found = np.zeros((0, len(law.nonlinear)))
-        for count in range(1, len(law.nonlinear) + 1):  # the higher ones may be next to nothing
+        for count in range(1, len(law.nonlinear) + 1):  # also with fewer terms, since the later ones may be negligible
             some = _solved_quotients(terms[:, : len(law.linear) + count], below[:, :count], rows)
             filled = np.zeros((len(some), len(law.nonlinear)))
             filled[:, :count] = some
@@ -110,7 +111,7 @@ class Facts:
         return np.random.default_rng(0)
 
     def _frequencies(self, values: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
-        """Peaks of the periodogram in radians per unit, and a few that are too slow to show in it."""
+        """Peaks of the periodogram in radians per unit, and a few frequencies too low to show up in it."""
         if len(values) > _FREQUENCY_ROWS:
             rows = self._drawn.choice(len(values), _FREQUENCY_ROWS, replace=False)
             values, y = values[rows], y[rows]
@@ -125,14 +126,14 @@ class Facts:
 
 
 def start_grid(law: Law, places: Sequence[int], facts: Facts, most: int) -> np.ndarray:
-    """Combinations of starting values, one row each; a law that is linear has one row without columns."""
+    """Combinations of starting values, one per row; a linear law has one row without columns."""
     if any(start is not None and start.kind == "quotient" for start in (c.start for c in law.constants)):
         return facts.quotients(law, places)
     fine = len(law.nonlinear) <= _FEW
     axes = [_within(law.constants[k], facts, places, fine) for k in law.nonlinear]
     if not axes:
         return np.zeros((1, 0))
-    if all(len(axis) == 1 for axis in axes):  # as many axes as a wide table has columns are no grid
+    if all(len(axis) == 1 for axis in axes):  # avoids a grid with an axis for each column of a wide table
         return np.concatenate(axes)[None]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
     if len(grid) <= most:
@@ -142,7 +143,7 @@ def start_grid(law: Law, places: Sequence[int], facts: Facts, most: int) -> np.n
 
 
 def _within(constant: Constant, facts: Facts, places: Sequence[int], fine: bool) -> np.ndarray:
-    """The starting values that the constant may have; its typical value where there is none."""
+    """The starting values within the constant's bounds; its typical value if there are none."""
     assert constant.start is not None
     values = facts.values(constant.start, places, fine)
     if constant.start.kind in ("size", "rate") and constant.above is None and constant.below is None:

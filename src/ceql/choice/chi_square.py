@@ -28,7 +28,7 @@ class ChiSquare:
         if self.probability < _UNLIKELY:
             return f"{words} The formula is not right, or the errors are larger than sigma says."
         if self.probability > 1.0 - _UNLIKELY:
-            return f"{words} The errors are smaller than sigma says, or the formula follows them."
+            return f"{words} The errors are smaller than sigma says, or the formula fits the noise."
         return words
 
 

@@ -1,8 +1,8 @@
-"""The one criterion: how well something fits against what it takes to say it. Small is good.
+"""The criterion, used everywhere: how well something fits against what it costs to write it. Smaller is better.
 
-It is minus twice the logarithm of a probability: of the residuals under the formula, with the size of the noise fitted,
-and of the formula under a prior. `ceql.expression.prices` says what that prior is made of and why. A formula is judged
-by `criterion`; fits of a network that are not formulas yet by `of_fits`, with the edge as the unit of structure.
+It is minus twice the logarithm of a probability: that of the residuals under the formula, with the size of the noise
+fitted, times that of the formula under a prior, which `ceql.expression.prices` describes. `criterion` judges formulas;
+`of_fits` judges fits of a network that are not formulas yet, with the edge as the unit of structure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LEAST_FIT = 1e-30  # relative misfit of a fit below which rounding rules
 
 
 def floor(loss: float) -> float:
-    """The loss, or what stands for one of zero where its logarithm is asked for."""
+    """The loss, or a tiny number in its place if it is zero, so that it has a logarithm."""
     return max(loss, _LEAST)
 
 
@@ -51,12 +51,12 @@ def constants_of(formula: Formula) -> int:
 
 
 def interpolates(formula: Formula, rows: int) -> bool:
-    """Whether it has as many constants as half the rows: meeting the rows would prove nothing then."""
+    """Whether it has at least half as many constants as rows, so that meeting the rows proves nothing."""
     return 2 * constants_of(formula) >= rows
 
 
 def description(formula: Formula, prices: Prices = PRICES) -> float:
-    """The price of a formula but for its constants, in nats: of its structure, or of the name of the law that it is."""
+    """The price of a formula without its constants, in nats: of its structure, or of the name of its law."""
     extra = prices.leaf * extra_cost(formula.expression, formula.costs)
     structure = structure_price(formula.expression, prices)
     if formula.law is not None and formula.law.known:
@@ -65,13 +65,13 @@ def description(formula: Formula, prices: Prices = PRICES) -> float:
 
 
 def price_of_constants(constants: float, rows: int, prices: Prices = PRICES) -> float:
-    """Of this many fitted constants, in nats; the size of the noise is one more."""
+    """The price of this many fitted constants, in nats. The size of the noise counts as one more."""
     few = prices.few_rows * rows * np.log(rows / max(rows - constants, 0.5))
     return float(prices.constant * (constants + 1) * np.log(rows) + few)
 
 
 def criterion(formula: Formula, rows: int, prices: Prices = PRICES) -> float:
-    """Of a formula on the data it was fitted to; infinite where it could meet any rows."""
+    """The criterion of a formula on the data it was fitted to; infinite if it could fit any rows."""
     if interpolates(formula, rows):
         return np.inf
     price = 2.0 * (description(formula, prices) + price_of_constants(constants_of(formula), rows, prices))

@@ -1,4 +1,4 @@
-"""Evidence: how likely each formula is among those that compete, as far as the rows can tell."""
+"""The evidence: how likely each of the competing formulas is, given the rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ceql.formula import Formula
 class EvidencePolicy:
     """When a formula counts as an alternative."""
 
-    telling: float = 0.1  # weight from which an alternative is named beside the best: one chance in ten
-    competes: float = 0.01  # weight from which it has a say in scores and intervals
-    named: int = 3  # alternatives that a sentence names at most
-    # Two formulas are the same if they have the same values once fitted, on these rows and in a box around them that is
-    # wider than theirs by this share on either side, to this share of the spread of y.
+    telling: float = 0.1  # weight from which an alternative is named beside the best formula: one chance in ten
+    competes: float = 0.01  # weight from which a formula counts in scores and intervals
+    named: int = 3  # most alternatives that a sentence names
+    # Two formulas are the same if their fitted values agree to within `same` times the spread of y, on these rows and
+    # in a box that is wider than theirs by the share `widened` on either side.
     rows: int = 200
     widened: float = 0.5
     same: float = 1e-6
@@ -33,16 +33,16 @@ EVIDENCE = EvidencePolicy()
 
 
 def scores(formulas: Sequence[Formula], data: Dataset, prices: Prices = PRICES) -> list[float]:
-    """The criterion of each; formulas that are exact differ by rounding alone, and rounding is no evidence."""
+    """The criterion of each formula; exact formulas get the same score, since they differ only by rounding."""
     least = EXACT.loss * size_of(data)
     floored = (f if f.surprise is not None else replace(f, loss=max(f.loss, least)) for f in formulas)
     return [criterion(formula, len(data.y), prices) for formula in floored]
 
 
 def weights(scores: Sequence[float]) -> tuple[float, ...]:
-    """Shares of the likelihoods that criteria stand for: each is minus twice its logarithm, up to a constant.
+    """Relative likelihoods of formulas from their criteria, which are minus twice the log-likelihood plus a constant.
 
-    Where no criterion is finite the rows say nothing, and all weights are the same.
+    If no criterion is finite, the rows say nothing, and all weights are equal.
     """
     values = np.array(scores, float)
     if not np.isfinite(values).any():
@@ -70,7 +70,7 @@ def shortlist(
 
 @np.errstate(all="ignore")
 def told_apart(formulas: Sequence[Formula], data: Dataset, policy: EvidencePolicy = EVIDENCE) -> list[int]:
-    """For each formula the place of the first that has the same values: its own, unless it is written twice."""
+    """For each formula, the place of the first one with the same values, which is usually its own."""
     few = data.thinned(policy.rows)
     lower, upper = few.x.min(axis=0), few.x.max(axis=0)
     reach = policy.widened * (upper - lower)
@@ -90,7 +90,7 @@ def told_apart(formulas: Sequence[Formula], data: Dataset, policy: EvidencePolic
 def sentence(
     formulas: Sequence[Formula], weights: Sequence[float], data: Dataset, policy: EvidencePolicy = EVIDENCE
 ) -> str:
-    """Which formulas the rows cannot tell apart; nothing where one of them stands out, in one form or in several."""
+    """A sentence about formulas that the rows cannot distinguish; nothing if one of them stands out."""
     ranked = sorted(zip(weights, formulas, strict=False), key=lambda pair: -pair[0])
     ranked = [pair for pair in ranked if pair[0] >= policy.competes]
     if len(ranked) < 2 or ranked[1][0] < policy.telling:
@@ -109,7 +109,7 @@ def sentence(
 def errors_seem_to_grow(
     formulas: Sequence[Formula], weights: Sequence[float], data: Dataset, policy: EvidencePolicy = EVIDENCE
 ) -> bool:
-    """Whether rows that count alike have errors in proportion to y, by any formula that competes: the likeliest one may
+    """Whether errors of equally weighted rows seem proportional to y by any competing formula: the likeliest one may
     have been chosen for following the largest values."""
     if np.ptp(data.weight) > 0.0 or data.censored is not None or not (data.y > 0.0).all():
         return False

@@ -1,4 +1,4 @@
-"""The one definition of exact: below which misfit a fit, and with how many digits a formula, counts as the truth."""
+"""The definition of exact: the misfit below which a fit, and the accuracy at which a formula, counts as the truth."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ _LEAST_SQUARE = 1e-300  # stands for a mean square of y that is zero
 
 @dataclass(frozen=True)
 class Exactness:
-    """Losses are in mean squares of y."""
+    """Losses are in units of the mean square of y."""
 
-    hit: float = 1e-18  # misfit below which a fit is taken for the formula itself and eliminated
-    near: float = 1e-9  # misfit below which a fit may hide an exact one
-    loss: float = 1e-24  # most loss of an exact formula
-    rounding: float = 1e-30  # usual loss of one, where only rounding is left
-    digits: float = 3e-11  # its relative error in the typical row
-    nearly_all: float = 0.95  # share of the rows that must have these digits, unless only rounding is left
-    # A formula that is right is off by rounding in all rows, an approximation by far more in its worst ones.
-    worst: float = 0.99  # The quantile of the rows that counts as their worst:
-    beyond: float = 300.0  # there it must not be off by more than this, in units of what rounding the columns changes,
-    uneven: float = 30.0  # and at the same time by more than this many times what it is off in the typical row.
-    rows: int = 2000  # of a long table in which digits are compared
-    # Under a loss that outliers cannot rule: the share of the rows that must be met, to this share of the size of y.
+    hit: float = 1e-18  # a fit with a smaller misfit is taken for an exact formula, and reduced by elimination
+    near: float = 1e-9  # a fit with a smaller misfit may hide an exact one
+    loss: float = 1e-24  # largest loss of an exact formula
+    rounding: float = 1e-30  # loss at which nothing but rounding is left
+    digits: float = 3e-11  # largest relative error of an exact formula in the typical row
+    nearly_all: float = 0.95  # share of the rows that must be as accurate, unless only rounding is left
+    # An exact formula is off by rounding in all rows, an approximation by far more in its worst ones. Errors are
+    # measured in units of the effect of rounding the columns. A formula is inexact if, in its worst rows, it is off by
+    # more than `beyond` and by more than `uneven` times its typical error.
+    worst: float = 0.99  # quantile of the rows that counts as their worst
+    beyond: float = 300.0
+    uneven: float = 30.0
+    rows: int = 2000  # rows of a long table in which digits are compared
+    # Under a loss that resists outliers, this share of the rows must be met, each to within `share` of the size of y.
     most_rows: float = 0.75
     share: float = 1e-9
 
@@ -39,7 +41,7 @@ EXACT = Exactness()
 
 
 def size_of(data: Dataset) -> float:
-    """The mean square of y; where y is zero in all rows that count, only what meets them all is exact."""
+    """The mean square of y. If y is zero in all rows that count, only a formula that meets all of them is exact."""
     return max(mean_square(data.y, data.weight), _LEAST_SQUARE)
 
 
@@ -63,7 +65,7 @@ def is_exact(formula: Formula, data: Dataset, exact: Exactness = EXACT) -> bool:
 
 @np.errstate(all="ignore")  # what is undefined next to a row is no rounding
 def _is_uneven(formula: Formula, data: Dataset, exact: Exactness) -> bool:
-    """Whether it is off by rounding in some rows and by far more in others, so that something is left out."""
+    """Whether it is off only by rounding in some rows and by far more in others, so that it lacks something."""
     values, digit = formula(data.x), np.finfo(float).eps
     moved = np.abs(formula(data.x * (1.0 + digit)) - values) + np.abs(formula(data.x * (1.0 - digit)) - values)
     for k in range(data.x.shape[1]):

@@ -12,11 +12,11 @@ from ceql.formula import Formula
 
 
 def pareto_front(formulas: Sequence[Formula], n_samples: int, prices: Prices = PRICES) -> list[Formula]:
-    """The formulas that no other beats in both complexity and loss, simplest first.
+    """The formulas that no other beats in both complexity and loss, the simplest first.
 
-    Of several formulas of one size the best by the criterion stands for all: a decimal always fits noise a bit better
-    than the whole number it should be. For the same reason a formula gives way to a longer one that fits less well, but
-    is better by the criterion: it owes its fit to one more number, or to a decimal exponent.
+    Of several formulas of one size only the best by the criterion is kept: a decimal always fits noise slightly better
+    than the whole number it should be. For the same reason a formula is dropped in favour of a longer one that fits
+    less well but is better by the criterion: it fits better only because of one more number, or a decimal exponent.
     """
     best: dict[int, Formula] = {}
     for formula in formulas:

@@ -1,6 +1,7 @@
-"""Are the residuals noise? Noise forgets its neighbour; what a formula fails to say has the same sign next door.
+"""Tests on residuals: are they noise, and do they grow with the values?
 
-And do they grow with the values? Then rows should not all count alike.
+Noise in one row says nothing about noise in the next row, but what a formula misses has the same sign in neighbouring
+rows. If residuals grow with the values, rows should not all have the same weight.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ _PAIRING = 1.6  # neighbours are often mutual, so pairs are counted twice: the v
 class ResidualPolicy:
     """When residuals pass for noise."""
 
-    bars: float = 2.0  # The agreement of neighbours may exceed one half by this many standard deviations of chance.
-    telling: float = 0.65  # Where fitted values agree less than this, neighbours are too far apart to tell anything.
+    bars: float = 2.0  # standard deviations by which the agreement of neighbours may exceed one half by chance
+    telling: float = 0.65  # if fitted values agree less often than this, neighbours are too far apart for the test
 
 
 def neighbours(x: np.ndarray) -> np.ndarray:
@@ -44,27 +45,27 @@ def agreement(values: np.ndarray, nearest: np.ndarray) -> float:
 def look_like_noise(
     residuals: np.ndarray, fitted: np.ndarray, nearest: np.ndarray, policy: ResidualPolicy = ResidualPolicy()
 ) -> bool:
-    """Whether a neighbour knows nothing about the residuals, although neighbours do know about the fitted values."""
+    """Whether neighbours say nothing about the residuals, although they do say something about the fitted values."""
     chance = np.sqrt(0.25 * _PAIRING / len(residuals))
     return agreement(fitted, nearest) > policy.telling and agreement(residuals, nearest) < 0.5 + policy.bars * chance
 
 
 @dataclass(frozen=True)
 class GrowthPolicy:
-    """When residuals grow with the values."""
+    """When residuals count as growing with the values."""
 
-    fewest: int = 12  # rows
-    bars: float = 3.1  # Standard deviations of chance by which their ranks agree: one chance in a thousand.
-    range: float = 3.0  # Times that the large values exceed the small ones; otherwise it matters little.
-    few: float = 0.1  # The share of the rows that is left out on either side to tell large and small ones.
-    rounding: float = 1e-9  # of the values: smaller residuals are rounding, which always grows with them
+    fewest: int = 12  # fewest rows for the test
+    bars: float = 3.1  # significance of the rank correlation, in standard deviations: one chance in a thousand
+    range: float = 3.0  # the large values must be this many times the small ones; otherwise growth matters little
+    few: float = 0.1  # quantiles of the values, from either end, that count as small and as large
+    rounding: float = 1e-9  # residuals below this share of the values are rounding, which always grows with them
 
 
 GROWTH = GrowthPolicy()
 
 
 def grow_with_values(residuals: np.ndarray, fitted: np.ndarray, policy: GrowthPolicy = GROWTH) -> bool:
-    """Whether large values have larger residuals than small ones, more clearly than chance has it."""
+    """Whether large values have larger residuals than small ones, more clearly than by chance."""
     sizes, errors = np.abs(fitted), np.abs(residuals)
     if len(sizes) < policy.fewest or not np.isfinite(errors).all():
         return False
@@ -77,5 +78,5 @@ def grow_with_values(residuals: np.ndarray, fitted: np.ndarray, policy: GrowthPo
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """About their mean."""
+    """Ranks, less their mean."""
     return np.argsort(np.argsort(values, kind="stable"), kind="stable") - (len(values) - 1) / 2

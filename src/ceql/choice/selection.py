@@ -19,16 +19,19 @@ from ceql.formula import Formula
 
 @dataclass(frozen=True)
 class TiePolicy:
-    """When rows held out decide between formulas that the criterion hardly tells apart."""
+    """When held-out rows decide between formulas that the criterion hardly distinguishes."""
 
-    apart: float = 4.6  # It differs by no more than this: the second has at least a tenth of the weight of the first.
-    errors: float = 0.5  # Standard errors by which one of them has to predict rows held out better than the first,
-    share: float = 0.01  # and this share of the first one's error: the same formula, rounded in another way, has less.
-    most: int = 6  # of them that are asked beside the first
-    columns: int = (
-        2  # at least. Of a single one the others are other shapes: a few rows know less of them than prices do.
-    )
-    rows: int = VALIDATION.rows  # Of more rows only so many are held out, and the criterion knows them all.
+    # Largest difference in the criterion; the second formula then still has a tenth of the weight of the first.
+    apart: float = 4.6
+    # To replace the first formula, another must predict held-out rows better by this many standard errors and by this
+    # share of the first one's error: less may be the same formula, rounded differently.
+    errors: float = 0.5
+    share: float = 0.01
+    most: int = 6  # formulas compared with the first
+    # With a single column, the others are other shapes, of which a few rows know less than the prices do.
+    columns: int = 2  # fewest columns
+    # With more rows, only some would be held out, while the criterion uses all: it decides alone.
+    rows: int = VALIDATION.rows
 
 
 TIES = TiePolicy()
@@ -48,12 +51,14 @@ def choose(
     held_out: HeldOut | None = None,
     prices: Prices = PRICES,
 ) -> int:
-    """The row to report: "best" weighs fit against size with the noise in mind, "accuracy" takes the lowest loss and
-    "score" the steepest gain among rows within 1.5 times the lowest loss.
+    """The place of the formula to report.
 
-    "cv" takes the simplest row that the rows held out cannot tell from the best, which `within_one_error` defines; of
-    several that are as simple, the one with the lowest criterion. The lowest error itself would be a longer row most of
-    the time: among many rows about as good, chance decides which is lowest, and the long ones are many.
+    "best" weighs fit against size, given the noise; "accuracy" takes the lowest loss; "score" takes the steepest gain
+    among rows within 1.5 times the lowest loss.
+
+    "cv" takes the simplest formula that held-out rows cannot distinguish from the best (see `within_one_error`); of
+    several equally simple ones, it takes the one with the lowest criterion. The lowest error itself would mostly select
+    a longer formula: among many formulas about equally good, chance decides which is lowest, and most of them are long.
     """
     check_rule(rule)
     losses = np.array([formula.loss for formula in front])
@@ -82,11 +87,11 @@ def or_simpler(
     prices: Prices = PRICES,
     most: int = 12,
 ) -> int:
-    """The formula that the criterion chooses, or the first of the simpler ones that predicts rows held out better: at
-    most that many, the best by the criterion, are asked about.
+    """The formula that the criterion chooses, or the first simpler one that predicts held-out rows better.
 
-    What a longer formula adds has to show in rows that it has not seen. One row far from all others may pay for all of
-    its constants in the criterion, which takes every row to be as typical as the next.
+    Only the `most` best formulas by the criterion are considered. What a longer formula adds has to show in rows that
+    it has not seen: a single row far from all others may pay for all of its constants in the criterion, which treats
+    every row as typical.
     """
     best = formulas[chosen]
     ranked = sorted(range(len(formulas)), key=lambda k: criterion(formulas[k], len(data.y), prices))
@@ -107,8 +112,9 @@ def or_tied(
     prices: Prices = PRICES,
     policy: TiePolicy = TIES,
 ) -> int:
-    """The formula that the criterion chooses, or of those that it hardly tells from it the one that predicts rows held
-    out best, if it does so by more than chance would have it: at most so many, the best by the criterion, are asked.
+    """The formula that the criterion chooses, or a nearly equal one that predicts held-out rows clearly better.
+
+    Compared are those within `policy.apart` of the first by the criterion, at most `policy.most` of them.
     """
     own = criterion(formulas[chosen], rows, prices)
     scores = {k: criterion(formula, rows, prices) for k, formula in enumerate(formulas) if k != chosen}

@@ -1,4 +1,4 @@
-"""From all formulas that were found to those that are shown: the front, what competes beside it, and what is struck."""
+"""From all formulas found to those that are shown: the front, the best others beside it, and the struck ones."""
 
 from __future__ import annotations
 
@@ -24,28 +24,32 @@ Kind = TypeVar("Kind", bound=Formula)
 
 @dataclass(frozen=True)
 class SiftingPolicy:
-    """How many formulas are looked at closely, in counts. The clock only keeps further ones from being looked at."""
+    """How many formulas are examined closely. The clock only prevents further ones from being examined."""
 
-    checked: int = 60  # that vetoes are asked about, the best first; what was not asked about is not shown
-    checked_anyway: int = 20  # of these, even if the time is up: the best may all be struck
-    checked_rows: int = 2000  # of a longer table that they are asked about
-    lightened: int = 1  # struck for a constant that the rows do not determine, and refitted without it
-    ahead: int = 16  # of all formulas, the best by the criterion, and of each number of constants as many as `a_size`
+    checked: int = 60  # formulas that the vetoes examine, the best first; one that was not examined is not shown
+    checked_anyway: int = 20  # of these, examined even if the time is up, since the best may all be struck
+    checked_rows: int = 2000  # rows of a longer table that the vetoes use
+    lightened: int = 1  # struck formulas that are refitted without a constant that the rows do not determine
+    # Candidates to be shown beside the front: the best of all by the criterion, and the best for each number of
+    # constants.
+    ahead: int = 16
     a_size: int = 6
-    sure: int = 2  # of each number of constants, that are shown beside the front before others
-    same: float = 0.02  # of the residuals: formulas whose values differ by less are one formula, written twice
-    simpler: int = 12  # of a wide table, that are asked whether they predict rows held out better than what is chosen
-    # Standard errors by which a straight line in all columns, or a long sum, must predict rows held out better than
-    # what is chosen, to be chosen in its place. These rows judge all of what made the former, and flatter the latter.
+    sure: int = 2  # for each number of constants, shown beside the front before any others
+    # Formulas whose values differ by less than this share of the residuals count as the same formula.
+    same: float = 0.02
+    simpler: int = 12  # for a wide table, simpler formulas that are compared with the chosen one on held-out rows
+    # Standard errors by which a straight line in all columns, or a long sum, must predict held-out rows better than the
+    # chosen formula to replace it. The folds judge the line and the sum from scratch, but flatter the chosen formula.
     beaten: float = 0.0
-    # The same for a sum and the line: rows to come may lie farther out than those held out, where products go astray.
+    # The same for a long sum against the line: new rows may lie outside the held-out ones, where products go astray.
     line_beaten: float = 1.0
     ties: TiePolicy = TIES
     vetoes: VetoPolicy = VetoPolicy()
-    # About how long all of it takes, with the evidence for what is shown; a search ends earlier by that.
+    # Time reserved for sifting, including the evidence for what is shown: `seconds`, and more for each row examined, up
+    # to a share of the time limit.
     seconds: float = 0.8
-    seconds_a_row: float = 8e-4  # of those that vetoes are asked about
-    most_of_limit: float = 0.08  # share of the time limit that is kept for it
+    seconds_a_row: float = 8e-4
+    most_of_limit: float = 0.08
 
     def seconds_for(self, rows: int, time_limit: float) -> float:
         """Seconds of the time limit that are kept for sifting a table with this many rows."""
@@ -54,7 +58,7 @@ class SiftingPolicy:
 
     @property
     def hasty(self) -> SiftingPolicy:
-        """For who cannot wait: what stands on the front is asked about, and nothing is refitted."""
+        """For interruptions: fewer formulas are examined, and none is refitted."""
         return replace(self, checked=self.checked // 3, lightened=0)
 
 
@@ -71,7 +75,7 @@ class Struck:
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
-    """What is left: a formula beside the front is not beaten by the criterion, but in size and loss."""
+    """The result: the front, the best formulas that are not on it, and the struck formulas."""
 
     front: tuple[Formula, ...]
     beside: tuple[Formula, ...]
@@ -116,9 +120,11 @@ def sifted(
     allows: Callable[[Any], bool] = lambda expression: True,
     until: Deadline = NEVER,
 ) -> Sifted:
-    """The front of what no veto strikes, and up to `more` of the best beside it. `allows` knows the constraints that
-    formulas with fewer constants have to keep to like all others. When the time is up, what was not asked about is not
-    shown."""
+    """The front of the formulas that no veto strikes, and up to `more` of the best others.
+
+    `allows` checks the constraints on formulas that are refitted with fewer constants. When the time is up, formulas
+    that the vetoes have not examined are not shown.
+    """
     sieve = _Sieve(data, constant, prices, policy, until)
     ranked = distinct(sorted(formulas, key=sieve.score), data, policy.same)
     front, beside = _shown(ranked, constant, more, sieve)
@@ -133,7 +139,7 @@ def sifted(
 def _shown(
     ranked: Sequence[Formula], constant: Formula, more: int, sieve: _Sieve
 ) -> tuple[list[Formula], list[Formula]]:
-    """The front, and the best beside it. Whoever would not be shown is not asked about, which takes long."""
+    """The front, and the best others. Formulas that would not be shown are not examined, which would take long."""
     front = _front([*ranked, constant], sieve)
     on_front = {id(formula) for formula in front}
     policy = sieve.policy
@@ -147,7 +153,7 @@ def _shown(
 
 
 def _front(pool: Sequence[Formula], sieve: _Sieve) -> list[Formula]:
-    """What stands on the front is asked about, and what is struck leaves it to the next."""
+    """The front of formulas that pass: each formula on it is examined, and a struck one makes room for the next."""
     left = list(pool)
     while True:
         front = pareto_front(left, len(sieve.data.y), sieve.prices)
@@ -158,7 +164,7 @@ def _front(pool: Sequence[Formula], sieve: _Sieve) -> list[Formula]:
 
 
 def _lightened(sieve: _Sieve) -> list[Formula]:
-    """The best of those that are struck, without constants that the rows do not determine."""
+    """The best struck formulas, refitted without constants that the rows do not determine."""
     struck = sorted((struck.formula for struck in sieve.struck), key=sieve.score)
     # A refit is one of squares: where another loss is the judge, it would be compared by another likelihood.
     struck = [formula for formula in struck if formula.surprise is None]
@@ -171,7 +177,8 @@ def _lightened(sieve: _Sieve) -> list[Formula]:
 
 
 def distinct(ranked: Iterable[Kind], data: Dataset, same: float) -> list[Kind]:
-    """Without those that say the same as one before them: the catalogue, the search and the small forms often agree."""
+    """Without formulas that have the same values as an earlier one: the catalogue, the search and the small forms often
+    find the same."""
     few = data.thinned(400)
     kept: list[Kind] = []
     values: list[np.ndarray] = []
@@ -196,7 +203,7 @@ def distinct(ranked: Iterable[Kind], data: Dataset, same: float) -> list[Kind]:
 def _of_each_size(
     ranked: Iterable[Formula], most: int, a_size: int, passes: Callable[[Formula], bool] = lambda formula: True
 ) -> list[Formula]:
-    """The best that pass, but not only such with the same number of constants."""
+    """The best formulas that pass, with a limit for each number of constants."""
     counts: dict[int, int] = {}
     chosen = []
     for formula in ranked:

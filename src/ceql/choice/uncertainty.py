@@ -26,10 +26,12 @@ from ceql.formula import Formula
 class UncertaintyPolicy:
     """The numbers behind an interval."""
 
-    rows: int = 20_000  # of a long table, for the errors of constants: they are scaled to all rows
-    supported: float = 1e-10  # share of the largest singular value from which the rows determine a direction
-    new: float = 1e-6  # share of its derivatives in directions that no row determines, from which nothing is known
-    trend: float = 1e-6  # share of a straight line that is no part of the formula itself, from which it counts
+    rows: int = 20_000  # rows of a long table used for the errors of constants, which are then scaled to all rows
+    # A direction is determined by the rows if its singular value exceeds this share of the largest.
+    supported: float = 1e-10
+    # If more than this share of a value's derivatives lies in other directions, its error is infinite.
+    new: float = 1e-6
+    trend: float = 1e-6  # a straight line counts if more than this share of it is not part of the formula itself
 
 
 UNCERTAINTY = UncertaintyPolicy()

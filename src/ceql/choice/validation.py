@@ -1,7 +1,7 @@
-"""Cross-validation of finished formulas: the structure stays, the constants are fitted again without the rows held out.
+"""Cross-validation of finished formulas: the structure stays, and the constants are refitted without held-out rows.
 
-It is an honest score of the constants, and of a structure as far as too many constants are what is wrong with it. It is
-not one of the search, which saw all rows; for that, cross-validate the whole regressor with scikit-learn.
+This is an honest score of the constants, and of structures with too many constants. It is not a score of the search,
+which used all rows; for that, cross-validate the whole regressor with scikit-learn.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ Folds = Sequence[tuple[np.ndarray, np.ndarray]]  # pairs of rows to fit to and r
 class ValidationPolicy:
     """How much is done to validate a formula."""
 
-    folds: int = 5  # as scikit-learn has by default
-    alone: int = 10  # in shorter tables each row is held out by itself: a fifth of them is too many to miss
-    rows: int = 2000  # of a long table: the error of the score is small by then
-    contest: int = 3  # So often rows are dealt out to folds anew where formulas are judged with their structure:
-    # which rows happen to be in one fold is most of what chance does to the difference of two errors there.
-    steps: int = 8  # of a fit without the rows held out, which begins at the constants of all rows
+    folds: int = 5  # number of folds, as in scikit-learn
+    alone: int = 10  # in shorter tables, each row is held out by itself: a fifth of them would be too many to miss
+    rows: int = 2000  # rows of a long table that are used; the error of the score is small by then
+    # How often new folds are drawn where formulas are compared together with their structure: most of the chance in the
+    # difference of two errors is which rows share a fold.
+    contest: int = 3
+    steps: int = 8  # steps of a fit without the held-out rows; it starts from the constants fitted to all rows
 
 
 VALIDATION = ValidationPolicy()
@@ -39,7 +40,7 @@ VALIDATION = ValidationPolicy()
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """How far some formulas are off in rows that they were not fitted to."""
+    """The errors of some formulas in rows that they were not fitted to."""
 
     errors: np.ndarray  # a row for each formula, a column for each fold: weighted mean squares, infinite if undefined
     sizes: np.ndarray  # weight of the rows held out in each fold
@@ -48,7 +49,7 @@ class HeldOut:
 
     @property
     def r2(self) -> tuple[float, ...]:
-        """One less the squared error in all rows held out over their spread; NaN where these do not vary."""
+        """One minus the squared error in all held-out rows, divided by their variance; NaN if they do not vary."""
         if not self.spread > 0.0:
             return (np.nan,) * len(self.errors)
         return tuple((1.0 - self.errors @ self.sizes / self.sizes.sum() / self.spread).tolist())
@@ -72,8 +73,9 @@ def held_out(
     policy: ValidationPolicy = VALIDATION,
     times: int = 1,
 ) -> HeldOut:
-    """The errors of each formula in the rows held out; of a long table some rows serve, always the same. Without folds
-    of the user each row is held out so many times.
+    """The errors of each formula in the held-out rows. Of a long table, some rows are used, always the same ones.
+
+    Unless the user gives folds, each row is held out `times` times.
 
     `fit_weight` are the weights of the rows in the fits, where a loss other than squares gives them others.
     """
@@ -87,7 +89,7 @@ def held_out(
 def rows_in_turn(
     data: Dataset, folds: Folds | None = None, policy: ValidationPolicy = VALIDATION, times: int = 1
 ) -> tuple[np.ndarray, Folds, int]:
-    """The rows that serve, of these pairs of rows to fit to and rows held out, and how often each is held out."""
+    """The rows that are used, pairs of rows to fit to and held-out rows among them, and how often each is held out."""
     rows = _some_rows(len(data.y), policy.rows)
     given = _among(rows, folds or (), len(data.y))
     if given:
@@ -98,7 +100,7 @@ def rows_in_turn(
 
 
 def held_out_by(errors: Iterable[Iterable[float]], few: Dataset, parts: Folds, times: int = 1) -> HeldOut:
-    """With these errors: for each formula, the weighted mean square of the rows held out in every fold."""
+    """The result for given errors: for each formula, the weighted mean square in the held-out rows of every fold."""
     tested = np.concatenate([test for _, test in parts])
     mean = np.average(few.y[tested], weights=few.weight[tested])
     spread = float(np.average((few.y[tested] - mean) ** 2, weights=few.weight[tested]))
@@ -114,7 +116,7 @@ def cross_validated(
     fit_weight: np.ndarray | None = None,
     policy: ValidationPolicy = VALIDATION,
 ) -> tuple[float, ...]:
-    """R2 of each formula over all rows held out; minus infinity where one of them leaves it undefined."""
+    """R2 of each formula over all held-out rows; minus infinity if it is undefined in one of them."""
     return held_out(formulas, data, folds, fit_weight, policy).r2
 
 
@@ -128,12 +130,11 @@ def r2_of(formulas: Sequence[Formula], data: Dataset) -> tuple[float, ...]:
 
 
 def within_one_error(held: HeldOut, errors: float = 1.0) -> np.ndarray:
-    """Which formulas the rows held out cannot tell from the best: no further from it than one standard error, or as
-    many as these.
+    """Which formulas the held-out rows cannot distinguish from the best, within this many standard errors.
 
-    The difference from the best is taken fold by fold, and its mean compared with the standard error of that mean. The
-    noise of a row is in the errors of both formulas, so that the difference is known far better than either; and a fold
-    may be a group or a stretch of time, whose rows are not independent of each other.
+    The difference from the best is taken fold by fold, and its mean is compared with the standard error of that mean.
+    The noise of a row is in the errors of both formulas, so the difference is known much better than either error.
+    Folds are used since a fold may be a group or a stretch of time, whose rows are not independent of each other.
     """
     mean = held.errors @ held.sizes / held.sizes.sum()
     best = int(np.argmin(mean))
@@ -159,7 +160,7 @@ def _some_rows(rows: int, most: int) -> np.ndarray:
 
 
 def _among(kept: np.ndarray, folds: Folds, rows: int) -> Folds:
-    """The folds in terms of the rows that were kept, those that still have rows of both kinds."""
+    """The folds restricted to the kept rows, without those that have lost all rows of one kind."""
     place = np.full(rows, -1)
     place[kept] = np.arange(len(kept))
     parts = [tuple(place[part][place[part] >= 0] for part in fold) for fold in folds]
@@ -183,7 +184,7 @@ def _errors(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds, s
 
 
 def _errors_of_shrunk(formula: Formula, data: Dataset, weight: np.ndarray, folds: Folds) -> Iterator[float]:
-    """Likewise; each fold finds for itself how far its weights are shrunk."""
+    """The same for a shrunk line; each fold determines its own shrinkage."""
     with np.errstate(all="ignore"):
         terms = term_values(formula, data.x)
     for train, test in folds:

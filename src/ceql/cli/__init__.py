@@ -1,1 +1,1 @@
-"""The commands of `ceql`, one module each, and what they share. `ceql.__main__` puts them together."""
+"""The commands of `ceql`, one module each, and what they share. `ceql.__main__` combines them."""

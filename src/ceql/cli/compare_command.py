@@ -1,4 +1,4 @@
-"""The command `ceql compare`: saved models side by side on rows that are new to them."""
+"""The command `ceql compare`: compares saved models on rows that they were not fitted to."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("models", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--on", "table", type=click.Path(path_type=Path), required=True, help="The table with new rows.")
-@click.option("--target", help="The column that was measured. [default: what the models call it]")
+@click.option("--on", "table", type=click.Path(path_type=Path), required=True, help="The table with the new rows.")
+@click.option("--target", help="The column with the measured target. [default: the target of the models]")
 @missing_option
 @table_options
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write it here as JSON ('-' = stdout).")
@@ -38,8 +38,8 @@ def compare(
       ceql compare a.ceql b.ceql --on new.csv
       ceql compare *.ceql --on new.csv --target drag --json -
 
-    Each is judged by the rows in which all of them have a value. The best is named only where its mean square error is
-    smaller than that of each other by more than two standard errors of the difference, row by row.
+    All models are compared on the rows where each of them has a value. One is called the best only if its mean squared
+    error is smaller than that of every other model by more than two standard errors of the row-by-row difference.
     """
     from ceql.cli.comparison import compared, named
     from ceql.data.tables import read_cells

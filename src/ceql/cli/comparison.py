@@ -1,4 +1,4 @@
-"""How well saved models foretell rows that they have not seen, and whether these rows can tell them apart."""
+"""How well saved models predict rows that they have not seen, and whether these rows can distinguish the models."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ceql.estimator.model import Model
 from ceql.estimator.results import Finding
 
 _LEVEL = 0.95
-_ERRORS = 2.0  # standard errors of the difference from which one model is better than another
-_FEWEST = 3  # rows below which nothing is compared
+_ERRORS = 2.0  # standard errors by which two models must differ for one to be called better
+_FEWEST = 3  # the fewest rows on which models are compared
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One model on the new rows."""
+    """How well one model predicts the new rows."""
 
     model: str
     formula: str
@@ -43,17 +43,17 @@ class Compared:
 
 
 def named(paths: Sequence[Path]) -> list[str]:
-    """A name for each: that of the file, or the whole path where two are called alike."""
+    """A name for each model: its file name, or the whole path if two files have the same name."""
     short = [path.name for path in paths]
     if len(paths) < 2 or len(set(map(str, paths))) < len(paths):
-        raise InputError("Give two models or more, each once, such as a.ceql b.ceql.")
+        raise InputError("Give two or more different models, such as a.ceql b.ceql.")
     return short if len(set(short)) == len(short) else list(map(str, paths))
 
 
 def compared(
     models: Mapping[str, Model], table: Table, target: str | None, drop: bool
 ) -> tuple[list[Compared], str, tuple[str, ...]]:
-    """A row for each, what they come to, and notes."""
+    """A row for each model, the verdict in a sentence, and notes."""
     column = target or _common_target(models)
     grouped = [name for name, model in models.items() if model.groups_]
     if grouped:
@@ -70,7 +70,9 @@ def compared(
     values = {name: one.formula(numbers[list(one.data.names)].to_numpy()) for name, one in found.items()}
     defined = np.all([np.isfinite(value) for value in values.values()], axis=0)
     if defined.sum() < _FEWEST:
-        raise InputError(f"All models have a value in {defined.sum()} rows of {table.path}: at least 3 are needed.")
+        raise InputError(
+            f"All models have a value in only {defined.sum()} rows of {table.path}: at least 3 such rows are needed."
+        )
     notes += [_seen(name, one, numbers, y) for name, one in found.items()]
     rows = [_row(name, found[name], numbers, y, values[name], defined) for name in found]
     squares = {name: (values[name] - y)[defined] ** 2 for name in found}
@@ -80,7 +82,9 @@ def compared(
 def _common_target(models: Mapping[str, Model]) -> str:
     names = {name for model in models.values() for name in model.target_names_}
     if len(names) > 1:
-        raise InputError(f"The models are of {', '.join(sorted(names))}: say which column was measured with --target.")
+        raise InputError(
+            f"The models have different targets ({', '.join(sorted(names))}): name the measured column with --target."
+        )
     return names.pop()
 
 
@@ -108,20 +112,20 @@ def _row(name: str, found: Finding, numbers: Any, y: np.ndarray, value: np.ndarr
 
 
 def _seen(name: str, found: Finding, numbers: Any, y: np.ndarray) -> str:
-    """A model is no prophet of rows that it was fitted to."""
+    """A note if the model was fitted to some of these rows; otherwise empty."""
     x = numbers[list(found.data.names)].to_numpy()
     known = {(*row, value) for row, value in zip(found.data.x.tolist(), found.data.y.tolist(), strict=True)}
     count = sum((*row, value) in known for row, value in zip(x.tolist(), y.tolist(), strict=True))
-    return f"{name} was fitted to {count} of these {len(y)} rows, which favours it." if count else ""
+    return f"{name} was fitted to {count} of these {len(y)} rows, which gives it an advantage." if count else ""
 
 
 def _verdict(squares: Mapping[str, np.ndarray], rows: int, all_rows: int) -> str:
     best, *others = sorted(squares, key=lambda name: float(np.mean(squares[name])))
     doubtful = [name for name in others if not _is_better(squares[best], squares[name])]
-    of = f"{rows} rows" if rows == all_rows else f"{rows} of {all_rows} rows, in which all have a value"
+    of = f"{rows} rows" if rows == all_rows else f"{rows} of {all_rows} rows (those where all models have a value)"
     if doubtful:
-        return f"By {of}, {best} is not clearly better than {', '.join(doubtful)}."
-    return f"By {of}, {best} is the best: its errors are smaller by more than two standard errors of the difference."
+        return f"On {of}, {best} is not clearly better than {', '.join(doubtful)}."
+    return f"On {of}, {best} is the best: its errors are smaller by more than two standard errors of the difference."
 
 
 def _is_better(first: np.ndarray, second: np.ndarray) -> bool:

@@ -1,4 +1,4 @@
-"""Commands and choices that answer a misspelt word with the nearest one; click does so for options by itself."""
+"""Commands and choices that suggest the nearest word for a misspelt one; click does this only for options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _hint(word: str, known: Sequence[str]) -> str:
 
 
 class SuggestingGroup(click.Group):
-    """A group that answers a misspelt command with the nearest one."""
+    """A group of commands that suggests the nearest one for a misspelt name."""
 
     def resolve_command(self, ctx, args):
         try:
@@ -25,7 +25,7 @@ class SuggestingGroup(click.Group):
 
 
 class SuggestingChoice(click.Choice):
-    """One of several words; a misspelt one is answered with the nearest."""
+    """A choice among words that suggests the nearest one for a misspelt word."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:

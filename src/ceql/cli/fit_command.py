@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "fit"]
 
-_BESIDE = ("weights", "sigma", "groups", "censored")  # columns that say something of the rows
+_BESIDE = ("weights", "sigma", "groups", "censored")  # options that name a column with information about the rows
 _OBJECTS = ("template", "constraints", "policy", "prices")
 
 
@@ -55,9 +55,10 @@ def fit(ctx: click.Context, **_: Any) -> None:
       ceql fit data.csv --target y --write-config fit.toml
       ceql fit --config fit.toml --seed 1
 
-    A search that was killed, interrupted or out of time goes on with --resume, as if nothing had happened: after a few
-    seconds it keeps itself in a file DATA.TARGET.*.ceql-checkpoint in the current folder. It is removed when the search
-    is done. With --resume or --checkpoint it stays, and the same command gives the result at once.
+    A search that was killed, interrupted or ran out of time can be continued: give the same command with --resume.
+    For this, it is saved every few seconds in a file DATA.TARGET.*.ceql-checkpoint in the current folder, which is
+    deleted when the search is done. With --resume or --checkpoint the file is kept, and the same command gives the
+    result at once.
     """
     options = _all_options(ctx)
     _check_together(options)
@@ -105,8 +106,9 @@ def fit(ctx: click.Context, **_: Any) -> None:
 
 
 def _all_options(ctx: click.Context) -> dict[str, Any]:
-    """What was said: on the command line, else in the project file, else the defaults. `more` is None at its default
-    where it is only printed."""
+    """All options, from the command line, else the project file, else the defaults; `more_shown` is None unless `more`
+    was given.
+    """
     from ceql.cli.project_file import (
         RECORD,
         changed_since,
@@ -132,13 +134,13 @@ def _all_options(ctx: click.Context) -> dict[str, Any]:
     formula = params["template"] if "template" in here else None
     template = project.get("template") if formula is None else {"formula": formula}
     if parameters and template is None:
-        raise click.UsageError("--parameter says more about a template: give --template, too.")
+        raise click.UsageError("--parameter describes a parameter of a template: give --template as well.")
     if parameters and template is not None:
         template = {**template, "parameters": {**template.get("parameters", {}), **parameters}}
     options["template"] = template
     options["more_shown"] = options["more"] if "more" in here or "more" in project else None
     if not options["table"]:
-        raise click.UsageError("Missing argument 'TABLE': name the file, or say `table` in the project file.")
+        raise click.UsageError("Missing argument 'TABLE': name the file, or set `table` in the project file.")
     if not options["targets"]:
         raise click.UsageError("Missing option '--target': name the column to explain.")
     record = options.pop(RECORD, None) or {}
@@ -149,16 +151,18 @@ def _all_options(ctx: click.Context) -> dict[str, Any]:
 
 def _check_together(options: dict[str, Any]) -> None:
     if options["jobs"] and options["address"]:
-        raise click.UsageError("Give --jobs for processes of this machine or --cluster for another, not both.")
+        raise click.UsageError("Give either --jobs (processes on this machine) or --cluster, not both.")
     files = (options["save_to"], options["report_to"], options["write_config"])
     if any(path is not None and is_standard_output(path) for path in files):
-        raise click.UsageError("Models, reports and project files are written to files; '-' is for --json.")
+        raise click.UsageError(
+            "Models, reports and project files cannot be written to '-', only --json can: name a file."
+        )
     if options["per_group"] and not options["groups"]:
-        raise click.UsageError("--per-group says what groups have for themselves: name their column with --groups.")
+        raise click.UsageError("--per-group needs --groups: name the column that holds the labels of the groups.")
     if options["per_group"] and (options["named"] or options["resume"]):
-        raise click.UsageError("A fit with --per-group keeps no checkpoint: leave out --checkpoint and --resume.")
+        raise click.UsageError("A fit with --per-group cannot use checkpoints: leave out --checkpoint and --resume.")
     if options["no_checkpoint"] and (options["named"] or options["resume"]):
-        raise click.UsageError("--no-checkpoint goes neither with --checkpoint nor with --resume.")
+        raise click.UsageError("--no-checkpoint cannot be combined with --checkpoint or --resume.")
 
 
 def _pages(report_to: Path | None, targets: Sequence[str]) -> dict[str, Path]:
@@ -187,7 +191,7 @@ def _chosen(cells: Table, options: dict[str, Any]) -> Chosen:
 
 
 def _units_in_headers(names: Sequence[str]) -> tuple[str, ...]:
-    """A note where headers name units that nobody asked for: they are not used in silence."""
+    """A note if all headers name units but --units is not given, so that it is clear they are not used."""
     from ceql.data.headers import unit_in_header
 
     named = [name for name in names if unit_in_header(name) is not None]
@@ -197,7 +201,7 @@ def _units_in_headers(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _course(options: dict[str, Any]) -> dict[str, Any]:
-    """What a checkpoint goes by."""
+    """The options that identify a search for its checkpoint."""
     places = {"table", "targets", "save_to", "report_to", "json_out", "quiet", "config", "write_config", "more_shown"}
     return {name: value for name, value in options.items() if name not in places}
 
@@ -237,7 +241,7 @@ def _regressor(options: dict[str, Any], columns: list[str], kept_in: Checkpoint 
 
 
 def _per_group(text: str | None) -> Any:
-    """A number, 'auto', or names."""
+    """The value of --per-group: a number, 'auto', or a list of names."""
     if text is None or text.strip() == "auto":
         return None if text is None else "auto"
     return int(text) if text.strip().isdigit() else listed(text)
@@ -246,7 +250,7 @@ def _per_group(text: str | None) -> Any:
 def _outputs(
     model: Model, options: dict[str, Any], pages: dict[str, Path], ctx: click.Context
 ) -> Iterator[Callable[[], None]]:
-    """What is printed comes first: the disk may turn out to be full, and the formula must not be lost with it."""
+    """The steps that write the results. Printing comes first, so that a full disk does not lose the formula."""
     from ceql.cli.project_file import as_project
 
     findings = [model._finding(target=name) for name in model.target_names_]

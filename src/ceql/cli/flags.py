@@ -1,4 +1,4 @@
-"""What the library says of its parameters, said of a command's flags: in errors, warnings and endings alike."""
+"""Rewords messages of the library that name parameters, so that they name a command's flags."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ceql.cli.did_you_mean import SuggestingGroup
 from ceql.cli.project_file import key_of
 from ceql.errors import CeqlError, in_terms_of, in_words
 
-# Options that are called something else in Python.
+# Options that have another name in Python.
 IN_PYTHON = {"choice": "model_selection", "seed": "random_state", "jobs": "n_jobs", "weights": "sample_weight"}
-# What click calls the kinds of numbers, the longer ones first.
+# How click names kinds of numbers, longer names first.
 _KINDS = {
     "a valid float range": "a number",
     "a valid integer range": "a whole number",
@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def flags_of(*commands: click.Command) -> dict[str, str]:
-    """The flags of these commands by the names of the parameters in Python; those of a later command prevail."""
+    """The flags of these commands by their parameter names in Python; later commands take precedence."""
     options = [param for command in commands for param in command.params if isinstance(param, click.Option)]
     return {
         name: f"--{key_of(option).replace('_', '-')}"
@@ -33,7 +33,7 @@ def flags_of(*commands: click.Command) -> dict[str, str]:
 
 
 class FlagSpeakingGroup(SuggestingGroup):
-    """A group whose commands name their flags in errors and warnings. Those that are `about_a_fit` may name its too."""
+    """A group whose errors and warnings name flags. Those of commands in `about_a_fit` may also name flags of `fit`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -57,7 +57,7 @@ class FlagSpeakingGroup(SuggestingGroup):
             raise CeqlError(told) from error
 
     def in_flags(self, sentence: str, name: str | None) -> str:
-        """The sentence as the command of this name says it."""
+        """The sentence with parameters replaced by the flags of the command with this name."""
         command = self.commands.get(name or "")
         if command is None:
             return sentence

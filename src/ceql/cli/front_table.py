@@ -1,4 +1,6 @@
-"""The formulas of a search as a table of text that fits a terminal: the chosen row is marked, long formulas wrap."""
+"""Writes the formulas of a search as a text table that fits the terminal; the chosen row is marked, and long formulas
+wrap.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,16 @@ from dataclasses import dataclass
 from ceql.discovery import Discovery
 from ceql.formula import Formula
 
-CHOSEN = "*"  # stands before the row that was chosen
-_LEAST_FORMULA = 36  # characters that a formula should have; columns give way to it
-_GIVE_WAY = ("held out", "law", "weight", "R2", "size")  # in this order, where the terminal is narrow
+CHOSEN = "*"  # marks the chosen row
+_LEAST_FORMULA = 36  # characters that a formula should have; columns are dropped to make room
+_GIVE_WAY = ("held out", "law", "weight", "R2", "size")  # columns dropped in a narrow terminal, in this order
 _BREAK = re.compile(r"(?<=[^\s(e]) (?=[+-] )|(?<=[^*(])(?=\*[^*])|(?<=/)|(?<=, )")  # where a formula may be broken
 _UNKNOWN = "-"
 
 
 @dataclass(frozen=True)
 class Column:
-    """Its heading and the text of every row."""
+    """A column: its heading and the text of every row."""
 
     name: str
     cells: tuple[str, ...]
@@ -32,12 +34,12 @@ class Column:
 
 
 def terminal_width() -> int | None:
-    """None where the output is no terminal: a file or another program gets every formula in one line."""
+    """The width of the terminal; None if the output is not a terminal, so that formulas are not wrapped."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def front_table(discovery: Discovery, rows: Sequence[int], laws: Sequence[str], width: int | None) -> list[str]:
-    """The heading, then the lines of each of these rows as one text; `width` characters wide, or as wide as it gets."""
+    """The heading, then one text for each row, which may have several lines; `width` is the width of the terminal."""
     formulas = [discovery.formulas[row] for row in rows]
     columns = _columns(discovery, rows, formulas, laws)
     if width is not None:
@@ -73,13 +75,13 @@ def _numbers(values: Sequence[float], rows: Iterable[int]) -> list[str]:
 
 
 def _shares(values: Sequence[float], rows: Iterable[int]) -> list[str]:
-    """In percent; one that is not worth a percent shows that it is there."""
+    """The weights of these rows in percent; a positive one below one percent is shown as <1 %."""
     known = [values[row] if values else math.nan for row in rows]
     return [_UNKNOWN if not math.isfinite(v) else "<1 %" if 0.0 < v < 0.01 else f"{v:.0%}"[:-1] + " %" for v in known]
 
 
 def _that_fit(columns: list[Column], width: int) -> list[Column]:
-    """Without those that leave the formula too little room."""
+    """The columns without those that leave the formula too little room."""
     for name in _GIVE_WAY:
         if width - _total(columns) >= _LEAST_FORMULA:
             break
@@ -92,7 +94,7 @@ def _total(columns: Sequence[Column]) -> int:
 
 
 def _line(mark: str, columns: Sequence[Column], row: int | None) -> str:
-    """Everything but the formula: numbers to the right, names to the left."""
+    """A line without its formula; numbers are aligned to the right, names to the left."""
     cells = [(column, column.name if row is None else column.cells[row]) for column in columns]
     texts = (f"{text:{'<' if column.name == 'law' else '>'}{column.width}}" for column, text in cells)
     return f"{mark} " + "".join(f"{text}  " for text in texts)
@@ -105,8 +107,9 @@ def _row(mark: str, columns: Sequence[Column], row: int, formula: str, room: int
 
 
 def wrapped(formula: str, width: int) -> list[str]:
-    """The formula in lines of at most that width where its terms and factors allow; later lines leave two for the
-    indent."""
+    """The formula wrapped at its terms and factors to lines of at most this width; later lines are two shorter, for the
+    indent.
+    """
     lines, line = [], ""
     for piece in _BREAK.split(formula):
         joined = f"{line} {piece}" if line and piece[:2] in ("+ ", "- ") else line + piece

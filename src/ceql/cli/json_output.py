@@ -1,4 +1,4 @@
-"""What `--json FILE` means to every command: a file, or `-` for standard output, which then holds nothing else."""
+"""Output for the option `--json FILE`: to a file, or to standard output for `-`, which then holds nothing else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def write_findings(path: Path, findings: Iterable[Finding]) -> None:
-    """One target as a table, several as a list of them."""
+    """Writes the finding of one target as an object, those of several as a list."""
     from ceql.cli.summary import as_json
     from ceql.estimator.results import one_or_all
 

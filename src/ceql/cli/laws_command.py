@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--target", required=True, help="The column to explain.")
 @click.option("--features", default="", help="Columns to use, separated by commas. [default: all others]")
 @click.option("--exclude", default="", help="Columns to leave out, separated by commas.")
-@click.option("--most", type=click.IntRange(1), default=5, show_default=True, help="Laws that are shown.")
+@click.option("--most", type=click.IntRange(1), default=5, show_default=True, help="How many laws to show.")
 @missing_option
 @table_options
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the laws here ('-' = stdout).")
@@ -45,7 +45,7 @@ def laws(
       ceql laws data.tsv --target drag --features speed --most 10 --json laws.json
 
     No formula is searched for: these are laws that have a name, such as Michaelis-Menten, and plain models such as a
-    straight line. The weight of a law says how likely it is among all that were fitted, as far as these rows can tell.
+    straight line. The weight of a law says how likely it is among all laws that were fitted, judging by these rows.
     """
     check_writable(json_out)
     with said_meanwhile(f"Reading {table}"):

@@ -1,4 +1,4 @@
-"""A sign of life on a terminal while the library is loaded and a table is read, which takes a second or two."""
+"""Shows a message while the library is loaded and a table is read, which takes a second or two."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def said_meanwhile(words: str, quiet: bool = False) -> Iterator[None]:
-    """Shows the words until the block ends, and nothing where standard error is no terminal."""
+    """Shows the words on standard error until the block ends; nothing if that is not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield
         return

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from ceql.estimator.regressor import CEQLRegressor
 
 STANDARD_OUTPUT = Path("-")
-# As in ceql.output.export, which takes a second to import: too long for `ceql --help`. A test holds the two together.
+# As in ceql.output.export, which takes a second to import: too long for `ceql --help`. A test keeps the two equal.
 LANGUAGES = ("python", "numpy", "jax", "torch", "c", "fortran", "julia", "excel", "latex")
 
 _model = click.argument("model", type=click.Path(path_type=Path))
-_row = click.option("--row", type=int, help="Another row of the front than the chosen one; see `ceql show`.")
-_target = click.option("--target", help="Which target is meant, where the model has several.")
+_row = click.option("--row", type=int, help="Use this row of the front instead of the chosen one; see `ceql show`.")
+_target = click.option("--target", help="The target to use, if the model has several.")
 _out = click.option(
     "--out", type=click.Path(path_type=Path), default=STANDARD_OUTPUT, help="Write to this file. [default: stdout]"
 )
@@ -32,9 +32,11 @@ _out = click.option(
 @_row
 @_target
 @click.option(
-    "--more", type=click.IntRange(0), help="Formulas beside the front. [default: those with a chance, at most 5]"
+    "--more",
+    type=click.IntRange(0),
+    help="How many formulas beside the front to show. [default: only likely ones, at most 5]",
 )
-@click.option("--struck", is_flag=True, help="Print the formulas that may not be chosen, and why.")
+@click.option("--struck", is_flag=True, help="Print the struck formulas, which may not be chosen, and why.")
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write it here as JSON ('-' = stdout).")
 def show(
     model: Path, row: int | None, target: str | None, more: int | None, struck: bool, json_out: Path | None
@@ -69,7 +71,7 @@ def show(
 @click.argument("table", type=click.Path(path_type=Path))
 @_out
 @_row
-@click.option("--with-inputs", is_flag=True, help="Repeat the columns of TABLE in front of the predictions.")
+@click.option("--with-inputs", is_flag=True, help="Write the columns of TABLE before the predictions.")
 @click.option(
     "--interval",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -81,8 +83,8 @@ def predict(
 ) -> None:
     """Predict the rows of TABLE with MODEL and write them as CSV; `nan` where the formula is undefined.
 
-    Columns are found by their names, in any order, and others may stand beside them. Where groups have constants of
-    their own, the column of their labels is one of them.
+    Columns are found by their names; their order does not matter, and other columns are ignored. If groups have
+    constants of their own, TABLE also needs the column of their labels.
 
     \b
     Examples:
@@ -109,10 +111,10 @@ def predict(
 @click.option("--save", "save_to", type=click.Path(path_type=Path), required=True, help="Save the new model here.")
 @table_options
 def adapt(model: Path, table: Path, save_to: Path, **layout: str) -> None:
-    """Add the groups of the rows of TABLE to MODEL, whose groups have constants of their own, and save it.
+    """Add new groups from the rows of TABLE to MODEL, whose groups have constants of their own, and save it.
 
-    The constants of the new groups are fitted to their rows; those that all groups share stay as they are. TABLE has
-    the columns of the model, that of the labels and the target.
+    The constants of the new groups are fitted to their rows; those that all groups share stay as they are. TABLE needs
+    the columns of the model, the column of the labels and the target.
 
     \b
     Example:
@@ -141,9 +143,9 @@ def adapt(model: Path, table: Path, save_to: Path, **layout: str) -> None:
 @_out
 @_row
 @_target
-@click.option("--group", help="Whose constants are meant, where each group has its own.")
+@click.option("--group", help="The group whose constants to use, if groups have constants of their own.")
 def export(model: Path, to: str, out: Path, row: int | None, target: str | None, group: str | None) -> None:
-    """Write the formula in MODEL as source text of another language.
+    """Write the formula in MODEL as source code in another language.
 
     \b
     Examples:
@@ -159,9 +161,9 @@ def export(model: Path, to: str, out: Path, row: int | None, target: str | None,
 @click.command()
 @_model
 @click.option("--out", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True)
-@click.option("--target", help="What to call the target. [default: its name in the model]")
+@click.option("--target", help="The name to use for the target. [default: its name in the model]")
 @click.option("--table", default="data.csv", show_default=True, help="The file that the data came from.")
-@click.option("--row", type=int, help="Another row of the front. [default: the chosen one]")
+@click.option("--row", type=int, help="The row of the front to use. [default: the chosen one]")
 def report(model: Path, out: Path, target: str | None, table: str, row: int | None) -> None:
     """Write one HTML page about MODEL, a file made by `model.save`.
 

@@ -1,4 +1,4 @@
-"""The project file of `ceql fit`: a run as TOML, under the names of the options, to be repeated and changed by hand."""
+"""The project file of `ceql fit`: the settings of a run as TOML, to be repeated and edited by hand."""
 
 from __future__ import annotations
 
@@ -18,40 +18,41 @@ from ceql import __version__
 from ceql.cli.table_options import listed
 from ceql.errors import CeqlError, unknown_name, why_unreadable
 
-HEADERS = "headers"  # in place of units: they stand in the names of the columns
-RECORD = "record"  # what the run was made with, beside its settings
-_LISTS = ("target", "features", "exclude", "names", "guess", "missing_mark")  # a single text is a list of one
-_TABLES = ("constraints", "template", "policy", "prices")  # which the command line says in part, or not at all
+HEADERS = "headers"  # in place of units: read them from the names of the columns
+RECORD = "record"  # the table with the version and the digest of the data
+_LISTS = ("target", "features", "exclude", "names", "guess", "missing_mark")  # a single text counts as a list of one
+_TABLES = ("constraints", "template", "policy", "prices")  # which options can express only in part, or not at all
 _PATHS = ("table", "save", "report", "json", "checkpoint")
 _HERE_ONLY = ("config", "write_config", "resume", "no_checkpoint", "parameter", "constraint", "quiet", "struck", "help")
-_SHOWN = 60  # letters of a wrong value
-_SETTING = re.compile(r"\s*[A-Za-z_.]+\s*=")  # and not the f(x=0) = 1 of a sentence
+_SHOWN = 60  # characters of a wrong value
+_SETTING = re.compile(r"\s*[A-Za-z_.]+\s*=")  # does not match a sentence such as f(x=0) = 1
 
 
 class ProjectFileError(CeqlError):
-    """A project file that cannot be read as one."""
+    """A project file cannot be read."""
 
 
 def key_of(param: click.Parameter) -> str:
-    """What the file calls a parameter of the command: its first long option without dashes."""
+    """The name of a command's parameter in the file: its first long option without dashes."""
     long = [option for option in param.opts if option.startswith("--")]
     return long[0].removeprefix("--").replace("-", "_") if long else str(param.name)
 
 
 def known_keys(command: click.Command) -> dict[str, click.Parameter]:
-    """The parameters that a project file may have, but for those that are tables there."""
+    """The parameters that a project file may set, except those that are tables there."""
     return {key: param for param in command.params if (key := key_of(param)) not in (*_HERE_ONLY, *_TABLES)}
 
 
 def read_project(path: Path, ctx: click.Context) -> dict[str, Any]:
-    """Its settings by the names of the command's parameters, each of the kind that it has to be; paths are relative to
-    the file."""
+    """The settings in a project file by the names of the command's parameters, each checked; paths are relative to the
+    file.
+    """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ProjectFileError(why_unreadable(path, error)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ProjectFileError(f"{path} is no TOML: {error}.") from None
+        raise ProjectFileError(f"{path} is not valid TOML: {error}.") from None
     keys = known_keys(ctx.command)
     found: dict[str, Any] = {}
     for key, value in content.items():
@@ -87,7 +88,7 @@ def _checked(path: Path, key: str, value: Any, param: click.Parameter, ctx: clic
     if key in _LISTS or (key == "operators" and not isinstance(value, str)):
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise ProjectFileError(f"{path}: {key!r} is {_shown(value)}; it must be a list of texts.")
+            raise ProjectFileError(f"{path}: {key!r} is {_shown(value)}; it must be a list of strings.")
         return texts
     kind, words = _kind(param)
     is_right = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
@@ -105,7 +106,7 @@ def _is_texts(value: Any) -> bool:
 
 
 def units_of_columns(given: Sequence[str]) -> dict[str, str] | str:
-    """NAME=UNIT, several of them with commas between, or that they stand in the headers."""
+    """The units given as NAME=UNIT, possibly several separated by commas, or 'headers'."""
     found: dict[str, str] = {}
     for text in (part for option in given for part in listed(option)):
         name, _, unit = (part.strip() for part in text.rpartition("="))
@@ -128,7 +129,7 @@ def _kind(param: click.Parameter) -> tuple[type | tuple[type, ...], str]:
 
 
 def errors_of_inputs(given: Sequence[str]) -> dict[str, str | float]:
-    """NAME=ERROR, where the error is a column or a number."""
+    """The errors given as NAME=ERROR, where the error is a column or a number."""
     found: dict[str, str | float] = {}
     for text in given:
         name, _, error = (part.strip() for part in text.rpartition("="))
@@ -142,7 +143,7 @@ def errors_of_inputs(given: Sequence[str]) -> dict[str, str | float]:
 
 
 def constraint_lines(lines: Sequence[str]) -> dict[str, Any]:
-    """What --constraint says each time: NAME = VALUE in TOML, or a sentence about the shape of the formula."""
+    """The constraints from --constraint: each is NAME = VALUE in TOML, or a sentence about the shape of the formula."""
     settings = [line for line in lines if _SETTING.match(line)]
     sentences = [line for line in lines if not _SETTING.match(line)]
     found = toml_lines(settings, "--constraint")
@@ -151,14 +152,14 @@ def constraint_lines(lines: Sequence[str]) -> dict[str, Any]:
 
 
 def toml_lines(lines: Sequence[str], option: str) -> dict[str, Any]:
-    """What an option says in TOML, NAME = VALUE, each time that it is given."""
+    """The values of an option that is given as NAME = VALUE in TOML, possibly several times."""
     found: dict[str, Any] = {}
     for line in lines:
         try:
             found |= tomllib.loads(line)
         except tomllib.TOMLDecodeError as error:
             raise click.UsageError(
-                f"{option} {line!r} is no NAME = VALUE in TOML, such as 'without = [\"sin\"]': {error}."
+                f"{option} {line!r} is not of the form NAME = VALUE in TOML, such as 'without = [\"sin\"]': {error}."
             ) from None
     return found
 
@@ -167,7 +168,9 @@ def toml_lines(lines: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def as_project(options: Mapping[str, Any], ctx: click.Context, place: Path) -> str:
-    """The run as a project file at that place: what is not at its default, the seed and the limit, and the record."""
+    """The run as text for a project file at `place`: settings not at their default, the seed, the time limit, and the
+    record.
+    """
     settings: dict[str, Any] = {}
     for key, param in known_keys(ctx.command).items():
         value = options[str(param.name)]
@@ -192,11 +195,11 @@ def digest(path: Path) -> str:
 
 
 def changed_since(record: Mapping[str, Any], table: Path) -> Iterator[str]:
-    """What is not as it was when the project file was written."""
+    """Sentences about what has changed since the project file was written."""
     if record.get("ceql", __version__) != __version__:
-        yield f"the run was made with ceql {record['ceql']}, and this is {__version__}: it may end elsewhere."
+        yield f"the run was made with ceql {record['ceql']}, and this is {__version__}: the result may differ."
     if record.get("table_sha256") not in (None, digest(table)):
-        yield f"{table} is not the file that it was in that run."
+        yield f"{table} has changed since that run."
 
 
 def _relative(path: Path, place: Path) -> str:

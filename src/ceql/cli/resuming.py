@@ -1,4 +1,4 @@
-"""Where `ceql fit` keeps a search: in the file that was named, or in one of its own in the current folder."""
+"""Chooses the checkpoint file of `ceql fit`: the named one, or its own file in the current folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ceql.discovery import Outcome
 from ceql.storage.checkpoint import Checkpoint, CheckpointError, may_go_on
 
 SUFFIX = ".ceql-checkpoint"
-# Options that do not change the course of a search; any other option makes it another search, in another file.
+# Options that do not change the course of a search. Any other option makes it another search, in another file.
 _FREE = {"time_limit", "jobs", "address", "named", "checkpoint_every", "no_checkpoint", "resume"}
 _FREE |= {"choice", "cv", "more", "struck", "threads"}
 
@@ -21,9 +21,9 @@ _FREE |= {"choice", "cv", "more", "struck", "threads"}
 def checkpoint_for(
     table: Path, targets: Sequence[str], options: Mapping[str, Any], say: Callable[[str], None]
 ) -> Checkpoint | None:
-    """The checkpoint for this run. What is in a file already is never lost without a word.
+    """The checkpoint for this run; None with --no-checkpoint. An existing file is never overwritten without a message.
 
-    Where no file is named it is one of its own, for emergencies only: without --resume a search of a few seconds writes
+    Without a named file it is a temporary one in case of a crash: without --resume, a search of a few seconds writes
     none, and one that ends by itself leaves none.
     """
     if options["no_checkpoint"]:
@@ -40,35 +40,34 @@ def checkpoint_for(
     files = ", ".join(map(str, there))
     if named is not None:
         raise CheckpointError(
-            f"{files} exists already. Add --resume to go on from it, or delete it, or name another file."
+            f"{files} exists already. Add --resume to continue from it, or delete it, or name another file."
         )
-    say(f"{files} holds this search from an earlier run. To go on from there, stop this one and add --resume.")
+    say(f"{files} holds this search from an earlier run. To continue from there, stop this run and add --resume.")
     return Checkpoint(path, every, resume=False, transient=True)
 
 
 def how_to_go_on(checkpoint: Checkpoint, targets: Sequence[str], outcomes: Sequence[Outcome]) -> str:
-    """What to tell the user if the searches that ended so can be continued from their files; nothing if they are
-    done."""
+    """A hint for the user if searches with these outcomes can be continued from their files; empty otherwise."""
     ended = zip(checkpoint.of_each(targets), outcomes, strict=True)
     left = [Path(own.path) for own, outcome in ended if may_go_on(own.path, outcome)]
     files = ", ".join(map(str, left))
     if not files:
         return ""
     return (
-        f"The search is kept in {files}: add --resume to go on with it, and a higher --time-limit if its time was up."
+        f"The search is saved in {files}: add --resume to continue it, and a higher --time-limit if it ran out of time."
     )
 
 
 def how_to_write_again(checkpoint: Checkpoint | None, targets: Sequence[str]) -> str:
-    """What to tell the user if the search has ended but its result could not be written."""
+    """A hint for the user if the search has ended but its result could not be written; empty without a checkpoint."""
     if checkpoint is None:
         return ""
     files = ", ".join(map(str, _there(checkpoint, targets)))
-    return f"The search is kept in {files}: the same command with --resume writes its result again." if files else ""
+    return f"The search is saved in {files}: the same command with --resume writes its result again." if files else ""
 
 
 def own_path(table: Path, targets: Sequence[str], options: Mapping[str, Any]) -> Path:
-    """A file in the current folder; other options give another one, so that runs side by side stay apart."""
+    """The checkpoint file in the current folder; its name depends on the options, so that parallel runs stay apart."""
     course = {name: value for name, value in options.items() if name not in _FREE}
     content = json.dumps([str(table.resolve()), *targets, course], sort_keys=True)
     stem = re.sub(r"[^\w.-]", "_", f"{table.stem}.{'.'.join(targets)}")[:100]
@@ -80,7 +79,7 @@ def _there(checkpoint: Checkpoint, targets: Sequence[str]) -> list[Path]:
 
 
 def _others(own: Path) -> str:
-    """The checkpoints of the same table and targets with other options."""
+    """A note that names checkpoints of the same table and targets with other options; empty if there are none."""
     stem = re.escape(own.name.removesuffix(SUFFIX).rpartition(".")[0])
     pattern = re.compile(rf"{stem}\.[0-9a-f]{{8}}(-.*)?{re.escape(SUFFIX)}")
     others = sorted(path.name for path in Path().iterdir() if pattern.fullmatch(path.name))

@@ -1,4 +1,4 @@
-"""A command whose help lists its options under headings: thirty in a row are read by nobody."""
+"""A command whose help lists its options under headings, which is easier to read than one long list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 
 class SectionedCommand(click.Command):
-    """`sections` has the names of the parameters below each heading; the others come last."""
+    """A command with sections in its help; `sections` maps headings to parameter names, and the others come last."""
 
     def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

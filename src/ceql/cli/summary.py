@@ -1,4 +1,4 @@
-"""A formula and its search in words and as JSON: what `ceql fit` and `ceql show` say about it."""
+"""Describes a formula and its search in words and as JSON, for `ceql fit` and `ceql show`."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from ceql.expression.evaluate.poles import count_overlooked
 from ceql.formula import POLISH, Formula, NamedLaw, in_readable_form
 from ceql.groups.grouped_formula import GroupedFormula
 
-_BESIDE = 5  # formulas beside the front that are printed unless a number is asked for: the rest is a table to itself
-_OTHER_NAMES = 3  # of a law that are printed; some have a dozen
-_LONGEST_NAME = 30  # letters of a law in the table; the chosen one has its whole name above it
+_BESIDE = 5  # formulas beside the front that are printed by default
+_OTHER_NAMES = 3  # names of a law that are printed; some have a dozen
+_LONGEST_NAME = 30  # characters of a law's name in the table; the law of the formula is printed in full above it
 
 
 def in_words(found: Finding, more: int | None = None, struck: bool = False, width: int | None = None) -> str:
-    """The formula, the law that it is, the front, the poles, the uncertain constants, and how the search ended.
+    """The formula, its law, the front, the poles, the uncertain constants, and how the search ended, as text.
 
-    Of the formulas beside the front those that have a chance are shown, or the first `more`; with `struck` also those
-    that may not be chosen, each with the sentence that says why. `width` is that of the terminal, if it is one.
+    Of the formulas beside the front, likely ones are shown, or the first `more`; with `struck` also those that may not
+    be chosen, each with the reason. `width` is the width of the terminal, or None.
     """
     formula, discovery = found.formula, found.discovery
     law = [] if formula.law is None else law_in_words(formula.law, constant_units(formula, discovery.units))
@@ -51,12 +51,12 @@ def in_words(found: Finding, more: int | None = None, struck: bool = False, widt
         lines += ["", f"The search looked at {searched:,} of {rows:,} rows; the constants are fitted to all of them."]
     searched, columns = discovery.columns_searched, len(found.data.names)
     if 0 < searched < columns:
-        lines += ["", f"The search looked at {searched:,} of {columns:,} columns, those that seem to say most."]
+        lines += ["", f"The search looked at {searched:,} of {columns:,} columns, those that seem to matter most."]
     return "\n".join([*lines, "", f"{in_terms_of(discovery.outcome.value, flags_of(fit))} ({discovery.seconds:.1f} s)"])
 
 
 def law_in_words(law: NamedLaw, units: Sequence[ConstantUnit] = ()) -> list[str]:
-    """Its name and formula, and a line for each constant."""
+    """The lines for a law: its name and formula, a line for each constant, and its other names."""
     width = max((len(constant.name) for constant in law.constants), default=0)
     known = units or [ConstantUnit("")] * len(law.constants)
     constants = [
@@ -70,7 +70,7 @@ def law_in_words(law: NamedLaw, units: Sequence[ConstantUnit] = ()) -> list[str]
 
 
 def groups_in_words(formula: Formula) -> list[str]:
-    """Of a formula with constants of groups: the law that it is, what is shared, and a table of the others."""
+    """The lines for a formula with constants of groups: its law, the shared constants, and a table of the others."""
     if not isinstance(formula, GroupedFormula):
         return []
     parts, law = formula.parts, formula.law
@@ -93,7 +93,7 @@ def _with_error(value: float, error: float) -> str:
 
 
 def _table(found: Finding, more: int | None, width: int | None) -> str:
-    """The front, and what competes beside it under a line of its own."""
+    """The table of the front, and of the formulas beside it under a line of its own."""
     discovery = found.discovery
     front, all_rows = len(discovery.front), len(discovery.formulas)
     beside = _shown_beside(found, more)
@@ -109,7 +109,7 @@ def _table(found: Finding, more: int | None, width: int | None) -> str:
 
 
 def _shown_beside(found: Finding, more: int | None) -> list[int]:
-    """Rows beside the front: as many as are asked for, or those with a chance; the chosen one and this one always."""
+    """The rows beside the front to show: the first `more`, or likely ones; always the chosen and the current row."""
     discovery = found.discovery
     rows = list(range(len(discovery.front), len(discovery.formulas)))
     if more is None:
@@ -125,7 +125,7 @@ def _shortened(name: str) -> str:
 
 
 def _struck(discovery: Discovery, in_full: bool) -> list[str]:
-    """What may not be chosen: how many, or each with its sentence."""
+    """The lines about struck formulas: how many, or each with the reason."""
     count = len(discovery.struck)
     if in_full:
         told = [line for one in discovery.struck for line in (f"  {one.formula}", f"      {one.why}")]
@@ -137,7 +137,7 @@ def _struck(discovery: Discovery, in_full: bool) -> list[str]:
 
 
 def _evidence(found: Finding) -> list[str]:
-    """How well the formula fits, on rows that it was not fitted to as well, and what else may be true."""
+    """The lines about how well the formula fits, also on held-out rows, and which other formulas may be true."""
     discovery = found.discovery
     r2, validated = (_of_row(values, found.row) for values in (discovery.r2, discovery.r2_cv))
     lines = []
@@ -150,8 +150,8 @@ def _evidence(found: Finding) -> list[str]:
     lines += [doubt] if doubt else []
     if errors_seem_to_grow(discovery.formulas, discovery.weights, found.data):
         lines.append(
-            f"The scatter grows with {found.name}, so that its largest values decide. If its errors are in proportion "
-            f"to it, say so with --sigma {shlex.quote(found.name)} --sigma-relative."
+            f"The scatter grows with {found.name}, so its largest values dominate the fit. If its errors are "
+            f"proportional to it, use --sigma {shlex.quote(found.name)} --sigma-relative."
         )
     return lines
 
@@ -161,7 +161,7 @@ def _of_row(values: Sequence[float], row: int) -> float:
 
 
 def how_found(model: Model, found: Finding) -> str:
-    """The settings and the effort that a formula took."""
+    """The settings and the effort of the search that found a formula, as text."""
     discovery, data = found.discovery, found.data
     operators = model.operators if isinstance(model.operators, str | None) else ", ".join(model.operators)
     what = "a template" if model.template is not None else f"operators: {operators or 'default'}"
@@ -230,7 +230,7 @@ def _units_as_json(units: Dimensions) -> dict[str, str]:
 
 
 def _groups(formula: Formula) -> dict[str, Any]:
-    """Where groups have constants of their own."""
+    """The field about groups; empty unless groups have their own constants."""
     if not isinstance(formula, GroupedFormula):
         return {}
     parts, pairs = formula.parts, [{"value": v, "standard_error": _finite(e)} for v, e in formula.constants]
@@ -250,19 +250,19 @@ def _groups(formula: Formula) -> dict[str, Any]:
 
 
 def _chi_square(found: Finding) -> dict[str, Any]:
-    """Where errors of measurement are known."""
+    """The field about chi-square; empty unless errors of measurement are known."""
     chi = chi_square(found.formula, found.data)
     return {} if chi is None else {"chi_square": {name: _finite(value) for name, value in asdict(chi).items()}}
 
 
 def _shapes(found: Finding) -> dict[str, Any]:
-    """Where some are asked for."""
+    """The field about shapes; empty unless some are required."""
     told = [{"shape": str(one.shape), "kept": one.kept, "how": one.how} for one in found.verdicts]
     return {"shapes": told} if told else {}
 
 
 def _named(formula: Formula, found: Finding) -> dict[str, Any]:
-    """What it takes to say the formula, and the law that it is."""
+    """The fields with the price of the formula and its law."""
     return {"price": _finite(description(formula, found.prices)), "law": _law_as_json(formula.law)}
 
 
@@ -290,8 +290,8 @@ def _poles_and_constants(found: Finding) -> list[str]:
     poles = [f"{pole.kind}: {pole}" for pole in _poles(found)]
     overlooked = count_overlooked(found.formula.expression)
     if overlooked:
-        poles.append(f"{overlooked} more places where it may be singular were not looked at: the formula is too long.")
-    if found.formula.law is not None or isinstance(found.formula, GroupedFormula):  # its constants stand above
+        poles.append(f"{overlooked} more places where it may be singular were not checked: the formula is too long.")
+    if found.formula.law is not None or isinstance(found.formula, GroupedFormula):  # its constants are printed above
         return poles
     if found.discovery.units is None:
         return poles + [f"constant: {value:.15g} ± {error:.2g}" for value, error in found.formula.uncertain_constants]
@@ -300,7 +300,7 @@ def _poles_and_constants(found: Finding) -> list[str]:
 
 
 def _unit(own: ConstantUnit) -> str:
-    """The unit of a constant and what it is made of, with a space before each."""
+    """The unit of a constant and what it is made of, each with a space before it."""
     if not own.made_of:
         return f" {own.unit}" if own.unit else ""
     made_of = own.made_of if own.made_of.startswith("≈") else f"= {own.made_of}"
@@ -308,5 +308,5 @@ def _unit(own: ConstantUnit) -> str:
 
 
 def _finite(number: float) -> float | None:
-    """JSON has no infinity: an error without a bound is null, and so is a score that is not known."""
+    """The number, or None (null in JSON) if it is not finite: an unknown error or score."""
     return number if math.isfinite(number) else None

@@ -17,19 +17,25 @@ _OPTIONS = (
         "--separator",
         default="",
         metavar="MARK",
-        help="What separates the columns of a text file: , ; | tab or space. [default: recognised]",
+        help="What separates the columns of a text file: , ; | tab or space. [default: detected]",
     ),
-    click.option("--decimal", default="", metavar="MARK", help="The decimal mark of text. [default: recognised]"),
-    click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, such as latin-1."),
-    click.option("--skip", type=click.IntRange(0), default=0, help="Lines above the header of a text file."),
-    click.option("--names", default="", help="Names of the columns, by commas, of a text file without a header."),
+    click.option("--decimal", default="", metavar="MARK", help="The decimal mark of a text file. [default: detected]"),
+    click.option(
+        "--encoding", default="utf-8", show_default=True, help="The encoding of a text file, such as latin-1."
+    ),
+    click.option(
+        "--skip", type=click.IntRange(0), default=0, help="How many lines to skip above the header of a text file."
+    ),
+    click.option(
+        "--names", default="", help="The names of the columns of a text file without a header, separated by commas."
+    ),
     click.option("--sheet", default="", metavar="NAME", help="The sheet of a workbook. [default: the first]"),
     click.option(
         "--missing-mark",
         "missing_marks",
         multiple=True,
         metavar="TEXT",
-        help="A cell that stands for a missing value, such as -999; may be repeated.",
+        help="A cell content that marks a missing value, such as -999; may be repeated.",
     ),
 )
 TABLE_OPTIONS = ("separator", "decimal", "encoding", "skip", "names", "sheet", "missing_marks")
@@ -50,7 +56,7 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def layout_of(options: Mapping[str, Any]) -> Layout:
-    """How the table is laid out, as far as these options say."""
+    """The layout of the table as far as these options give it."""
     from ceql.data.formats.file_layout import Layout
 
     given = {name: options[name] for name in TABLE_OPTIONS}
@@ -60,11 +66,11 @@ def layout_of(options: Mapping[str, Any]) -> Layout:
 
 
 def listed(text: str) -> list[str]:
-    """Names separated by commas."""
+    """The names in a text, separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def tell(notes: tuple[str, ...]) -> None:
-    """What was recognised or left out: never in silence, and never in the way of what is piped on."""
+    """Prints notes about what was recognised or left out to standard error, so that they do not mix with the output."""
     for note in notes:
         click.echo(f"Note: {note}", err=True)

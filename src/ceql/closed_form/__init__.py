@@ -1,4 +1,4 @@
-"""Formulas without a search: what is linear in its constants is one step of linear algebra, if there is no noise."""
+"""Formulas found without a search. Without noise, constants that enter linearly follow from one linear solve."""
 
 from ceql.closed_form.fractions import Fraction, fraction, images, squares
 from ceql.closed_form.long_sums import growing_sums

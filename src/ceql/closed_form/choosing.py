@@ -1,4 +1,4 @@
-"""Which few of many columns explain a noisy goal best: chosen one by one, each replaced where another does better."""
+"""Greedy choice of the few columns that explain a noisy goal best; chosen columns are exchanged for better ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from ceql.closed_form.policy import NoisyFormPolicy
 
-_SPECK = 1e-12  # on the diagonal: it keeps columns apart that are twins
+_SPECK = 1e-12  # added to the diagonal, so that identical columns do not make the matrix singular
 
 
 class Choice:
-    """Which few of many columns of length one explain y best. All their products are worked out once."""
+    """Chooses the few of many unit-length columns that explain y best. All inner products are computed once."""
 
     def __init__(
         self,
@@ -20,12 +20,12 @@ class Choice:
         y: np.ndarray,
         scarce: np.ndarray,
         policy: NoisyFormPolicy,
-        prices: np.ndarray | None = None,  # what a column must explain more than one that is free, as for `_score`
+        prices: np.ndarray | None = None,  # per column, a surcharge that it must earn, in the units of `_score`
     ) -> None:
         self.columns, self._rows, self._scarce, self._policy = columns, len(y), scarce, policy
         self._prices = prices
         self._gram, self._against, self._total = columns.T @ columns, columns.T @ y, float(y @ y)
-        self._beside: dict[tuple[int, ...], int] = {}  # restarts come by the same terms again and again
+        self._beside: dict[tuple[int, ...], int] = {}  # restarts often meet the same terms again
 
     def best(self) -> list[list[int]]:
         policy, rng = self._policy, np.random.default_rng(0)
@@ -37,17 +37,17 @@ class Choice:
             if count > 1:
                 starts += [self._allowed(rng.permutation(likely)[:count].tolist()) for _ in range(policy.restarts)]
             chosen = min((self._exchanged(start) for start in starts), key=self._score)
-            # The right terms may only have been found together with one too many.
+            # The right terms may have been found only together with a superfluous one.
             fewer = [chosen[:k] + chosen[k + 1 :] for k in range(len(chosen)) if len(chosen) > 1]
             scores |= {tuple(sorted(terms)): self._score(terms) for terms in (chosen, *fewer)}
         return [list(terms) for terms in sorted(scores, key=lambda terms: scores[terms])[: policy.kept]]
 
     def growing(self, most: int) -> Iterator[list[int]]:
-        """Choices of one column, of two and so on, each made of the one before."""
+        """Yield a choice of one column, then of two and so on, each grown from the previous one."""
         chosen: list[int] = []
         for _ in range(min(most, len(self._against))):
             chosen = self._exchanged([*chosen, self._best_beside(chosen)])
-            if len(set(chosen)) < len(chosen):  # no column is left that says anything new
+            if len(set(chosen)) < len(chosen):  # no remaining column adds anything
                 return
             yield chosen
 
@@ -63,7 +63,7 @@ class Choice:
         return [k for k in terms if k not in scarce[1:]]
 
     def _best_beside(self, others: list[int]) -> int:
-        """The column that leaves the least of y together with the others."""
+        """Return the column that, together with the others, leaves the smallest residual of y."""
         known = self._beside.get(tuple(others))
         if known is None:
             known = self._beside[tuple(others)] = self._found_beside(others)
@@ -84,7 +84,7 @@ class Choice:
         return int(np.argmin(np.where(fresh, misfit + self._prices, np.inf)))
 
     def _exchanged(self, chosen: list[int]) -> list[int]:
-        """Each term is replaced by a better one, if there is one: the first were chosen knowing little."""
+        """Replace each term by a better one if there is one; the first terms were chosen without knowing the rest."""
         for _ in range(self._policy.sweeps):
             before = list(chosen)
             for place in range(len(chosen)):

@@ -1,7 +1,7 @@
 """Fractions of polynomials without a search: y·Q(x) = P(x) is linear in the coefficients of both.
 
-Without noise the coefficients are the one direction in which the matrix of this system vanishes. That takes
-milliseconds, whatever the number of poles. It finds nothing else and nothing in noise; that is what the search is for.
+Without noise, the coefficients are the null vector of the matrix of this system. That takes milliseconds, whatever the
+number of poles. It finds only such fractions, and none in noisy data: those are left to the search.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ceql.operators import get
 
 Exponents = tuple[int, ...]
 
-_ROUNDING = 1e-16  # of a singular value, as a share of the largest
+_ROUNDING = 1e-16  # rounding error of a singular value, as a share of the largest
 
 
 @dataclass(frozen=True)
 class Fraction:
-    """Numerator and denominator together have this many `terms`."""
+    """A fraction of polynomials; `terms` counts those of numerator and denominator together."""
 
     expression: Any
     terms: int
-    is_linear: bool  # above and below: then there is no shorter way to say it
+    is_linear: bool  # both numerator and denominator; then there is no shorter form
 
 
 @one_thread
-@np.errstate(all="ignore")  # what overflows is not used
+@np.errstate(all="ignore")  # values that overflow are not used
 def fraction(
     x: np.ndarray,
     y: np.ndarray,
@@ -42,9 +42,9 @@ def fraction(
     policy: FractionPolicy = FractionPolicy(),
     mixed: bool = True,
 ) -> Fraction | None:
-    """The fraction of polynomials that y is, over these symbols; None where it is none of a low degree.
+    """Return the fraction of polynomials of low degree that equals y, over these symbols; None if there is none.
 
-    Without `mixed` no term has two columns: of many columns or few rows, higher powers have room then.
+    Without `mixed`, no term has two columns; this leaves room for higher powers if there are many columns or few rows.
     """
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
@@ -54,7 +54,7 @@ def fraction(
     if not shapes:
         return None
     monomials = kind.up_to(max(max(shape) for shape in shapes))
-    # Rows near a pole would count for nothing but themselves.
+    # Unscaled, rows near a pole would drown all others.
     values = _values(x, monomials) / np.sqrt(1.0 + y**2)[:, None]
     if not any(_may_vanish(values, y, kind, shape, policy) for shape in _widest(shapes)):
         return None
@@ -77,7 +77,7 @@ def fraction(
         if before < policy.leap * max(remainder, _ROUNDING) and (
             len(needed) > policy.few_terms or columns_needed < policy.several_columns
         ):
-            # A smooth function comes closer with every degree. It is met at last, by many terms, but it is no fraction.
+            # The error of a smooth function falls with every degree, and with many terms it finally vanishes too.
             return None
         weights = direction / size
         denominator = _polynomial(weights[split:], terms[split:], symbols)
@@ -89,7 +89,8 @@ def fraction(
 
 
 def squares(x: np.ndarray, symbols: Sequence[Any]) -> Iterator[tuple[np.ndarray, list[Any]]]:
-    """Columns of both signs squared, then all of them: even functions are fractions of half the degree in these."""
+    """Yield the columns with those of both signs squared, then with all squared; in these, even functions have half
+    the degree."""
     both = [bool((column > 0).any() and (column < 0).any()) for column in x.T]
     for chosen in (both, [True] * len(both)) if any(both) and not all(both) else ([True] * len(both),):
         written = [symbol**2 if is_chosen else symbol for symbol, is_chosen in zip(symbols, chosen, strict=True)]
@@ -104,10 +105,11 @@ def images(
     names: Sequence[str],
     policy: FractionPolicy = FractionPolicy(),
 ) -> Iterator[tuple[np.ndarray, list[Any]]]:
-    """Columns and symbols with one of these operators applied to one of the columns, as it is in the user's units.
+    """Yield columns and symbols in which one column, in the user's units, is replaced by an operator applied to it.
 
-    Where that becomes too large, it is applied to the negative of the column: an exponential may fall instead. There
-    are none of many columns: each takes a while, and hardly more than linear fractions would have room.
+    If the values become too large, the operator is applied to the negative of the column: an exponential then falls.
+    Nothing is yielded for tables with many columns: it would take too long, with room for little beyond linear
+    fractions.
     """
     for name in names if x.shape[1] <= policy.most_replaced else ():
         operator = get(name)
@@ -123,7 +125,7 @@ def images(
 
 
 def _widest(shapes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those that no other contains: what vanishes in one of fewer terms vanishes in these as well."""
+    """Return the shapes that no other contains. A combination that vanishes in a smaller shape also does in these."""
     return [a for a in shapes if not any(a != b and a[0] <= b[0] and a[1] <= b[1] for b in shapes)]
 
 
@@ -133,9 +135,9 @@ def _may_vanish(
     columns = _columns(values, y, kind, shape)
     size = np.linalg.norm(columns, axis=0)
     if not np.isfinite(size).all() or (size == 0.0).any():
-        return True  # fewer may do
+        return True  # a smaller shape may still vanish
     columns = columns / size
-    sizes = np.linalg.eigvalsh(columns.T @ columns)  # squares, so half of the digits; but this is quick
+    sizes = np.linalg.eigvalsh(columns.T @ columns)  # squared singular values: half of the digits, but quick
     return bool(sizes[0] < policy.glance * sizes[-1]) and _remainder(columns) < policy.glimpse
 
 
@@ -145,13 +147,13 @@ def _columns(values: np.ndarray, y: np.ndarray, kind: _Terms, shape: tuple[int, 
 
 
 def _remainder(columns: np.ndarray) -> float:
-    """How far the columns are from having a combination that vanishes."""
+    """Return the smallest singular value of the columns as a share of the largest."""
     sizes = np.linalg.svd(columns, compute_uv=False)
     return float(sizes[-1] / sizes[0])
 
 
 def _vanishing(columns: np.ndarray, policy: FractionPolicy) -> np.ndarray | None:
-    """The combination of these columns that vanishes, with as few of them as possible."""
+    """Return the vanishing combination of these columns that uses as few of them as possible; None if there is none."""
     alive = np.ones(columns.shape[1], bool)
     while alive.sum() > 1:
         _, sizes, directions = np.linalg.svd(columns[:, alive], full_matrices=False)
@@ -167,7 +169,7 @@ def _vanishing(columns: np.ndarray, policy: FractionPolicy) -> np.ndarray | None
 
 
 def _degrees(kind: _Terms, n_rows: int, policy: FractionPolicy) -> list[tuple[int, int]]:
-    """Degrees above and below the line, by growing number of columns."""
+    """Return the degrees of numerator and denominator to try, fewest terms first."""
 
     def room(below: int) -> float:
         return min(policy.most_columns, n_rows / (policy.rows_per_column if below else policy.rows_per_power))
@@ -179,7 +181,7 @@ def _degrees(kind: _Terms, n_rows: int, policy: FractionPolicy) -> list[tuple[in
 
 @dataclass(frozen=True)
 class _Terms:
-    """The products of powers of so many columns, by growing degree; without `mixed`, the powers of single columns."""
+    """The monomials in a number of columns, lowest degree first; without `mixed`, only powers of single columns."""
 
     columns: int
     mixed: bool
@@ -205,7 +207,7 @@ def _powers(n_inputs: int, degree: int) -> list[Exponents]:
 
 
 def _values(x: np.ndarray, terms: Sequence[Exponents]) -> np.ndarray:
-    """Of all products up to some degree: each is one of a lower degree times a column."""
+    """Return the values of all these monomials; each is one of lower degree times a column."""
     place = {exponents: k for k, exponents in enumerate(terms)}
     values = np.ones((len(x), len(terms)))
     for k, exponents in enumerate(terms):

@@ -1,9 +1,9 @@
-"""Long sums for noisy tables of many columns: one term after the other, as far as rows held out may ask for.
+"""Long sums for noisy tables with many columns, grown term by term; held-out rows decide how long they get.
 
-What many columns do to y is often a sum of a dozen simple terms, none of which stands out. Each sum is made of the one
-before: the term that explains most joins, and each of the others gives way where another one does better beside it.
-There are few simple terms and thousands of others, some of which suit any rows by chance: so a term has to explain the
-more, the more there are that are no larger.
+Many columns often act on y as a sum of a dozen simple terms, none of which stands out. Each sum grows from the previous
+one: the term that explains most is added, and then each other term is replaced if another one does better. There are
+few simple terms but thousands of larger ones, some of which fit any rows by chance. So the more terms there are that
+are no larger than a term, the more it has to explain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ceql.closed_form.choosing import Choice
 from ceql.closed_form.policy import LongSumPolicy
 from ceql.closed_form.sums import Written, sized_candidates
 
-_SAME = 1e-9  # of its size: a term that varies less is a constant
+_SAME = 1e-9  # a term that varies by less than this share of its size is a constant
 
 
 def growing_sums(
@@ -29,8 +29,10 @@ def growing_sums(
     may_be_term: Callable[[Any], bool] | None,
     weight: np.ndarray,
 ) -> Iterator[tuple[Written, ...]]:
-    """The one term of the first sum, the two of the next and so on, with values in all rows; those without weight have
-    no say in which they are."""
+    """Yield the terms of a sum of one term, then of two and so on, with values in all rows.
+
+    Rows without weight have no influence on the choice.
+    """
     with np.errstate(all="ignore"):
         sized = sized_candidates(x, symbols, functions, policy.terms.most_candidates, y, np.sqrt(weight), policy.terms)
     sized = [each for each in sized if may_be_term is None or may_be_term(each[0][1]())]
@@ -48,12 +50,12 @@ def growing_sums(
 
 
 def _prices(sizes: np.ndarray) -> np.ndarray:
-    """Twice the logarithm of how many there are to choose from: the ones of this size and the simpler ones."""
+    """Return, per term, twice the logarithm of the number of terms that are no larger."""
     return 2.0 * np.log(np.searchsorted(np.sort(sizes), sizes, side="right"))
 
 
 def _usable(columns: np.ndarray, share: np.ndarray, policy: LongSumPolicy) -> np.ndarray:
-    """Columns that vary, and not in a single row, which says nothing about the others."""
+    """Return the columns that vary, except those that vary mainly in a single row."""
     with np.errstate(all="ignore"):
         apart = (columns - share @ columns) ** 2 * share[:, None]
         varies = np.sum(apart, axis=0) > (_SAME * np.abs(columns).max(axis=0)) ** 2

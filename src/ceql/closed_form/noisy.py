@@ -1,9 +1,9 @@
 """Formulas for noisy data that need no search: the power law, the sums and the fractions of few terms that fit best.
 
-With noise nothing vanishes, so none is certain: each is fitted to y and judged like any other formula. The exponents of
-a power law are whole or half where the noise allows, and a known shape may stand beside it. The terms of a sum are
-taken one by one, each time the one that leaves the least, as long as an information criterion gains. A fraction is such
-a sum too: y = P/(1 + Q) means y = P - y·Q. Every row counts as far as noise leaves it alone.
+With noise no residual vanishes, so none of these is certain: each is fitted to y and judged like any other formula. The
+exponents of a power law are whole or half numbers where the noise allows, and a known shape may be a further factor.
+The terms of a sum are added one by one, each time the one with the smallest residual, as long as an information
+criterion improves. A fraction is such a sum too: y = P/(1 + Q) means y = P - y·Q. Noisier rows get less weight.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def noisy_forms(
     policy: NoisyFormPolicy = NoisyFormPolicy(),
     in_shapes: Collection[str] | None = (),
 ) -> list[Any]:
-    """Expressions over these symbols that may be the formula behind noisy y, none of them checked.
+    """Return unchecked expressions over these symbols that may be the formula behind noisy y.
 
-    `spread` is the size of the noise in each row, up to a common factor. Shapes beside a power law are made of the
-    operators `in_shapes`; None: all.
+    `spread` is the size of the noise in each row, up to a common factor. Shapes that multiply a power law are made of
+    the operators `in_shapes`; None: all.
     """
     spread = np.broadcast_to(spread, len(y))
     usable = np.flatnonzero(np.isfinite(spread) & (spread > 0))
@@ -53,7 +53,7 @@ def noisy_forms(
         powers = candidates(x, symbols, (), policy.most_in_fraction, y, weight, policy)
         sums, fractions = _sums(terms, y, weight, policy), _fractions(powers, y, weight, policy)
         found = [_power_law(x, y, weight, symbols, policy), *sums, *fractions, *shaped]
-    return [expression for expression in found if getattr(expression, "free_symbols", None)]  # a constant is no news
+    return [expression for expression in found if getattr(expression, "free_symbols", None)]  # constants are left out
 
 
 def _weights(spread: np.ndarray, policy: NoisyFormPolicy) -> np.ndarray:
@@ -78,7 +78,7 @@ def _power_law(
     used = np.flatnonzero((x > 0).all(axis=0) | (x < 0).all(axis=0))
     if not len(used):
         return None
-    if len(used) > policy.most_factors:  # a law of dozens of factors is no formula
+    if len(used) > policy.most_factors:  # dozens of factors would be no readable law
         size = np.maximum(np.abs(y), 1e-300)
         telling = explained(np.log(np.abs(x[:, used])), np.log(size)[:, None])
         used = used[np.sort(np.argsort(-telling, kind="stable")[: policy.most_factors])]
@@ -103,17 +103,18 @@ def _sums(terms: Sequence[Written], y: np.ndarray, weight: np.ndarray, policy: N
 
 
 def _fractions(above: Sequence[Written], y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy) -> list[Any]:
-    """With one term beside the 1 in the denominator: of more, some combination nearly cancels the 1, and y with it.
+    """Return fractions with one term besides the 1 in the denominator; with more, some combination would nearly cancel
+    the 1 and thereby y.
 
-    The noise of y in y·Q speaks for denominators that nearly cancel it. So a sum of terms that comes close to y stands
-    there at first, and then the values of the fractions themselves. Where no sum comes close, noise is the lesser evil.
+    The noise of y in y·Q favours denominators that nearly cancel it. So y is first replaced there by a sum of terms
+    close to y, and then by the values of the fractions themselves. If no sum comes close, y itself is the lesser evil.
     """
     parts = _Parts.of(above)
     chosen = parts.chosen(y, y, weight, policy)
     size = parts.denominator(chosen[0])
     if size is None:
-        found = []  # a sum, which has its own turn
-    else:  # once the denominator is known, it is known how far noise moves a row
+        found = []  # without a denominator it is a sum, which is proposed elsewhere
+    else:  # the denominator determines how far noise moves each row
         again = weight / np.maximum(np.abs(size), policy.least_below * np.median(np.abs(size)))
         found = parts.chosen(y, y, again, policy)
     inside = _close_sum(parts.above, y, weight, policy)
@@ -129,7 +130,7 @@ def _fractions(above: Sequence[Written], y: np.ndarray, weight: np.ndarray, poli
 
 
 def _close_sum(columns: np.ndarray, y: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy) -> np.ndarray:
-    """Values of a sum that has more terms than a formula, but far fewer than rows."""
+    """Return the values of a sum with more terms than a formula would have, but far fewer than there are rows."""
     longer = replace(policy, most_terms=policy.terms_inside, restarts=0, sweeps=1, kept=1, price=0.0)
     [terms] = _few_terms(columns, y, weight, np.zeros(columns.shape[1], bool), longer)
     return columns[:, [k for k, _ in terms]] @ np.array([factor for _, factor in terms])
@@ -137,13 +138,13 @@ def _close_sum(columns: np.ndarray, y: np.ndarray, weight: np.ndarray, policy: N
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What numerators and denominators are made of, and fractions as numbers of these parts with their factors."""
+    """The terms of numerators and denominators. A fraction is a list of pairs: the index of a part and its factor."""
 
     terms: Sequence[Written]
     above: np.ndarray
     below: np.ndarray
     is_below: np.ndarray
-    from_term: np.ndarray  # whose number each part has among the terms
+    from_term: np.ndarray  # per part, the index of its term
 
     @staticmethod
     def of(terms: Sequence[Written]) -> _Parts:
@@ -155,7 +156,7 @@ class _Parts:
     def chosen(
         self, y: np.ndarray, inside: np.ndarray, weight: np.ndarray, policy: NoisyFormPolicy
     ) -> list[list[tuple[int, float]]]:
-        """Of y = P - inside * Q."""
+        """Return the best choices of parts for y = P - inside * Q."""
         columns = np.hstack([self.above, -inside[:, None] * self.below])
         return _few_terms(columns, y, weight, self.is_below, policy)
 
@@ -169,7 +170,7 @@ class _Parts:
         return np.full(len(self.above), np.nan) if below is None else np.sum([0.0 * below, *parts], axis=0) / below
 
     def written(self, chosen: Sequence[tuple[int, float]]) -> Any:
-        """None where it is no fraction."""
+        """Return the fraction as an expression; None if numerator or denominator is missing."""
         numbered = [(self.is_below[k], factor, int(self.from_term[k])) for k, factor in chosen]
         numerator: Any = sum(factor * self.terms[k][1]() for is_below, factor, k in numbered if not is_below)
         denominator: Any = 1 + sum(factor * self.terms[k][1]() for is_below, factor, k in numbered if is_below)
@@ -180,9 +181,9 @@ class _Parts:
 def _few_terms(
     columns: np.ndarray, y: np.ndarray, weight: np.ndarray, scarce: np.ndarray, policy: NoisyFormPolicy
 ) -> list[list[tuple[int, float]]]:
-    """Sums of few columns that come close to y, the likeliest first: numbers of the columns with their factors.
+    """Return sums of few columns close to y, the likeliest first, each as pairs of column index and factor.
 
-    At most one of the `scarce` columns is part of a sum.
+    A sum contains at most one of the `scarce` columns.
     """
     columns, y = columns * weight[:, None], y * weight
     size = np.linalg.norm(columns, axis=0)

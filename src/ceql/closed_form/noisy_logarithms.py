@@ -1,8 +1,8 @@
-"""Logarithms of noisy values, and how far noise leaves each of them alone.
+"""Logarithms of noisy values, and their weights.
 
-The logarithm of a value that noise has moved is off by more than the noise tells: that of a small one is far too low on
-average, and there is none below zero. A smooth positive function through the rows is known far better than any row. The
-logarithm of that, and the distance of the row from it to first order, has no such error.
+The logarithm of a noisy value is biased: for small values it is far too low on average, and below zero it does not
+exist. A smooth positive function through the rows is known far better than any single row. Its logarithm plus the
+deviation of the row, to first order, has no such bias.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class NoisyLogarithms:
-    """Logarithms of y, or of -y, and the size that stands for y in each row: noise moves the logarithm by its share."""
+    """Logarithms of y or -y, expanded around a `size` per row; noise moves a logarithm by its ratio to that size."""
 
     sign: float
     values: np.ndarray  # to first order around these sizes
@@ -31,23 +31,23 @@ class NoisyLogarithms:
 
     @property
     def smooth(self) -> np.ndarray:
-        """Logarithms with less noise, which say nothing of what the smooth function cannot follow."""
+        """Return the logarithms of the smooth function: less noisy, but without what that function cannot follow."""
         return np.log(self.size)
 
     def some(self, rows: slice) -> NoisyLogarithms:
         return NoisyLogarithms(self.sign, self.values[rows], self.size[rows])
 
     def weight(self, weight: np.ndarray) -> np.ndarray:
-        """Of each logarithm, for rows that weigh so much."""
+        """Return the weight of each logarithm, given the weights of the rows."""
         weight = weight * self.size
         return weight / np.sqrt(np.mean(weight**2))
 
 
-@np.errstate(all="ignore")  # a step that overflows is no step
+@np.errstate(all="ignore")  # steps that overflow are rejected
 def noisy_logarithms(
     x: np.ndarray, y: np.ndarray, weight: np.ndarray, policy: NoisyLogarithmPolicy = NoisyLogarithmPolicy()
 ) -> NoisyLogarithms | None:
-    """Of y over positive columns; None where y is not of one sign but for noise."""
+    """Return the logarithms of y over positive columns; None unless y has one sign apart from noise."""
     sign = 1.0 if (y > 0).mean() >= 0.5 else -1.0
     trend = _Trend(np.log(x), sign * y, weight, policy)
     size = trend.values
@@ -56,7 +56,7 @@ def noisy_logarithms(
     left = sign * y - size
     noise = weight * np.abs(left)
     typical = np.median(noise)
-    # Near a pole the trend is far off, and y itself is known well.
+    # Near a pole the trend is far off, but y itself is accurate.
     far = (noise > policy.far * typical) & (sign * y > 0)
     size = np.where(far, np.abs(y), np.maximum(size, _TINY))
     wrong = np.mean(sign * y * weight < -policy.far * typical)
@@ -78,11 +78,11 @@ class _Trend:
 
     @cached_property
     def values(self) -> np.ndarray | None:
-        """In each row; None where it leaves too much of y."""
+        """Return the trend in each row; None if it explains too little of y."""
         design = self._design
         mean = float(np.average(self.y, weights=self.weight**2))
         power = float(np.sum((self.weight * self.y) ** 2))
-        if not mean > 0.0 or not 0.0 < power < np.inf:  # squares may be beyond doubles
+        if not mean > 0.0 or not 0.0 < power < np.inf:  # the squares may overflow
             return None
         numbers = np.zeros(design.shape[1])
         numbers[0] = np.log(mean)
@@ -104,7 +104,7 @@ class _Trend:
         return float(np.nan_to_num(np.sum((self.weight * (self.y - values)) ** 2), nan=np.inf))
 
     def _fitted(self, design: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """By damped Gauss-Newton steps."""
+        """Refine the coefficients by damped Gauss-Newton steps."""
         best, damping = self._left(np.exp(design @ numbers)), self.policy.damping
         for _ in range(self.policy.steps):
             values = np.exp(design @ numbers)

@@ -1,4 +1,4 @@
-"""Power laws, alone or beside a shape, fitted to noisy values themselves by Gauss-Newton steps."""
+"""Power laws, alone or times a shape, fitted to the noisy values (not their logarithms) by Gauss-Newton steps."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from ceql.closed_form.policy import PowerFitPolicy
 
-Values = Callable[[np.ndarray], np.ndarray]  # of a shape
+Values = Callable[[np.ndarray], np.ndarray]  # computes the values of a shape
 
 
 @dataclass(frozen=True, eq=False)
 class PowerFit:
-    """y = exp(columns @ numbers) * |F(scale * group)|, for y of one sign; without a shape F is one.
+    """y = exp(known + columns @ numbers) * |F(scale * group)|, for y of one sign; without a shape, F is one.
 
     `known` is the part of the logarithm that is not fitted.
     """
 
-    y: np.ndarray  # with its sign turned round where it is negative
+    y: np.ndarray  # negated if it is negative
     weight: np.ndarray
     columns: np.ndarray
     numbers: np.ndarray
@@ -35,13 +35,13 @@ class PowerFit:
 
     @property
     def left(self) -> float:
-        """Of y, the weighted mean square; infinite where it has no value in some row."""
+        """Return the weighted mean square residual; infinite if a row has no value."""
         square = np.mean((self.weight * (self.y - self.values)) ** 2)
         return float(square) if np.isfinite(square) else np.inf
 
     @property
     def slopes(self) -> np.ndarray:
-        """Of the weighted values, by the numbers and by the logarithm of the scale."""
+        """Return the derivatives of the weighted values by the numbers and by the logarithm of the scale."""
         parts = [self.columns]
         if self.shape is not None:
             nearby = self._logarithm(self.scale * (1.0 + self.policy.nearby))
@@ -50,7 +50,7 @@ class PowerFit:
 
     @property
     def errors(self) -> np.ndarray:
-        """Standard errors of the numbers, and of the logarithm of the scale."""
+        """Return the standard errors of the numbers and of the logarithm of the scale."""
         slopes = self.slopes
         squares = slopes.T @ slopes
         if not np.isfinite(squares).all():

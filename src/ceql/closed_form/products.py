@@ -1,6 +1,6 @@
-"""Products without a search: the logarithm of y is a sum of logarithms, one for each factor.
+"""Products found without a search: the logarithm of y is a sum of logarithms, one for each factor.
 
-Factors are powers of the columns, of functions of a column, of sums and differences of two columns or of their squares,
+Factors are powers of columns, of functions of a column, and of sums and differences of two columns or their squares,
 and exponentials of products of columns. All exponents are found at once, by linear algebra.
 """
 
@@ -30,8 +30,8 @@ _PAIRS: tuple[Callable[[Any, Any], Any], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class _Factor:
-    values: np.ndarray  # of its logarithm
-    raised: Callable[[Any], Any]  # to this exponent
+    values: np.ndarray  # the logarithm of the factor in each row
+    raised: Callable[[Any], Any]  # makes the expression of the factor to a given exponent
 
 
 @one_thread
@@ -42,10 +42,10 @@ def product(
     functions: Sequence[str],
     policy: ProductPolicy = ProductPolicy(),
 ) -> Any:
-    """The product that y is, or that is one more or less than y, over these symbols; None where there is none.
+    """Return the product that equals y, y + 1 or y - 1, as an expression for y; None if there is none.
 
-    `functions` are names of operators that may be applied to a column. With exp among them y may have a factor that is
-    an exponential of products of columns.
+    `functions` are names of operators that may be applied to a column. With exp among them, a factor may be an
+    exponential of products of columns.
     """
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
@@ -70,7 +70,7 @@ def product(
 
 
 def _pairs(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], most: int) -> list[tuple[np.ndarray, Any]]:
-    """Sums and differences of two columns or of their squares; of many columns those that say most about y."""
+    """Return sums and differences of two columns or their squares; if there are too many, those that best explain y."""
     places = [(i, j, pair) for i, j in combinations(range(x.shape[1]), 2) for pair in _PAIRS]
     if len(places) > most:
         scores = np.concatenate([_scores(x[:, i, None], x[:, i + 1 :], y) for i in range(x.shape[1] - 1)])
@@ -78,9 +78,9 @@ def _pairs(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], most: int) -> l
     return [(pair(x[:, i], x[:, j]), pair(symbols[i], symbols[j])) for i, j, pair in places]
 
 
-@np.errstate(all="ignore")  # what has no logarithm says nothing
+@np.errstate(all="ignore")  # pairings without a logarithm explain nothing
 def _scores(column: np.ndarray, others: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """How much the logarithm of each pairing of a column with others says about that of y, in the order of places."""
+    """Return how much of log|y| the logarithm of each pairing of a column with the others explains, in order."""
     pairings = np.stack([pair(column, others) for pair in _PAIRS], axis=2)
     return explained(np.log(np.abs(pairings)).reshape(len(y), -1), np.log(np.abs(y))[:, None])
 
@@ -88,8 +88,8 @@ def _scores(column: np.ndarray, others: np.ndarray, y: np.ndarray) -> np.ndarray
 def _nested(
     columns: Sequence[tuple[np.ndarray, Any]], functions: Sequence[str], policy: ProductPolicy
 ) -> Iterator[list[_Factor]]:
-    """Sines of columns, products and ratios of two; then what these and their squares and sines make with one: ratios
-    without a unit stand beside numbers, and 1 - cos(u) is the square of the sine of half an angle."""
+    """Yield factors of two kinds: sines and cosines of columns, products and ratios; then 1 plus or minus any of these,
+    their squares or their sines. Dimensionless ratios occur beside 1, and 1 - cos(u) is 2*sin(u/2)**2."""
     inner = list(columns)
     for (a, one), (b, other) in combinations(columns, 2):
         inner += [(a * b, one * other), (a / b, one / other)]
@@ -97,12 +97,12 @@ def _nested(
     sines = [(wave.real(u), wave.symbolic(symbol)) for u, symbol in inner for wave in waves]
     squares = [(u**2, symbol**2) for u, symbol in inner]
     beside = [(1 + sign * u, 1 + sign * s) for u, s in (*inner, *squares, *sines) for sign in (1, -1)]
-    # Not both at once, since sin(u)**2 is the product of 1 + cos(u) and 1 - cos(u).
+    # Not both kinds at once, since sin(u)**2 is the product of 1 + cos(u) and 1 - cos(u).
     yield from ([_power(*base, policy.simple) for base in bases] for bases in (sines, beside))
 
 
 def _power(values: np.ndarray, symbol: Any, accuracy: float, sizes: bool = False) -> _Factor:
-    """With `sizes`, a root of what has both signs is that of its size."""
+    """Return a power as a factor; with `sizes`, its base is taken in absolute value if the exponent is not whole."""
 
     def raised(exponent: float) -> Any:
         power = _simple(exponent, accuracy)
@@ -123,7 +123,7 @@ def _images(operator: Any, columns: Sequence[tuple[np.ndarray, Any]]) -> Iterato
 
 
 def _simple(exponent: float, accuracy: float) -> Any:
-    """A whole number as such, for the sign of what is raised to it."""
+    """Return a nearly whole exponent as an integer, which preserves the sign of the base."""
     return round(exponent) if abs(exponent - round(exponent)) < accuracy else exponent
 
 

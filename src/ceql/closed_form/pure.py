@@ -1,10 +1,10 @@
-"""Laws between groups without dimension whose numbers are all simple: y = d + a * (powers of groups) * F(b*w)**q.
+"""Laws between dimensionless groups in which all numbers are simple: y = d + a * (powers of groups) * F(b*w)**q.
 
-w is a product of powers of groups, perhaps with the sine or cosine of an angle, F one of a few functions, b a simple
-number, d is zero or plus or minus a product of groups. Given b, w, F and d the logarithm of the law is linear in all
-else, so that all candidates are compared at once. Exponents and a must come out simple, too. Functions are computed as
-they are written: where exp(z) - 1 has lost digits the law has lost the same ones, and among functions that no row
-should tell apart these rows do. A small term beside the law, a product of powers, is looked for in what it leaves.
+w is a product of powers of groups, perhaps times the sine or cosine of an angle, F one of a few functions, b a simple
+number, and d zero or plus or minus a product of groups. Given b, w, F and d, the logarithm of the law is linear in all
+other numbers, so all candidates are compared at once. Exponents and a must turn out simple as well. Functions are
+computed as written: where exp(z) - 1 loses digits, the data lost the same ones, and this distinguishes functions that
+are equal otherwise. A small additional term, a product of powers, is looked for in the residual.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ceql.engine.one_thread import one_thread
 from ceql.operators import get
 from ceql.operators.functions import TABLE
 
-Column = tuple[np.ndarray, Any]  # its values and what it stands for
-Price = Callable[[Any], float]  # what it takes to say a formula
-Insides = Callable[..., Iterator[tuple[list["_Inside"], np.ndarray]]]  # what may stand inside, in some rows
-Simple = Callable[[float, float], Any]  # the simple number that a number is to that accuracy; None where it is none
+Column = tuple[np.ndarray, Any]  # values and expression
+Price = Callable[[Any], float]  # the description length of a formula
+Insides = Callable[..., Iterator[tuple[list["_Inside"], np.ndarray]]]  # batches of candidates with values in some rows
+Simple = Callable[[float, float], Any]  # the simple number that equals a number to an accuracy; None if there is none
 
 
 @dataclass(frozen=True)
 class _Function:
-    """A function as it is written."""
+    """A function, computed exactly as it is written."""
 
     needs: tuple[str, ...]
     values: Callable[[np.ndarray], np.ndarray]
@@ -64,7 +64,7 @@ _SIMPLEST = _FUNCTIONS[:2]
 
 @dataclass(frozen=True, eq=False)
 class _Inside:
-    """What stands inside of which function."""
+    """A function applied to a variable times a simple number."""
 
     variable: _Variable
     function: _Function
@@ -73,7 +73,7 @@ class _Inside:
 
     @property
     def values(self) -> np.ndarray:
-        """Of the function, in all rows."""
+        """Return the values of the function in all rows."""
         return self.function.values(self.variable.values() * (float(self.number) * np.pi**self.power_of_pi))
 
     @property
@@ -83,7 +83,7 @@ class _Inside:
 
 @dataclass(frozen=True, eq=False)
 class _Law:
-    """A law: its values, what it leaves of y, relative to it, and itself."""
+    """A law: its values, its residual relative to y (root mean square), and its expression."""
 
     values: np.ndarray
     left: float
@@ -91,7 +91,7 @@ class _Law:
 
 
 @one_thread
-@np.errstate(all="ignore")  # what overflows is no fit
+@np.errstate(all="ignore")  # candidates that overflow are rejected
 def pure_law(
     x: np.ndarray,
     y: np.ndarray,
@@ -102,9 +102,11 @@ def pure_law(
     names: Sequence[str] | None = None,
     policy: PurePolicy = PurePolicy(),
 ) -> list[Any]:
-    """Laws that y may be, over these symbols, the cheapest to say first; none where it is none. Where several are left
-    these rows cannot tell them apart. `angles` are the columns of which sines and cosines may be factors, `names` the
-    functions that may be used (None: all)."""
+    """Return the laws over these symbols that equal y, the shortest to describe first; none if there are none.
+
+    Several laws are returned if the rows used cannot distinguish them. `angles` are the columns whose sines and cosines
+    may be factors, `names` the functions that may be used (None: all).
+    """
     if x.shape[1] > policy.most_groups or not np.isfinite(x).all() or not y.all():
         return []
     rows = _rows(x, policy)
@@ -130,7 +132,7 @@ def _laws(
     policy: PurePolicy,
     sums: bool = False,
 ) -> list[Any]:
-    """The laws of these factors and what stands inside that leave least, as far as these rows can tell."""
+    """Return the laws, made of these factors and functions, with the least residual as far as the rows can tell."""
     goals = [goal for offset in offsets if (goal := _goal(y, offset, factors, policy)) is not None]
     goals = [goal for goal in goals if np.abs(goal.left).max() > policy.digits]  # others are plain products
     found = list(_compared(goals, insides, simple, policy, sums)) if goals else []
@@ -146,7 +148,7 @@ def _laws(
 def _compared(
     goals: Sequence[_Goal], insides: Insides, simple: Simple, policy: PurePolicy, sums: bool
 ) -> Iterator[_Law]:
-    """The laws that come near to a goal: in a few telling rows at first, which most do not, then in all."""
+    """Yield the laws close to a goal, checked in a few informative rows first, which excludes most, and then in all."""
     rows = _telling(goals[0], policy)
     glances = [goal.at(rows, policy) for goal in goals]
     for some, computed in insides(rows=rows):
@@ -163,7 +165,7 @@ def _compared(
 
 
 def _telling(goal: _Goal, policy: PurePolicy) -> np.ndarray:
-    """Rows in which a product leaves most, and as many others."""
+    """Return the rows in which the best product of powers has the largest residuals, and as many others."""
     most = max(policy.glance, policy.glance_a_factor * goal.basis.shape[1])
     order = np.argsort(-np.abs(goal.left), kind="stable")
     first, rest = np.split(order, [most // 2])
@@ -171,7 +173,7 @@ def _telling(goal: _Goal, policy: PurePolicy) -> np.ndarray:
 
 
 def _rows(x: np.ndarray, policy: PurePolicy) -> np.ndarray:
-    """Some rows at random, and those with the largest and smallest groups: there laws differ most."""
+    """Return some random rows, and those with the largest and smallest groups, where laws differ most."""
     some = np.random.default_rng(0).permutation(len(x))[: policy.rows]
     order = np.argsort(x, axis=0, kind="stable")
     ends = policy.extreme // (2 * x.shape[1])
@@ -184,7 +186,7 @@ def _rows(x: np.ndarray, policy: PurePolicy) -> np.ndarray:
 def _waves(
     x: np.ndarray, symbols: Sequence[Any], angles: Sequence[int], names: Sequence[str] | None
 ) -> Iterator[Column]:
-    """Sines and cosines of angles and of their differences, and what is left of one beside a cosine."""
+    """Yield sines and cosines of angles and of their differences, and 1 plus or minus the cosines."""
     single = [(x[:, k], symbols[k]) for k in angles]
     pairs = [
         (x[:, i] - x[:, j], symbols[i] - symbols[j]) for place, i in enumerate(angles) for j in angles[place + 1 :]
@@ -199,7 +201,7 @@ def _waves(
 
 
 def _binomials(groups: Sequence[Column]) -> Iterator[Column]:
-    """One plus or minus a group, and plus its square, which may be factors beside a function."""
+    """Yield 1 - u, 1 + u and 1 + u**2 for each group u, which may be factors beside a function."""
     for values, symbol in groups:
         yield 1.0 - values, 1 - symbol
         yield 1.0 + values, 1 + symbol
@@ -207,7 +209,7 @@ def _binomials(groups: Sequence[Column]) -> Iterator[Column]:
 
 
 def _offsets(columns: Sequence[Column], policy: PurePolicy) -> Iterator[Column]:
-    """What may stand beside a law: nothing, or plus or minus one, or between few groups a product of them."""
+    """Yield what may be added to a law: nothing, plus or minus one, or, for few groups, a product of them."""
     yield _NOTHING
     powers = product((0, 1, -1), repeat=len(columns) if len(columns) <= policy.groups_beside else 0)
     for own in powers:
@@ -227,10 +229,9 @@ def _insides(
     rows: np.ndarray,
     quickly: bool = False,
 ) -> Iterator[tuple[list[_Inside], np.ndarray]]:
-    """What may stand inside of functions, and their values in these rows: a few variables after the other, the simplest
-    ones.
+    """Yield functions of the simplest variables, a few variables at a time, with their values in these rows.
 
-    Of variables that are not plain, or where it should be quick, only the simplest functions and numbers are tried.
+    Variables that are not plain are tried with the simplest functions and numbers only; with `quickly`, so are all.
     """
     allowed = [f for f in _FUNCTIONS if names is None or set(f.needs) <= set(names)]
     variables = sorted(_variables(columns, waves, policy), key=lambda found: found.cost)[: policy.most_variables]
@@ -250,7 +251,7 @@ def _insides(
 
 @dataclass(frozen=True, eq=False)
 class _Variable:
-    """A product of powers of the groups, perhaps with one sine or cosine; made where it is asked for, as few are."""
+    """A product of powers of the groups, perhaps times one sine or cosine; computed on demand, since few are needed."""
 
     factors: tuple[tuple[Column, int], ...]
     cost: float  # the simplest come first
@@ -281,19 +282,19 @@ def _variables(columns: Sequence[Column], waves: Sequence[Column], policy: PureP
 
 @dataclass(frozen=True, eq=False)
 class _Goal:
-    """What a law beside an offset has to be, and the logarithms of its factors."""
+    """What a law must equal, given the offset added to it, and the logarithms of its possible factors."""
 
     y: np.ndarray
     offset: Column
     values: np.ndarray
-    weight: np.ndarray  # of the rows: digits are lost beside the offset
+    weight: np.ndarray  # per row: less where subtracting the offset loses digits
     factors: Sequence[Column]
     logs: np.ndarray
-    basis: np.ndarray  # of these, weighted
-    left: np.ndarray  # of the logarithm of the values, weighted, beside them
+    basis: np.ndarray  # orthonormal basis of the weighted logs
+    left: np.ndarray  # what that basis leaves of the weighted logarithm of the values
 
     def at(self, rows: np.ndarray, policy: PurePolicy) -> _Goal:
-        """The same in these rows, to compare with."""
+        """Return the goal restricted to these rows, for comparisons."""
         values, weight, logs = self.values[rows], self.weight[rows], self.logs[rows]
         basis, left = _beside_products(values, weight, logs, policy)
         return replace(self, values=values, weight=weight, logs=logs, basis=basis, left=left)
@@ -303,7 +304,7 @@ def _goal(y: np.ndarray, offset: Column, factors: Sequence[Column], policy: Pure
     values = y - offset[0]
     if not y.all() or not values.all() or not np.isfinite(values).all():
         return None
-    if offset[1] != 0 and np.median(np.abs(offset[0] / y)) < policy.rounding:  # which no row shows
+    if offset[1] != 0 and np.median(np.abs(offset[0] / y)) < policy.rounding:  # the offset is lost in rounding
         return None
     weight = np.minimum(1.0, np.abs(values / y))
     logs = np.column_stack([np.ones(len(y)), *(np.log(np.abs(column)) for column, _ in factors)])
@@ -322,7 +323,7 @@ def _beside_products(
 
 
 def _near(goal: _Goal, logs: np.ndarray, policy: PurePolicy) -> list[int]:
-    """The candidates, by the logarithms of their functions, that come near to the goal, the nearest first."""
+    """Return the indices of the candidates close to the goal, the closest first, given the logs of their functions."""
     flat = goal.weight[:, None] * logs
     usable = np.isfinite(flat).all(axis=0)
     flat[:, ~usable] = 0.0
@@ -339,9 +340,9 @@ def _near(goal: _Goal, logs: np.ndarray, policy: PurePolicy) -> list[int]:
 def _law(
     goal: _Goal, inside: _Inside, computed: np.ndarray, simple: Simple, policy: PurePolicy, sums: bool
 ) -> _Law | None:
-    """The law with this inside, its exponents and its factor made simple; None where they are not simple.
+    """Return the law with this function, its exponents and factor made simple; None if they are not simple.
 
-    Sums of two terms are looked for elsewhere, unless they are asked for.
+    A plain 1 + z is rejected unless `sums` is set: sums of two terms are found elsewhere.
     """
     fitted = _exponents(goal, [np.log(np.abs(computed))], policy)
     if fitted is None or not fitted[-1] or (inside.function is _LINEAR and fitted[-1] == 1.0 and not sums):
@@ -351,7 +352,7 @@ def _law(
 
 
 def _exponents(goal: _Goal, others: Sequence[np.ndarray], policy: PurePolicy) -> np.ndarray | None:
-    """The exponents of the factors, and of others by their logarithms; None where they are not simple."""
+    """Return the exponents of the factors, and of others given by their logarithms; None if they are not simple."""
     matrix = goal.weight[:, None] * np.column_stack([goal.logs, *others])
     scale = np.linalg.norm(matrix, axis=0)
     if not (scale > 0.0).all():
@@ -365,7 +366,7 @@ def _exponents(goal: _Goal, others: Sequence[np.ndarray], policy: PurePolicy) ->
 def _product(
     goal: _Goal, exponents: np.ndarray, start: tuple[np.ndarray, Any], simple: Simple, policy: PurePolicy
 ) -> _Law | None:
-    """The law that these powers of the factors make of what it starts with, if the number before it is simple."""
+    """Return `start` times these powers of the factors and a number; None if that number is not simple."""
     values, written = start
     for (column, symbol), power in zip(goal.factors, exponents, strict=True):
         if power:
@@ -387,7 +388,8 @@ def _left(values: np.ndarray, y: np.ndarray) -> float:
 
 
 def _corrected(y: np.ndarray, law: _Law, factors: Sequence[Column], simple: Simple, policy: PurePolicy) -> _Law | None:
-    """The law with a small term beside it, if that leaves nothing; its number is as well known as the term is."""
+    """Return the law plus a small term if that leaves no residual, else None. The number of a small term is known less
+    accurately."""
     goal = _goal(y - law.values, _NOTHING, factors, policy)
     fitted = None if goal is None else _exponents(goal, [], policy)
     if goal is None or fitted is None:

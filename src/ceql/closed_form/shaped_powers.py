@@ -1,9 +1,9 @@
-"""A power law times a known shape of a product of powers, in noisy data: y = a * x**p * F(b * x**q), over all columns.
+"""Power laws times a known shape of a product of powers, for noisy data: y = a * x**p * F(b * x**q), over all columns.
 
-Many laws of science look like that: a power law carries the unit, and a function takes a ratio without one. The
-logarithm of y less that of F is linear in the logarithms of the columns, so that for every F, q and b the rest is a
-small linear fit. All of them are looked at on some rows, and the best are fitted on more. Noise leaves several that do
-equally well; those with simple numbers come first.
+Many laws of science look like this: a power law carries the unit, and a function takes a dimensionless ratio. The
+logarithm of y minus that of F is linear in the logarithms of the columns, so for every F, q and b the rest is a small
+linear fit. All of them are compared on some rows, and the best are fitted to more. With noise several do equally well;
+those with simple numbers come first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ceql.closed_form.shapes import SHAPES, Shape
 
 _SIMPLE = np.array(sorted({p / q for p in (1, 2, 3, 4) for q in (1, 2, 3, 4)}))
 _TINY = 1e-300
-_DIGITS = 3  # of scores that tell two laws apart
+_DIGITS = 3  # decimals of a score; laws with equal rounded scores count as one
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +30,15 @@ class _Candidate:
     """A shape of a group of columns, with the scale inside it."""
 
     shape: Shape
-    exponents: tuple[int, ...]  # of the group
+    exponents: tuple[int, ...]  # of the columns in the group
     scale: float
-    left: float = np.inf  # of the logarithm of y, the mean square
-    left_smooth: float = np.inf  # of the same with less noise
+    left: float = np.inf  # mean square residual of the logarithm of y
+    left_smooth: float = np.inf  # the same for the smoothed logarithm of y
 
 
 @dataclass(frozen=True, eq=False)
 class _Logarithms:
-    """Rows of a logarithm with some columns projected out, every row as noise leaves it."""
+    """Weighted logarithms with some columns projected out."""
 
     weight: np.ndarray
     basis: np.ndarray  # orthonormal
@@ -51,17 +51,17 @@ class _Logarithms:
         return _Logarithms(weight, basis, bare.beside(logarithm[None])[0])
 
     def beside(self, logarithms: np.ndarray) -> np.ndarray:
-        """Rows of logarithms, weighted, without what the columns say."""
+        """Return these logarithms, weighted, with the columns projected out; one vector per row of the array."""
         weighted = logarithms * self.weight
         return weighted - (weighted @ self.basis) @ self.basis.T
 
     def left(self, shape: Shape, group: np.ndarray, scales: np.ndarray) -> np.ndarray:
-        """What the shape leaves with each of the scales, row by row; infinite where it has no logarithm."""
+        """Return the residuals of the shape for each scale, (scales, rows); infinite if it has no logarithm."""
         return self.goal - self.of_shape(shape, group, scales)
 
     def misfits(self, shape: Shape, group: np.ndarray, scales: np.ndarray, goals: np.ndarray) -> np.ndarray:
-        """What the shape leaves of each goal in the mean square, by the scale, from inner products; infinite where it
-        has no logarithm."""
+        """Return the mean square residual of each goal for each scale, (goals, scales), from inner products; infinite
+        if the shape has no logarithm."""
         values = shape.values(scales[:, None] * group)
         weighted = np.log(np.abs(values)) * self.weight
         own = np.einsum("sn,sn->s", weighted, weighted) - np.sum((weighted @ self.basis) ** 2, axis=1)
@@ -78,7 +78,7 @@ class _Logarithms:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Positive columns, y, and how far noise leaves each row alone."""
+    """Positive columns and y, with the weights of the rows."""
 
     x: np.ndarray
     y: np.ndarray
@@ -101,7 +101,7 @@ class _Rows:
         return _Rows(self.x[step], self.y[step], self.weight[step], self.around.some(step))
 
     def fit(self, one: _Candidate, policy: ShapedPowerPolicy) -> PowerFit:
-        """To y itself, beginning with what the logarithms say."""
+        """Fit a candidate to y itself, starting from a fit to its logarithm."""
         group = self.product(one.exponents)
         with_shape = self.around.values - np.log(np.abs(one.shape.values(one.scale * group)))
         weight = self.around.weight(self.weight)
@@ -118,7 +118,7 @@ def shaped_powers(
     names: Collection[str] | None = None,
     policy: ShapedPowerPolicy = ShapedPowerPolicy(),
 ) -> list[Any]:
-    """Expressions over these symbols, the likeliest first; none where y has both signs.
+    """Return expressions over these symbols, the likeliest first; none if y has both signs.
 
     Shapes are made of the operators with these names; None: all.
     """
@@ -133,7 +133,7 @@ def shaped_powers(
         return []
     rows = _Rows(positive, y, weight, around)
     shapes = [shape for shape in SHAPES if names is None or set(shape.needs) <= set(names)]
-    with np.errstate(all="ignore"):  # what overflows is no fit
+    with np.errstate(all="ignore"):  # candidates that overflow are rejected
         logs = rows.logarithms
         seen = _best(list(_seen(rows.some(policy.rows), shapes, policy)), policy)
         fitted = [_fitted(one, rows.product(one.exponents), logs, policy) for one in seen]
@@ -145,14 +145,14 @@ def shaped_powers(
 
 
 def _best(seen: Sequence[_Candidate], policy: ShapedPowerPolicy) -> list[_Candidate]:
-    """Those that leave least: of the rows, or of what is known of them with less noise."""
+    """Return the candidates with the least residual of the logarithm of y or of its smoothed version."""
     by_rows = sorted(seen, key=lambda one: one.left)[: policy.fitted]
     smoothly = sorted(seen, key=lambda one: one.left_smooth)[: policy.fitted]
     return list(dict.fromkeys([*by_rows, *smoothly]))
 
 
 def _seen(rows: _Rows, shapes: Sequence[Shape], policy: ShapedPowerPolicy) -> Iterator[_Candidate]:
-    """Every shape of every group, at the best of a few scales."""
+    """Yield every shape of every group, at the best of a few scales."""
     logs = rows.logarithms
     goals = np.stack([logs.goal, logs.beside(rows.around.smooth[None])[0]])
     for exponents in _groups(rows.x.shape[1], policy):
@@ -168,7 +168,7 @@ def _seen(rows: _Rows, shapes: Sequence[Shape], policy: ShapedPowerPolicy) -> It
 
 
 def _groups(columns: int, policy: ShapedPowerPolicy) -> list[tuple[int, ...]]:
-    """Exponents of products of powers, those of fewest columns first, and their squares."""
+    """Return the exponents of the groups: products and ratios, fewest columns first, each followed by its square."""
     found: list[tuple[int, ...]] = []
     for count in range(1, min(columns, policy.most_in_group) + 1):
         for which in combinations(range(columns), count):
@@ -181,7 +181,7 @@ def _groups(columns: int, policy: ShapedPowerPolicy) -> list[tuple[int, ...]]:
 
 
 def _fitted(one: _Candidate, group: np.ndarray, logs: _Logarithms, policy: ShapedPowerPolicy) -> _Candidate:
-    """With the scale that leaves the least."""
+    """Return the candidate with its scale fitted."""
 
     def size(scale: float) -> float:
         return float(np.mean(logs.left(one.shape, group, np.array([scale])) ** 2))
@@ -203,14 +203,14 @@ def _fitted(one: _Candidate, group: np.ndarray, logs: _Logarithms, policy: Shape
 def _slope(
     shape: Shape, scale: float, group: np.ndarray, logs: _Logarithms, policy: ShapedPowerPolicy
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What is left, and its derivative by the logarithm of the scale."""
+    """Return the residuals and their derivatives by the logarithm of the scale."""
     here, nearby = logs.left(shape, group, scale * np.array([1.0, 1.0 + policy.nearby]))
     return here, (nearby - here) / policy.nearby
 
 
 @dataclass(frozen=True, eq=False)
 class _Simple:
-    """A fitted candidate with numbers as simple as that is worth."""
+    """A fitted candidate with simplified numbers, and its score."""
 
     score: float
     candidate: _Candidate
@@ -219,10 +219,10 @@ class _Simple:
 
 
 def _simplest(one: _Candidate, rows: _Rows, policy: ShapedPowerPolicy) -> _Simple:
-    """Numbers are simple where that is worth more than what noise would gain by others."""
+    """Fit a candidate and choose between free and simple numbers by the score."""
     fit = rows.fit(one, policy)
     exponents = fit.numbers[1:]
-    doubts = policy.doubt * fit.errors[1 : len(exponents) + 1]  # which they share with the scale
+    doubts = policy.doubt * fit.errors[1 : len(exponents) + 1]  # these account for the uncertain scale, too
     by_doubt = [simple_exponent(float(p), float(d)) for p, d in zip(exponents, doubts, strict=True)]
     all_simple = [simple_exponent(float(p), 0.5) for p in exponents]
     tried = dict.fromkeys((tuple(all_simple), tuple(by_doubt)))
@@ -248,7 +248,8 @@ def _written(one: _Simple, rows: _Rows, symbols: Sequence[Any]) -> Any:
 def _held(
     fit: PowerFit, powers: Sequence[Any], rows: _Rows, policy: ShapedPowerPolicy
 ) -> Iterator[tuple[PowerFit, bool]]:
-    """Fitted with these exponents, with a free scale and with a simple one; which of them it is."""
+    """Yield the fit with these exponents and a free scale, then, if possible, with a simple one; and whether it is
+    simple."""
     known = np.log(rows.product(powers))
     first = float(np.mean(fit.columns @ fit.numbers - known))
     held = replace(fit, known=known, columns=rows.columns[:, :1], numbers=np.array([first])).fitted()
@@ -268,7 +269,7 @@ def _score(held: PowerFit, powers: Sequence[Any], is_simple: bool) -> float:
 
 
 def simple_exponent(exponent: float, doubt: float, rounding: float = 1e-9) -> Any:
-    """The whole number next to it, or the half, if that is within doubt, or so near that it is one."""
+    """Return the nearest whole or half number if it lies within doubt or rounding, else the exponent itself."""
     for parts in (1, 2):
         near = round(exponent * parts) / parts
         if abs(exponent - near) <= max(doubt, rounding):

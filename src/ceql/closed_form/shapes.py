@@ -1,8 +1,8 @@
 """Curves of one variable that are a known shape, stretched in both directions: y = a * u**k * F(b*u).
 
-Most laws of science depend on a ratio without a unit by way of a few functions. Where that ratio is small in all rows
-they are hard to tell from a polynomial for a search that takes one term after the other; the shape as a whole has two
-numbers, and the rows show which one it is by many decades.
+Most laws of science depend on a dimensionless ratio through one of a few functions. If that ratio is small in all rows,
+a search that adds one term after the other can hardly tell them from a polynomial. The shape as a whole has only two
+numbers, and the right one has a residual smaller by many decades.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _over(function: ElementaryFunction) -> Shape:
 
 _PLAIN = tuple(function for function in TABLE if function.is_shape)
 _EXP, _LOG, _SQRT = _of("exp"), _of("log"), _of("sqrt")
-# The simpler ones first: of two that no row can tell apart the first is taken.
+# The simpler ones first: of two shapes that fit equally well, the first is taken.
 SHAPES = (
     *(Shape((function.name,), function.value, function.symbolic) for function in _PLAIN),
     Shape(("div",), lambda z: 1.0 / (1.0 + z), lambda z: 1 / (1 + z)),
@@ -53,11 +53,11 @@ SHAPES = (
 )
 
 
-@np.errstate(all="ignore")  # what overflows is no fit
+@np.errstate(all="ignore")  # candidates that overflow are rejected
 def shape(
     u: np.ndarray, y: np.ndarray, symbol: Any, names: Collection[str] | None = None, policy: ShapePolicy = ShapePolicy()
 ) -> Any:
-    """The stretched shape that y is as a function of u, over this symbol; None where it is none.
+    """Return the stretched shape that equals y as a function of u, over this symbol; None if there is none.
 
     `names` are the operators that may be used; None: all.
     """
@@ -81,7 +81,7 @@ def shape(
 def _stretched(
     known: Shape, variable: np.ndarray, u: np.ndarray, y: np.ndarray, policy: ShapePolicy
 ) -> tuple[float, int, float, float] | None:
-    """What it leaves of y at best, relative to it; the power of u beside it, its scale and its size."""
+    """Fit a shape; return its residual relative to y, the power of u beside it, its scale and its factor."""
     largest = float(np.abs(variable).max())
     scales = np.array([s for one in policy.scales for s in (one, -one)]) / largest
     powers = np.array(policy.powers)
@@ -107,7 +107,7 @@ def _stretched(
 
 
 def _left(known: Shape, variable: np.ndarray, goal: np.ndarray, scale: Sequence[float] | np.ndarray) -> np.ndarray:
-    """What the shape of each scale leaves of the goal, relative to it, with the factor that suits it best."""
+    """Return the residual of the shape for each scale, relative to the goal, with the best factor."""
     ratio = known.values(np.asarray(scale)[:, None] * variable) / goal
     factor = np.sum(ratio, axis=1) / np.sum(ratio**2, axis=1)
     return 1.0 - factor[:, None] * ratio

@@ -1,4 +1,4 @@
-"""Which few of many columns make up a goal without remainder."""
+"""Finds the few of many columns whose combination equals a goal without remainder."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 
 from ceql.closed_form.policy import FewTermsPolicy
 
-_ROUNDING = 1e-16  # what even the right terms leave of the goal
+_ROUNDING = 1e-16  # share of the goal that even the right terms leave
 
 
-@np.errstate(all="ignore")  # what overflows is not used
+@np.errstate(all="ignore")  # values that overflow are not used
 def few_of(
     columns: np.ndarray, goal: np.ndarray, policy: FewTermsPolicy = FewTermsPolicy()
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Numbers of the columns and their factors; None where no few columns make up the goal.
+    """Return the indices of the few columns that make up the goal, and their factors; None if there are none.
 
-    The likeliest columns come first: among the first few alone there are fewer that look like each other.
+    The likeliest columns should come first: the first few are tried on their own, as fewer of them resemble each other.
     """
     size = np.linalg.norm(columns, axis=0)
     usable = np.flatnonzero(np.isfinite(size) & (size > 0))
@@ -34,14 +34,14 @@ def few_of(
 
 @dataclass(frozen=True, eq=False)
 class _Path:
-    """Terms chosen so far, what they leave of the goal, and what they leave of each candidate."""
+    """The terms chosen so far, and the residuals of the goal and of each candidate beside them."""
 
     chosen: tuple[int, ...]
     left: np.ndarray
     candidates: np.ndarray
 
     def likely(self, policy: FewTermsPolicy) -> np.ndarray:
-        """The candidates that would bring most, best first."""
+        """Return the candidates that would reduce the residual most, best first."""
         size = np.linalg.norm(self.candidates, axis=0)
         fresh = size > policy.used_up
         gain = np.where(fresh, np.abs(self.left @ self.candidates) / np.where(fresh, size, 1.0), 0.0)
@@ -69,14 +69,15 @@ class _Step:
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """The sums of few columns, each of length one, that make up a goal."""
+    """A search for a sum of few unit-length columns that equals a goal."""
 
     columns: np.ndarray
     goal: np.ndarray
     policy: FewTermsPolicy
 
     def first_found(self) -> list[int] | None:
-        """All of the first few together, then of more of them; on some rows all pairs, then one after the other."""
+        """Return the first choice found: from all of the first columns together, then more of them; then, on some of
+        the rows, by trying pairs and finally one by one."""
         new = self._independent(np.arange(min(self.columns.shape[1], self.policy.at_once[-1])))
         for number in self.policy.at_once:
             if (chosen := self._left_over(new[new < number])) is not None:
@@ -95,14 +96,14 @@ class _Sums:
         return np.linalg.lstsq(self.columns[:, terms], self.goal, rcond=None)[0]
 
     def _independent(self, terms: np.ndarray) -> np.ndarray:
-        """Those that say something that those before them do not."""
+        """Return the terms that are linearly independent of those before them."""
         triangle = np.linalg.qr(self.columns[:, terms], mode="r")
         new = np.ones(len(terms), bool)
         new[: len(triangle)] = np.abs(np.diag(triangle)) > self.policy.nothing_new
         return terms[new]
 
     def _in_pairs(self) -> list[int] | None:
-        """The first term with any two others: one by one, what resembles the goal most leads astray."""
+        """Try the first term with any two others: choosing one by one, the column closest to the goal may mislead."""
         first, others = self.columns[:, 0], self.columns[:, 1 : self.policy.most_paired]
         left = others - np.outer(first, first @ others)
         size = np.linalg.norm(left, axis=0)
@@ -111,7 +112,7 @@ class _Sums:
             return None
         left = left[:, fresh] / size[fresh]
         shares, alike = self.goal @ left, left.T @ left
-        # What two columns explain, by how much they are alike; each pair once.
+        # What each pair of columns explains, given their correlation; each pair once.
         apart = np.maximum(1.0 - alike**2, self.policy.nothing_new)
         gain = (shares[:, None] ** 2 + shares**2 - 2.0 * alike * np.outer(shares, shares)) / apart
         rest = 1.0 - (first @ self.goal) ** 2 - gain
@@ -144,7 +145,7 @@ class _Sums:
         return self._left_over(self._independent(together))
 
     def _left_over(self, alive: np.ndarray) -> list[int] | None:
-        """What is left when all these are taken and those that count least go, half of them at a time at first."""
+        """Start with all these terms and remove the least important, up to half at a time, while the rest suffice."""
         if len(self.goal) < self.policy.rows_per_candidate * len(alive) or not self._vanishes(alive):
             return None
         while len(alive) > 1:
@@ -158,21 +159,21 @@ class _Sums:
         return self._needed(alive.tolist()) if len(alive) <= self.policy.most_terms else None
 
     def _worth(self, terms: np.ndarray) -> np.ndarray:
-        """What each of these alone would leave of the goal if it went and the others made the best of it."""
+        """Return, per term, the residual if it alone were removed and the others refitted."""
         left, sizes, right = np.linalg.svd(self.columns[:, terms], full_matrices=False)
         sizes = np.maximum(sizes, 1e-15 * sizes[0])
         factors = right.T @ ((left.T @ self.goal) / sizes)
         return np.abs(factors) / np.sqrt(np.sum((right.T / sizes) ** 2, axis=1))
 
     def _vanishes(self, terms: Sequence[int] | np.ndarray) -> bool:
-        """Whether these make up the goal up to rounding."""
+        """Return whether these terms equal the goal up to rounding."""
         factors, length = self.factors(terms), np.linalg.norm(self.goal)
         rounding = min(self.policy.cancelled * float(np.abs(factors).sum()), self.policy.most_cancelled * length)
         left = np.linalg.norm(self.goal - self.columns[:, terms] @ factors)
         return bool(left < max(self.policy.vanishes * length, rounding))
 
     def _needed(self, terms: list[int]) -> list[int]:
-        """Without the terms that the others make up for: the first choices were made knowing little."""
+        """Return the terms without superfluous ones; the first were chosen without knowing the rest."""
         for term in list(terms):
             others = [k for k in terms if k != term]
             if others and self._vanishes(others):

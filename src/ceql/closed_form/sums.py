@@ -1,9 +1,9 @@
-"""Sums of a few terms without a search: each term a constant times powers of the columns and functions of them.
+"""Sums of a few terms found without a search: each term is a constant times powers and functions of the columns.
 
-Hundreds of possible terms are laid out as the columns of a matrix. Orthogonal least squares takes them one by one, each
-time the one that leaves the least; a few rivals are followed side by side. Without noise the right terms end at the
-level of rounding with a last step of many decades. A smooth function that is no such sum gets better by little and
-little instead, and is refused.
+Hundreds of possible terms are the columns of a matrix. Orthogonal least squares adds them one by one, each time the one
+with the smallest residual; a few rivals are followed side by side. Without noise, the last of the right terms lowers
+the residual by many decades, to rounding level. For a smooth function that is no such sum the residual falls gradually,
+and it is rejected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ceql.operators import get
 
 @dataclass(frozen=True, eq=False)
 class _Atom:
-    """Something that terms are products of, with its lowest and highest power."""
+    """A factor of terms, with its lowest and highest power."""
 
     values: np.ndarray
     symbol: Any
@@ -41,10 +41,10 @@ _Term = tuple[tuple[int, int], ...]  # pairs of atom and power
 def sparse_sum(
     x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], functions: Sequence[str], policy: SumPolicy = SumPolicy()
 ) -> Any:
-    """The sum of few terms that y is, over these symbols; None where there is none.
+    """Return the sum of few terms that equals y, over these symbols; None if there is none.
 
     `functions` are names of operators that may be applied to a column. With sqrt among them, terms may also be products
-    of powers of the roots, and with abs, of columns of both signs.
+    of powers of square roots; with abs as well, also of columns of both signs.
     """
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
@@ -67,7 +67,7 @@ def sparse_sum(
 
 
 def _inner(x: np.ndarray, symbols: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
-    """What functions are applied to beside the columns: squares, cubes, products and ratios."""
+    """Return further arguments of functions, besides the columns: squares, cubes, products and ratios."""
     columns = list(zip(x.T, symbols, strict=True))
     inner = [(u**power, symbol**power) for power in (2, 3) for u, symbol in columns]
     for (a, one), (b, other) in combinations(columns, 2):
@@ -76,8 +76,8 @@ def _inner(x: np.ndarray, symbols: Sequence[Any]) -> tuple[np.ndarray, list[Any]
 
 
 def _nested(powers: Sequence[_Atom], simple: int, images: int, policy: SumPolicy) -> list[_Term]:
-    """Products of powers, of these with a function, of two functions, and of one with the square of another of the
-    first, simple ones; shorter products first."""
+    """Return terms, smallest first: products of powers, these times one function, products of two functions, and of one
+    with the square of another among the first `simple` ones."""
     first = len(powers)
     plain = _terms(powers, policy.most_nested, policy.powers)
     pairs = list(_pairs(first, images))
@@ -88,12 +88,12 @@ def _nested(powers: Sequence[_Atom], simple: int, images: int, policy: SumPolicy
 
 
 def sized(column: np.ndarray, symbol: Any) -> Any:
-    """The size of a column: itself, where it has no other sign."""
+    """Return the absolute value of a column as an expression, without bars if the column has one sign."""
     return symbol if (column >= 0.0).all() else -symbol if (column <= 0.0).all() else get("abs").symbolic(symbol)
 
 
 def monomials(x: np.ndarray, symbols: Sequence[Any], most: int, policy: PowerPolicy = PowerPolicy()) -> list[Written]:
-    """Products of powers of the columns by growing size: their values and a way to write them. The constant is none."""
+    """Return products of powers of the columns, smallest first, without the constant."""
     atoms = _powers(x.T, symbols, policy)
     with np.errstate(all="ignore"):
         return _all_of(atoms, (term for term in _terms(atoms, most, policy) if term))
@@ -108,8 +108,8 @@ def candidates(
     weight: np.ndarray | float = 1.0,
     policy: NoisyFormPolicy = NoisyFormPolicy(),
 ) -> list[Written]:
-    """Terms that a sum may have: products of powers, and the first of these with a function of a column; of few
-    columns also products of two functions. Of many columns those products are taken that say most about the goal."""
+    """Return the terms that a sum may have: products of powers, the first of these times a function of a column, and,
+    for few columns, products of two functions. If there are too many products, those that best explain the goal."""
     return [written for written, _ in sized_candidates(x, symbols, functions, most, goal, weight, policy)]
 
 
@@ -122,7 +122,7 @@ def sized_candidates(
     weight: np.ndarray | float = 1.0,
     policy: NoisyFormPolicy = NoisyFormPolicy(),
 ) -> list[tuple[Written, int]]:
-    """The same with their sizes: a column counts for one, each of its powers too, and a function for one more."""
+    """Return `candidates` with their sizes: the sum of the powers, where a function counts double."""
     powers, images = _powers(x.T, symbols, policy.powers), _images(functions, x, symbols, policy.moderate)
     atoms, few = [*powers, *images], _terms(powers, 1 + 2 * len(powers), policy.powers)
     plain = _terms(powers, most, policy.powers)
@@ -146,7 +146,7 @@ def _products(
     weight: np.ndarray | float,
     room: tuple[int, int],
 ) -> list[_Term]:
-    """Each of the first with each of the last; where these are more than there is room for, those that say most."""
+    """Return all products of a first and a last term; if there are too many, those that best explain the goal."""
     most, best = room
     if len(first) * len(last) <= most:
         return [(*one, *other) for one, other in product(first, last)]
@@ -158,7 +158,7 @@ def _products(
 def _telling_pairs(
     powers: Sequence[_Atom], plain: Sequence[_Term], most: int, goal: np.ndarray, weight: np.ndarray | float
 ) -> list[_Term]:
-    """Of many columns, the squares, products and ratios that say most, where there is no room for all of them."""
+    """Return the squares, products and ratios that best explain the goal, if there is no room for all of them."""
     room = most - len(plain)
     if room < 1 or max(map(_size, plain)) > 1:
         return []
@@ -184,7 +184,7 @@ def _pairs(first: int, n_images: int) -> Iterator[_Term]:
 
 
 def _powers(columns: Iterable[np.ndarray], symbols: Sequence[Any], policy: PowerPolicy) -> list[_Atom]:
-    """The columns; one that keeps its sign may also stand below the line."""
+    """Return the columns as factors; those of one sign may also have negative powers."""
     highest = policy.highest_alone if len(symbols) == 1 else policy.highest
     atoms = []
     for column, symbol in zip(columns, symbols, strict=True):
@@ -194,7 +194,7 @@ def _powers(columns: Iterable[np.ndarray], symbols: Sequence[Any], policy: Power
 
 
 def _images(functions: Sequence[str], x: np.ndarray, symbols: Sequence[Any], moderate: float = np.inf) -> list[_Atom]:
-    """The functions but for the root, applied to each column where they are defined and of moderate size."""
+    """Return each function except sqrt and abs, applied to each column for which it is defined and of moderate size."""
     found = []
     operators = [get(name) for name in functions if name not in ("sqrt", "abs")]
     for operator, (column, symbol) in product(operators, zip(x.T, symbols, strict=True)):
@@ -218,12 +218,12 @@ def _sum_of(atoms: Sequence[_Atom], terms: Sequence[_Term], y: np.ndarray, polic
 
 
 def _weight(y: np.ndarray, policy: SumPolicy) -> np.ndarray:
-    """Every row counts for its relative error, except where y passes through zero."""
+    """Return row weights for relative errors, bounded where y is near zero."""
     return 1.0 / np.hypot(y, np.quantile(np.abs(y), policy.small))
 
 
 def _with_functions(powers: Sequence[_Atom], images: Sequence[_Atom], y: np.ndarray, policy: SumPolicy) -> list[_Term]:
-    """Products of powers, alone and with one function of a column or its square, shorter ones first."""
+    """Return products of powers, alone and times one function of a column or its square, smallest first."""
     most = policy.most_with_functions
     plain = _terms(powers, max(most // (1 + 2 * len(images)), 1 + 2 * len(powers)), policy.powers)
     last = [((len(powers) + k, power),) for power in (1, 2) for k in range(len(images))]
@@ -239,10 +239,10 @@ def _terms(atoms: Sequence[_Atom], most: int, policy: PowerPolicy) -> list[_Term
 
 @lru_cache(maxsize=64)
 def _within(limits: tuple[tuple[int, int], ...], most: int, largest: int) -> list[_Term]:
-    """Products by growing size, as many whole sizes as there is room for."""
+    """Return products of powers, smallest first, up to the last size of which all fit within `most`."""
     terms: list[_Term] = []
     for size in range(largest + 1):
-        more = list(islice(_of_size(limits, 0, size), most + 1))  # no more than tells that there is no room
+        more = list(islice(_of_size(limits, 0, size), most + 1))  # enough to see that they do not fit
         if terms and len(terms) + len(more) > most:
             break
         terms += more
@@ -267,7 +267,7 @@ def _all_of(atoms: Sequence[_Atom], terms: Iterable[_Term]) -> list[Written]:
 
 
 def _columns(atoms: Sequence[_Atom], terms: Sequence[_Term]) -> np.ndarray:
-    """The values of the terms, (rows, terms): each power of an atom and each beginning of a term is made once."""
+    """Return the values of the terms, (rows, terms); powers and common prefixes of terms are computed once."""
     known: dict[_Term, np.ndarray] = {(): np.ones(len(atoms[0].values))}
     powers: dict[tuple[int, int], np.ndarray] = {}
 

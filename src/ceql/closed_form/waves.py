@@ -1,8 +1,9 @@
-"""Waves over two columns without a search: y = c + products of a sine or cosine of p*u with one of q*v.
+"""Waves over two columns found without a search: y = c + products of a sine or cosine of p*u with one of q*v.
 
-Standing waves are such products, and travelling ones sums of two. No column alone shows them, and given p and q all
-else is linear. So a periodogram over both columns says where the fast ones are, slow ones are begun at a few places,
-and the two frequencies follow by least squares with the amplitudes eliminated. Without noise nothing is left then.
+Standing waves are such products, and travelling waves are sums of two. No single column reveals them, but given p and q
+everything else is linear. A periodogram over both columns locates fast waves, slow ones start from a few fixed
+frequencies, and least squares with the amplitudes eliminated refines both frequencies. Without noise the residual then
+vanishes.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ _SIN, _COS = (get(name).symbolic for name in ("sin", "cos"))
 
 
 @one_thread
-@np.errstate(all="ignore")  # what overflows is no fit
+@np.errstate(all="ignore")  # candidates that overflow are rejected
 def wave(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], policy: WavePolicy = WavePolicy()) -> Any:
-    """The wave that y is, over two of these symbols; None where it is none."""
+    """Return the wave over two of these symbols that equals y; None if there is none."""
     rows = np.sort(np.random.default_rng(0).permutation(len(y))[: policy.rows])
     x, y = x[rows], y[rows]
     spread = np.ptp(x, axis=0)
@@ -47,7 +48,7 @@ def wave(x: np.ndarray, y: np.ndarray, symbols: Sequence[Any], policy: WavePolic
 
 
 def _starts(turns: np.ndarray, y: np.ndarray, policy: WavePolicy) -> Iterator[tuple[float, ...]]:
-    """A few slow ones, and peaks of the periodogram over both columns."""
+    """Yield starting frequencies: a few slow ones, then peaks of the periodogram over both columns."""
     yield from product(policy.slow, repeat=2)
     fast = np.arange(1, policy.fastest + 1)
     first, second = (np.exp(1j * np.outer(column, fast)).astype(np.complex64) for column in turns.T)
@@ -61,13 +62,13 @@ def _starts(turns: np.ndarray, y: np.ndarray, policy: WavePolicy) -> Iterator[tu
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """The best constant and amplitudes for two frequencies, and what they leave in the typical row."""
+    """The best constant and amplitudes for two frequencies, with the residual and its standard deviation `left`."""
 
     frequencies: np.ndarray
     weights: np.ndarray
     left: float
     rest: np.ndarray
-    slopes: np.ndarray  # of what is left by the frequencies, the amplitudes following them
+    slopes: np.ndarray  # derivatives of the fitted values by the frequencies, with the amplitudes refitted
 
 
 def _fitted(turns: np.ndarray, y: np.ndarray, frequencies: np.ndarray) -> _Fit:
@@ -85,7 +86,7 @@ def _fitted(turns: np.ndarray, y: np.ndarray, frequencies: np.ndarray) -> _Fit:
 
 
 def _refined(turns: np.ndarray, y: np.ndarray, frequencies: np.ndarray, steps: int) -> _Fit:
-    """Levenberg-Marquardt in the two frequencies."""
+    """Refine the two frequencies by Levenberg-Marquardt steps."""
     fit, damping = _fitted(turns, y, frequencies), 1e-3
     for _ in range(steps):
         square = fit.slopes.T @ fit.slopes
@@ -101,7 +102,7 @@ def _refined(turns: np.ndarray, y: np.ndarray, frequencies: np.ndarray, steps: i
 
 
 def _written(weights: np.ndarray, u: Any, v: Any, policy: WavePolicy) -> Any:
-    """As one product of two waves or as one wave over both, where it is one; else as two over both."""
+    """Return the wave as a product of two waves if it is one, else as a sum of at most two waves over both columns."""
     offset, a, b, c, d = map(float, weights)
     size = max(abs(a), abs(b), abs(c), abs(d))
     offset = 0.0 if abs(offset) <= policy.idle * size else offset
@@ -113,7 +114,7 @@ def _written(weights: np.ndarray, u: Any, v: Any, policy: WavePolicy) -> Any:
 
 
 def _turned(cosine: float, sine: float, angle: Any, policy: WavePolicy) -> Any:
-    """cosine*cos(angle) + sine*sin(angle) as one wave."""
+    """Return cosine*cos(angle) + sine*sin(angle) as one wave."""
     size = float(np.hypot(cosine, sine))
     if abs(sine) <= policy.idle * size:
         return float(cosine) * _COS(angle)

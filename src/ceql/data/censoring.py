@@ -1,4 +1,4 @@
-"""Rows of which only a limit is known: the value of y lies somewhere below it, or above."""
+"""Censored rows, for which only a limit is known: the value of y lies somewhere below or above it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ceql.errors import InputError, unknown_name
 BELOW, KNOWN, ABOVE = -1, 0, 1
 _WORDS = {"below": BELOW, "<": BELOW, "true": BELOW, "yes": BELOW, "above": ABOVE, ">": ABOVE}
 _WORDS |= dict.fromkeys(("", "=", "known", "false", "no"), KNOWN)
-_FEWEST = 3  # rows that have to be known
+_FEWEST = 3  # least number of rows with known values
 _HOW = "below, above or nothing (or -1, 1 and 0; true is below)"
 
 
 def censored_apart(X: Any, censored: Any) -> tuple[Any, np.ndarray]:
-    """X, and for each row whether y is a limit; where that is a column of X it is no input."""
+    """Return X and the code of each row; if `censored` names a column of X, X is returned without it."""
     if isinstance(censored, str):
         if not is_table(X):
             raise InputError(f"censored={censored!r} names a column, but X has no names: give the values themselves.")
@@ -31,7 +31,7 @@ def censored_apart(X: Any, censored: Any) -> tuple[Any, np.ndarray]:
 
 
 def codes_of(values: Any) -> np.ndarray:
-    """-1 for a row whose y lies below what is written, 1 above, 0 for one that is known."""
+    """Return a code per row: -1 if y lies below the given value, 1 if above, 0 if it is known."""
     array = np.asarray(values, dtype=object).ravel()
     return np.array([_code(value, row) for row, value in enumerate(array)], dtype=int)
 
@@ -53,9 +53,12 @@ def _code(value: Any, row: int) -> int:
 
 
 def limited(y: Any, limit: Any) -> tuple[np.ndarray, np.ndarray]:
-    """y with nothing below a detection limit, and which rows are at it."""
+    """Return y with values below a detection limit replaced by the limit, and the codes of the rows."""
     if isinstance(limit, bool) or not isinstance(limit, int | float | np.integer | np.floating):
-        raise InputError(f"detection_limit must be a number, not {limit!r}; limits that differ go into y and censored.")
+        raise InputError(
+            f"detection_limit must be a number, not {limit!r}; for limits that differ, write them into y and give "
+            "censored."
+        )
     if not np.isfinite(limit):
         raise InputError("detection_limit must be finite.")
     values = numeric_vector(y, "y")
@@ -63,16 +66,19 @@ def limited(y: Any, limit: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_codes(codes: np.ndarray, rows: int) -> None:
-    """Complains where too little is known."""
+    """Raise an error if the codes do not match the rows or too few values are known."""
     if len(codes) != rows:
         raise InputError(f"censored has {len(codes)} entries but X has {rows} rows.")
     known = int(np.count_nonzero(codes == KNOWN))
     if known < _FEWEST:
-        raise InputError(f"Only {known} of {rows} rows are known, the others are censored: give at least {_FEWEST}.")
+        raise InputError(
+            f"Only {known} of {rows} rows have a known value, the others are censored: give at least {_FEWEST} known "
+            "ones."
+        )
 
 
 def in_words(codes: np.ndarray) -> str:
-    """How many rows are censored, and on which side."""
+    """Return a sentence saying how many rows are censored, and on which side."""
     below, above = (int(np.count_nonzero(codes == side)) for side in (BELOW, ABOVE))
     parts = [f"{count:,} {side} a limit" for count, side in ((below, "below"), (above, "above")) if count]
     return f"{below + above:,} of {len(codes):,} rows are censored: {' and '.join(parts)}."

@@ -1,4 +1,4 @@
-"""The columns of a table that a fit takes: inputs, targets and what goes with the rows; and notes on the others."""
+"""Selects the columns of a table for a fit: inputs, targets and data about the rows; with notes on the others."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ceql.errors import InputError, unknown_name
 
 @dataclass(frozen=True)
 class Wanted:
-    """Names of columns. Without features these are all others that hold numbers."""
+    """The names of the columns to use. Without features, all other columns of numbers are inputs."""
 
     targets: Sequence[str]
     features: Sequence[str] = ()
     exclude: Sequence[str] = ()
-    numbers: Sequence[str] = ()  # of the rows, such as weights
-    labels: Sequence[str] = ()  # of the rows, such as groups
-    drop_gaps: bool = False  # whether rows in which a value is missing are left out
-    marks: Sequence[str] = ()  # of the rows, of which most have none
-    taken_by: Mapping[str, str] = field(default_factory=dict)  # what the user named a column for, such as --sigma
+    numbers: Sequence[str] = ()  # columns of numbers about the rows, such as weights
+    labels: Sequence[str] = ()  # columns of labels of the rows, such as groups
+    drop_gaps: bool = False  # whether rows with missing values are left out
+    marks: Sequence[str] = ()  # columns of marks that most rows do not have
+    taken_by: Mapping[str, str] = field(default_factory=dict)  # the option that uses a column, such as --sigma
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -34,12 +34,12 @@ class Wanted:
 class Chosen:
     x: pd.DataFrame
     y: pd.Series | pd.DataFrame
-    beside: Mapping[str, np.ndarray] = field(default_factory=dict)  # numbers and labels of the rows
+    beside: Mapping[str, np.ndarray] = field(default_factory=dict)  # numbers, labels and marks of the rows
     notes: tuple[str, ...] = ()
 
 
 def chosen_columns(table: Table, wanted: Wanted) -> Chosen:
-    """What is wanted, all of it finite numbers but for the labels."""
+    """Return the wanted columns; all except labels and marks are finite numbers."""
     _check_names(table, wanted)
     _require_numbers(table, wanted)
     features, notes = _features(table, wanted)
@@ -69,18 +69,18 @@ def _check_names(table: Table, wanted: Wanted) -> None:
             raise unknown_name("column", name, table.names)
     for name in wanted.targets:
         if name in wanted.features:
-            raise InputError(f"{name!r} is the target and cannot be a feature as well.")
+            raise InputError(f"{name!r} is the target, so it cannot be a feature as well.")
         if list(wanted.targets).count(name) > 1:
             raise InputError(f"{name!r} is named twice as a target.")
-        if name in wanted.beside and wanted.taken_by.get(name) != "--sigma":  # errors may be in proportion to it
-            raise InputError(f"{name!r} is the target and can neither weigh nor group the rows.")
+        if name in wanted.beside and wanted.taken_by.get(name) != "--sigma":  # errors may be proportional to the target
+            raise InputError(f"{name!r} is the target, so it cannot also hold weights or groups of the rows.")
     for name in wanted.exclude:
-        if name in (*wanted.targets, *wanted.features):  # what weighs or groups the rows is no input anyway
-            raise InputError(f"{name!r} is wanted and excluded at once: leave out one of the two.")
+        if name in (*wanted.targets, *wanted.features):  # weights and groups are no inputs anyway
+            raise InputError(f"{name!r} is both asked for and excluded: remove one of the two.")
 
 
 def _require_numbers(table: Table, wanted: Wanted) -> None:
-    """A sentence where what must be numbers is no column of such: no cell of it could be mended."""
+    """Raise an error if a column that must hold numbers holds none at all, rather than naming one wrong cell."""
     for name in (*wanted.targets, *wanted.numbers):
         if (why := table.why_no_input(name)) and bool(pd.notna(table.cells[name].to_numpy()).any()):
             what = f"{wanted.taken_by[name]} names" if name in wanted.taken_by else "the target is"
@@ -88,13 +88,13 @@ def _require_numbers(table: Table, wanted: Wanted) -> None:
 
 
 def _features(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
-    """The inputs that were named, or all other columns that can be one; and a note for each that cannot."""
+    """Return the named inputs, or all other columns that can be inputs, and a note for each that cannot."""
     used = {*wanted.targets, *wanted.exclude, *wanted.beside}
     chosen = list(wanted.features) or [name for name in table.names if name not in used]
     if not chosen:
         (only, *others) = wanted.targets
         which = (
-            "no column left beside the target" + "s" * bool(others)
+            "no column left besides the target" + "s" * bool(others)
             if others or len(table.names) > 1
             else f"the column {only!r} alone"
         )
@@ -113,7 +113,7 @@ def _features(table: Table, wanted: Wanted) -> tuple[list[str], list[str]]:
     left = [name for name in chosen if not why[name]]
     told = [f"{table.path}: column {name!r} {reason}: left out." for name, reason in why.items() if reason]
     if not left:
-        raise InputError(f"No column of numbers is left beside the target. {' '.join(told)}")
+        raise InputError(f"No column of numbers is left besides the target. {' '.join(told)}")
     return left, told
 
 
@@ -123,7 +123,7 @@ def _truths(table: Table, names: Sequence[str]) -> list[str]:
 
 
 def _odd_values(table: Table, numbers: pd.DataFrame) -> list[str]:
-    """Columns in which -999 or the like is the only negative number: it often stands for a missing value."""
+    """Return notes on columns in which -999 or the like is the only negative number, often a missing value."""
     notes = []
     for name, column in numbers.items():
         negative = np.unique(column[column < 0.0])
@@ -131,6 +131,6 @@ def _odd_values(table: Table, numbers: pd.DataFrame) -> list[str]:
             count, mark = int((column == negative[0]).sum()), f"{negative[0]:.15g}"
             notes.append(
                 f"{table.path}: column {name!r} holds {mark} in {count} of {len(column)} rows and is not negative "
-                f"elsewhere. If it stands for a missing value, say --missing-mark {mark} --missing drop."
+                f"elsewhere. If this marks a missing value, use --missing-mark {mark} --missing drop."
             )
     return notes

@@ -1,4 +1,4 @@
-"""The table of measurements: checked once on entry, with names, weights and an invertible scaling."""
+"""The table of measurements: checked once on creation, with names, weights and an invertible scaling."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import pandas as pd
 from ceql.data.content import is_text
 from ceql.errors import CeqlWarning, InputError, NotNumericError
 
-_LARGEST = 1e140  # of what a table may hold: there must be room for squares and products
+_LARGEST = 1e140  # largest size of a value in a table, so that squares and products do not overflow
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Inputs with their names, the target and the weights of the rows, all of it checked."""
+    """Checked inputs with their names, the target and the weights of the rows."""
 
     x: np.ndarray
     y: np.ndarray
     weight: np.ndarray  # mean one
     names: tuple[str, ...]
-    noise: float | None = None  # variance of a row of weight one, where errors of measurement are known
-    # -1 for rows of which y was known to lie below a limit, 1 above, 0 for others; what stands in y for them says the
-    # same to least squares. None where all rows are known.
+    noise: float | None = None  # variance of a row of weight one, if measurement errors are known
+    # -1 for rows whose y lies below a limit, 1 above, 0 for known ones; None if all are known. In y, censored rows have
+    # values that lead to the same least-squares fit.
     censored: np.ndarray | None = None
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, target: str = "y") -> Dataset:
-        """Checks everything a fit relies on; every complaint names the place and the remedy."""
+        """Check everything a fit relies on and return the dataset; every error names the place and the remedy."""
         names = column_names(X)
         x = numeric_matrix(X, names)
         values = numeric_vector(y, target)
@@ -49,12 +49,12 @@ class Dataset:
             require_squares(column, f"column {name!r} of X")
         require_squares(values, target)
         weight = _weights(sample_weight, len(x))
-        counted = weight > 0  # a row without weight is no row: nothing need be defined there
+        counted = weight > 0  # rows without weight are dropped: formulas need not be defined there
         if not counted.all():
             if counted.sum() < 2:
                 raise InputError("sample_weight is zero for every row but one: give at least two rows a weight.")
             x, values, weight = x[counted], values[counted], weight[counted]
-        if not 1e-300 < weight.max() < 1e300 / len(weight):  # their mean would not be a normal number
+        if not 1e-300 < weight.max() < 1e300 / len(weight):  # their mean would overflow or underflow
             weight = weight / weight.max()
         data = cls(x, values, weight / weight.mean(), names)
         if data.is_constant:
@@ -70,7 +70,7 @@ class Dataset:
         return bool((self.y == self.y[0]).all())
 
     def thinned(self, most: int) -> Dataset:
-        """At most that many rows, drawn without replacement; always the same ones."""
+        """Return at most that many rows, drawn without replacement and always the same ones."""
         if len(self.y) <= most:
             return self
         rows = np.sort(np.random.default_rng(0).choice(len(self.y), most, replace=False))
@@ -83,7 +83,7 @@ class Dataset:
 
 
 def column_names(X: Any) -> tuple[str, ...]:
-    """The columns of a table become symbols; plain arrays get x1, x2, ..."""
+    """Return the names of the columns, which become symbols; plain arrays get x1, x2, ..."""
     if not is_table(X):
         shape = shape_of(X, "X")
         return tuple(f"x{k + 1}" for k in range(shape[1] if len(shape) == 2 else 0))
@@ -104,18 +104,18 @@ def column_names(X: Any) -> tuple[str, ...]:
 
 
 def require_text(name: str, what: str) -> None:
-    """Half a character, as a wrong encoding may leave behind, can neither be printed nor saved."""
+    """Raise an error if a name has lone surrogates, left by a wrong encoding: it cannot be printed or saved."""
     if not is_text(name):
-        raise InputError(f"{what} is called {name!a}, which is not whole as text (a lone surrogate): rename it.")
+        raise InputError(f"{what} is called {name!a}, which is not valid text (it has a lone surrogate): rename it.")
 
 
 def is_table(X: Any) -> bool:
-    """A pandas or polars DataFrame, or anything else whose columns have names."""
+    """Return whether X is a pandas or polars DataFrame, or anything else with named columns."""
     return hasattr(X, "columns") and hasattr(X, "__getitem__")
 
 
 def require_squares(values: np.ndarray, what: str) -> None:
-    """Losses and products need the squares of the values."""
+    """Raise an error if the squares of the values, which losses and products need, could overflow or underflow."""
     size = float(np.max(np.abs(values)))
     if size != 0 and not 1 / _LARGEST < size < _LARGEST:
         extreme = "large" if size > 1 else "small"
@@ -125,7 +125,7 @@ def require_squares(values: np.ndarray, what: str) -> None:
 
 
 def columns_named(X: Any, names: Sequence[str]) -> Any:
-    """These columns of a table, in this order."""
+    """Return these columns of a table, in this order."""
     all_names = column_names(X)
     places = [all_names.index(name) for name in names]
     return X.iloc[:, places] if hasattr(X, "iloc") else X[[X.columns[k] for k in places]]
@@ -149,7 +149,7 @@ def numeric_matrix(X: Any, names: Sequence[str]) -> np.ndarray:
 
 
 def column_of(table: Any, k: int) -> Any:
-    """A column of whatever has rows and columns."""
+    """Return column k of any kind of table: a DataFrame, an array or a list of rows."""
     if hasattr(table, "iloc"):
         return table.iloc[:, k]
     if is_table(table):
@@ -204,10 +204,10 @@ def is_complex(values: Any) -> bool:
 
 
 def _numbers(values: Any, what: str) -> np.ndarray:
-    """As float64. Texts that read as numbers pass, as everywhere in scikit-learn; what is missing becomes NaN."""
+    """Return the values as float64. As in scikit-learn, texts that read as numbers pass; missing values become NaN."""
     array = _array(values, what)
     if array.dtype.kind in "mM":
-        raise InputError(f"{what} holds dates or durations: turn them into numbers, such as seconds since the start.")
+        raise InputError(f"{what} holds dates or durations: convert them to numbers, such as seconds since the start.")
     if np.iscomplexobj(array):
         raise InputError(
             f"Complex data not supported: {what} is complex. Give its real and imaginary part as columns; a complex "
@@ -216,7 +216,7 @@ def _numbers(values: Any, what: str) -> np.ndarray:
     if array.dtype.kind == "O":
         array = np.where(pd.isna(array), np.nan, array)
     try:
-        with np.errstate(over="ignore"):  # a long double may be too large; the infinity is complained about
+        with np.errstate(over="ignore"):  # a long double may become infinite, which is rejected later
             return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise NotNumericError(f"{what} is not numeric: {_why_not_numeric(array)}. Convert or drop it first.") from error
@@ -230,7 +230,7 @@ def _why_not_numeric(array: np.ndarray) -> str:
         except OverflowError:
             return f"the number at row {row} is too large for a float"
         except (TypeError, ValueError):
-            return f"{value!r} at row {row} is no number (argument must be a string or a number)"
+            return f"{value!r} at row {row} is not a number (argument must be a string or a number)"
     return "it has no common numeric type"
 
 
@@ -244,7 +244,7 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
     if (weight < 0).any():
         raise InputError("sample_weight has negative entries; weights must be zero or positive.")
     if not weight.any():
-        raise InputError("sample_weight is zero for every row: nothing is left to fit.")
+        raise InputError("sample_weight is zero for every row, so there is nothing to fit.")
     return weight
 
 
@@ -264,11 +264,11 @@ class Scaling:
 
 
 def robust_size(y: np.ndarray) -> float:
-    """The size of y: poles inflate the standard deviation, so the median counts as well."""
+    """Return the smaller of standard deviation and 1.5 times the median size, since poles inflate the former."""
     largest = max(np.max(np.abs(y)), 1e-300)
     spread = float(np.std(y / largest) * largest)
     middle = 1.5 * float(np.median(np.abs(y)))
-    least = 1e-100 * float(largest)  # what is scaled must not overflow
+    least = 1e-100 * float(largest)  # so that scaled values do not overflow
     candidates = [max(size, least) for size in (spread, middle) if size > 0]
     return min(candidates) if candidates else 1.0
 
@@ -280,7 +280,7 @@ def power_of_two(size: np.ndarray | float) -> np.ndarray:
 
 
 def typical_size(y: np.ndarray) -> float:
-    """The median size of y; where most values are zero, the median of the others. Never zero."""
+    """Return the median size of y, or of its nonzero values if most are zero; never zero."""
     sizes = np.abs(y)
     middle = float(np.median(sizes))
     if middle == 0.0 and sizes.any():

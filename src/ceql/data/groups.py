@@ -1,4 +1,4 @@
-"""Labels of rows, such as `lens` or `run`: checked, and each row with the number of its group."""
+"""Labels that divide rows into groups, such as `lens` or `run`: checked and converted to numbers of groups."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pandas as pd
 from ceql.data.dataset import Dataset, column_names, column_of, is_table, shape_of
 from ceql.errors import InputError, unknown_name
 
-UNNAMED = "group"  # what labels without a name are groups by
+UNNAMED = "group"  # name of a column of labels that has no name
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What the groups are groups by, what each is called, and the number of the group of each row."""
+    """The name of the column of labels, the names of the groups, and the number of the group of each row."""
 
     column: str
     names: tuple[str, ...]
@@ -28,17 +28,17 @@ class Labels:
         return np.bincount(self.codes, minlength=len(self.names))
 
     def beside(self, data: Dataset) -> Dataset:
-        """The table with the numbers of the groups as its last column."""
+        """Return the table with the numbers of the groups as its last column."""
         if self.column in data.names:
             raise InputError(
-                f"X has a column {self.column!r}, and so are the groups called: leave it out of X, or say "
+                f"X has a column {self.column!r}, which is also the name of the groups: leave it out of X, or use "
                 f"groups={self.column!r} to take it from there."
             )
         return replace(data, x=np.column_stack([data.x, self.codes]), names=(*data.names, self.column))
 
 
 def column_apart(X: Any, groups: Any) -> tuple[Any, Any]:
-    """The inputs without the column of labels where `groups` is the name of one, and the labels."""
+    """Return X and the labels; if `groups` names a column of X, X is returned without it."""
     if not isinstance(groups, str):
         return X, groups
     names = column_names(X)
@@ -51,7 +51,7 @@ def column_apart(X: Any, groups: Any) -> tuple[Any, Any]:
 
 
 def labels_of(groups: Any, rows: int, column: str | None = None) -> Labels:
-    """Any labels, texts or numbers, one for each row; a complaint names the first row without one."""
+    """Return checked labels from texts or numbers, one per row; an error names the first row without one."""
     name = column or getattr(groups, "name", None)
     texts = as_texts(groups, rows)
     names = sorted(set(texts), key=_in_order)
@@ -73,12 +73,12 @@ def as_texts(groups: Any, rows: int) -> list[str]:
 
 
 def _text(label: Any) -> str:
-    """1.0 is 1: a column of whole numbers with a gap somewhere is read as decimals."""
+    """Return a label as text, 1.0 as 1, since pandas reads a column of whole numbers with gaps as decimals."""
     return str(int(label)) if isinstance(label, float | np.floating) and float(label).is_integer() else str(label)
 
 
 def _in_order(text: str) -> tuple[bool, float, str]:
-    """Numbers by their size, and texts after them."""
+    """Return a sorting key that puts numbers by their size before other texts."""
     try:
         return False, float(text), text
     except ValueError:
@@ -86,7 +86,7 @@ def _in_order(text: str) -> tuple[bool, float, str]:
 
 
 def known_codes(groups: Any, rows: int, names: Sequence[str], column: str) -> np.ndarray:
-    """The numbers of groups that are known."""
+    """Return the numbers of the groups of these rows; an unknown group is an error."""
     places = {name: k for k, name in enumerate(names)}
     texts = as_texts(groups, rows)
     strange = sorted({text for text in texts if text not in places}, key=_in_order)

@@ -1,4 +1,4 @@
-"""Units in the headers of a table, such as ``distance [mm]`` or ``distance (mm)``."""
+"""Reads units from the headers of a table, such as ``distance [mm]`` or ``distance (mm)``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ _IN_BRACKETS = re.compile(r"^\s*(?P<name>.*?\S)\s*(?:\[(?P<square>[^\[\]]+)\]|\(
 
 
 def unit_in_header(header: str) -> tuple[str, str] | None:
-    """The name and what stands in brackets behind it; None where nothing does."""
+    """Return the name and the text in brackets after it; None if there are no brackets."""
     match = _IN_BRACKETS.match(header)
     return None if match is None else (match["name"], (match["square"] or match["round"]).strip())

@@ -1,4 +1,4 @@
-"""Errors of measurement that the user knows: one standard deviation for each row, as an array or a column of X."""
+"""Known measurement errors: one standard deviation per row, as an array or a column of X."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ceql.errors import InputError, unknown_name
 
 
 def sigma_apart(X: Any, sigma: Any, what: str = "sigma") -> tuple[Any, np.ndarray]:
-    """X, and the errors of the rows; where they are a column of X it is no input."""
+    """Return X and the errors of the rows; if `sigma` names a column of X, X is returned without it."""
     if isinstance(sigma, str):
         if not is_table(X):
             raise InputError(f"{what}={sigma!r} names a column, but X has no names: give the values themselves.")
@@ -31,21 +31,21 @@ def _checked(values: Any, what: str) -> np.ndarray:
     if not (sigma > 0.0).all():
         first = int(np.argmin(sigma > 0.0))
         raise InputError(
-            f"{what} has {sigma[first]:g} in row {first}: an error of measurement is above zero. Leave out such rows, "
-            "or give them an error that is true."
+            f"{what} has {sigma[first]:g} in row {first}: measurement errors must be above zero. Leave out such "
+            "rows, or give them their true error."
         )
     require_squares(sigma, what)
     return sigma
 
 
 def weights_of(sigma: np.ndarray, rows: int, what: str = "sigma") -> np.ndarray:
-    """By which a row counts: as one over its variance."""
+    """Return weights proportional to one over the variance of each row."""
     if len(sigma) != rows:
         raise InputError(f"{what} has {len(sigma)} entries but X has {rows} rows.")
     return (float(np.min(sigma)) / sigma) ** 2
 
 
 def with_noise(targets: Targets, sigma: np.ndarray) -> Targets:
-    """Targets weighed by these errors, with the size of the noise known."""
-    noise = float(np.median(sigma**2 * targets.datasets[0].weight))  # the same in all rows but for rounding
+    """Return targets, already weighted by these errors, with the size of the noise set."""
+    noise = float(np.median(sigma**2 * targets.datasets[0].weight))  # equal in all rows up to rounding
     return replace(targets, datasets=tuple(replace(data, noise=noise) for data in targets.datasets))

@@ -1,4 +1,4 @@
-"""Tables from files, with errors that name the line and the column and say what to do."""
+"""Reads tables from files; errors name the line and the column and say what to do."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _DECIMAL_POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
 _LIKE_A_DATE = re.compile(r"\s*(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}|\d{1,2}[- ]?[A-Za-z]{3}[- ]?\d{2,4})")
 _LIKE_A_NUMBER = re.compile(r"\s*[-+\u2212<>~$\u20ac\u00a3]?\s*[.,]?\d")
-_FORTRAN = r"(?<=[\d.])[dD](?=[+-]?\d)"  # 1.5D+03
+_FORTRAN = r"(?<=[\d.])[dD](?=[+-]?\d)"  # exponents such as 1.5D+03
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The cells of a file as they were read, and where they come from."""
+    """The cells of a file as they were read, and their origin."""
 
     cells: pd.DataFrame
     path: Path
     layout: Layout
     decimal: str = "."
-    notes: tuple[str, ...] = ()  # what was recognised rather than said
+    notes: tuple[str, ...] = ()  # what was recognised rather than given as an option
 
     @property
     def names(self) -> list[str]:
         return [str(name) for name in self.cells.columns]
 
     def numbers(self, names: Sequence[str], gaps: bool = False) -> pd.DataFrame:
-        """These columns as finite numbers, or NaN in cells without one where gaps are allowed.
+        """Return these columns as finite numbers, with NaN for empty cells if gaps are allowed.
 
-        An error names the first cell that is not one.
+        An error names the first cell that is not a finite number.
         """
         for name in names:
             if name not in self.names:
@@ -53,9 +53,9 @@ class Table:
         return pd.DataFrame({name: self._column(name, gaps) for name in names})
 
     def why_no_input(self, name: str) -> str:
-        """Why a column that nobody asked for can be no input: dates, words or nothing; empty where it can.
+        """Return why a column cannot be an input, for instance since it holds dates or words; empty if it can.
 
-        Cells that begin as numbers do may be meant as such: these are complained of.
+        A column with cells that begin like numbers counts as an input, so that errors are raised for its bad cells.
         """
         column: Any = self.cells[name]
         if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
@@ -73,7 +73,7 @@ class Table:
         return f"holds text, such as {words.iloc[0][:30]!r}"
 
     def labels(self, name: str, gaps: bool = False) -> np.ndarray:
-        """A column as it stands; an error names the first cell that is empty, unless gaps are allowed: None is one."""
+        """Return a column as labels, with None for empty cells; without `gaps`, an error names the first empty cell."""
         if name not in self.names:
             raise unknown_name("column", name, self.names)
         column: Any = self.cells[name]
@@ -91,7 +91,7 @@ class Table:
         column: Any = self.cells[name]
         if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
             raise InputError(
-                f"{self.path}: column {name!r} holds dates or durations: turn them into numbers, such as seconds "
+                f"{self.path}: column {name!r} holds dates or durations: convert them to numbers, such as seconds "
                 "since the start."
             )
         values = as_floats(column, self.decimal)
@@ -122,16 +122,16 @@ class Table:
 
     def _remedy(self, value: str) -> str:
         if self.decimal == "." and self.layout.decimal != "." and _DECIMAL_COMMA.fullmatch(value):
-            return " If its comma is a decimal comma, say --decimal ','."
+            return " If its comma is a decimal comma, use --decimal ','."
         if self.decimal == "," and self.layout.decimal and _DECIMAL_POINT.fullmatch(value):
             return " Its numbers have decimal points: leave out --decimal."
         remedy = " Correct it, or choose other columns with --features, or leave this one out with --exclude."
         if _LIKE_A_NUMBER.match(value):
             return remedy
-        return f"{remedy} If it means that nothing is there, say --missing-mark {shlex.quote(value)} --missing drop."
+        return f"{remedy} If it marks a missing value, use --missing-mark {shlex.quote(value)} --missing drop."
 
     def place(self, row: int) -> str:
-        """Where a row stands in the file, in words."""
+        """Return the place of a row in the file, in words."""
         if self.path.suffix.lower() in OF_TEXT:
             return f"line {delimited.line_of(self.path, self.layout, row)}"
         if self.path.suffix.lower() == ".xlsx":
@@ -140,7 +140,8 @@ class Table:
 
 
 def as_floats(column: Any, decimal: str) -> np.ndarray:
-    """NaN for whatever is not a number. Where decimals have a comma, a point may mark thousands: that is no number."""
+    """Return a column as floats, NaN for anything else. With decimal commas, a cell with a point is not a number, since
+    the point may mark thousands."""
     if not pd.api.types.is_numeric_dtype(column):
         text = column.astype("string").str.strip().str.replace("\u2212", "-").str.replace(_FORTRAN, "e", regex=True)
         if decimal != ".":
@@ -150,7 +151,7 @@ def as_floats(column: Any, decimal: str) -> np.ndarray:
 
 
 def read_cells(path: Path, layout: Layout = DEFAULT) -> Table:
-    """A table of any of the known kinds, which the file's ending tells apart."""
+    """Read a table of any known kind, recognised by the file's ending."""
     ending, known = path.suffix.lower(), ", ".join((*OF_TEXT, *_BINARY))
     if path.is_dir():
         raise InputError(f"{path} is a folder, not a file: name a table in it ({known}).")
@@ -174,12 +175,12 @@ def read_cells(path: Path, layout: Layout = DEFAULT) -> Table:
     if twice:
         raise InputError(f"{path} has several columns named {', '.join(map(repr, twice))}: rename them.")
     if not len(cells):
-        raise InputError(f"{path} has names of columns and no rows below them.")
+        raise InputError(f"{path} has a header but no rows below it.")
     return Table(_without_marks(cells, layout.missing_marks), path, layout, decimal, notes)
 
 
 def _without_marks(cells: pd.DataFrame, marks: Sequence[str]) -> pd.DataFrame:
-    """With nothing in the cells that stand for nothing: those with this text, or this number."""
+    """Return the cells with those that equal one of these marks, as text or as a number, set to missing."""
     if not marks:
         return cells
     numbers = [float(mark) for mark in marks if delimited.is_number(mark)]
@@ -188,5 +189,5 @@ def _without_marks(cells: pd.DataFrame, marks: Sequence[str]) -> pd.DataFrame:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """The cells alone, numbers or not."""
+    """Read only the cells of a table, whether numbers or not."""
     return read_cells(path).cells

@@ -1,4 +1,4 @@
-"""The columns of y: each is a target of its own."""
+"""The columns of y, each of which is a separate target."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ceql.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The data of every target; the inputs and weights are shared."""
+    """The datasets of all targets, which share inputs and weights."""
 
     names: tuple[str, ...]
     datasets: tuple[Dataset, ...]
-    groups: tuple[str, ...] = ()  # labels; where there are any, the last column has their numbers
+    groups: tuple[str, ...] = ()  # names of groups; if there are any, the last column holds the numbers of the groups
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None) -> Targets:
-        """One target for a y of shape (n,) or (n, 1), k of them for (n, k)."""
+        """Return one target for a y of shape (n,) or (n, 1), and k targets for (n, k)."""
         shape = () if y is None else shape_of(y, "y")
         labels = tuple(map(str, getattr(y, "columns", ()))) if is_table(y) else ()
         if len(shape) != 2 or shape[1] == 1:

@@ -1,6 +1,7 @@
-"""Dimensions of columns and constants: exponents of base quantities, what formulas they allow, and groups without any.
+"""Dimensions of columns and constants as exponents of base quantities, the formulas that they allow, and dimensionless
+groups.
 
-Units are read at the door (`ceql.estimator.unit_texts`); here they are numbers.
+The texts of units are parsed elsewhere (`ceql.estimator.unit_texts`); here they are numbers.
 """
 
 from ceql.dimensions.consistency import Rule

@@ -1,10 +1,11 @@
-"""Whether a formula is dimensionally possible, and which dimensions its numbers have then.
+"""Whether a formula is dimensionally possible, and which dimensions its numbers then have.
 
-Every part of a formula has a dimension that is linear in those of the numbers in it: sums add like with like, arguments
-of functions and exponents have none. What these demands leave is a system of linear equations in fractions. A formula
-is possible if the system can be solved with numbers of the dimensions that they may have: any, none, or those that
-named constants bring. Where no number stands, none is thought of: exp(x) of a length is impossible, exp(2.0*x) may
-have a number in 1/m. A logarithm beside a number is a logarithm of a multiple: log(x) + 1.2 is possible.
+The dimension of every part of a formula is linear in those of the numbers in it. Terms of a sum must have equal
+dimensions; arguments of functions and exponents must have none. This gives a system of linear equations with fractional
+coefficients. A formula is possible if the system has a solution in which the numbers have dimensions that they may
+have: any, none, or those that named constants provide. No numbers are added in thought: exp(x) of a length is
+impossible, but in exp(2.0*x) the number may have the unit 1/m. A logarithm plus a number counts as a logarithm of a
+multiple, so log(x) + 1.2 is possible.
 """
 
 from __future__ import annotations
@@ -29,31 +30,31 @@ _LARGEST_ROOT = 12
 
 @dataclass(frozen=True)
 class _Free:
-    """A dimension that is to be found: of a number, by its place, or of a column of which nothing is known."""
+    """An unknown dimension: of a number, identified by its place, or of a column without a unit."""
 
     key: Any
     is_column: bool = False
 
 
 class _Impossible(Exception):
-    """A part that has no dimension at all."""
+    """Raised for a part of a formula that cannot have a dimension."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which formulas are dimensionally possible for these columns, this target and these numbers."""
+    """Decides which formulas are dimensionally possible for these columns, target and constants."""
 
     dimensions: Dimensions
 
     def allows(self, expression: Any) -> bool:
-        """Whether the numbers in it can have dimensions that make it possible."""
+        """Whether the formula is possible with some dimensions for its numbers."""
         found = _demands(expression, self._columns, self._target, {})
         return found is not None and self._solved(found) is not None
 
     def dimensions_of(self, expression: Any, numbers: Mapping[Any, Any]) -> dict[Any, Dimension] | None:
-        """The dimensions of these symbols in it, which stand for numbers of these values; None where it is impossible.
+        """The dimensions of the symbols that stand for numbers with these values; None if the formula is impossible.
 
-        What is not determined is without dimension; whole numbers have one only where there is no other way.
+        What is not determined is dimensionless; whole numbers have a dimension only if there is no other way.
         """
         found = _demands(expression, self._columns, self._target, numbers)
         return None if found is None else self._solved(found)
@@ -72,7 +73,7 @@ class Rule:
 
     @cached_property
     def _axes(self) -> tuple[list[tuple[Fraction, ...]], int]:
-        """A basis of all dimensions, of which the first so many span those that numbers may have."""
+        """A basis of all dimensions, and how many of its first vectors span the dimensions that numbers may have."""
         bases = self.dimensions.bases
         units = [tuple(Fraction(int(a == b)) for a in bases) for b in bases]
         if self.dimensions.free_constants:
@@ -83,7 +84,7 @@ class Rule:
         return [both[k] for k in kept], sum(k < len(own) for k in kept)
 
     def _solved(self, demands: list[Form]) -> dict[Any, Dimension] | None:
-        """The dimensions of the numbers that meet all demands; None where none do."""
+        """Dimensions of the numbers that satisfy all demands; None if there are none."""
         bases = self.dimensions.bases
         axes, spanned = self._axes
         fixed = coordinates(axes, [[-demand.get(base, Fraction(0)) for base in bases] for demand in demands])
@@ -108,14 +109,14 @@ class Rule:
 
 
 def _ordered(free: set[_Free]) -> list[_Free]:
-    """Symbols before whole numbers, so that these have a dimension only where there is no other way."""
+    """Symbols before whole numbers, so that the latter get a dimension only if there is no other way."""
     return sorted(free, key=lambda key: (isinstance(key.key, int), str(key.key)))
 
 
 def _demands(
     expression: Any, columns: Mapping[str, Form | None], target: Form | None, numbers: Mapping[Any, Any]
 ) -> list[Form] | None:
-    """What has to vanish for the formula to be possible; None where nothing can make it so."""
+    """The dimensions that must vanish for the formula to be possible; None if it is impossible in any case."""
     walk = _Walk(columns, numbers)
     try:
         whole = walk.of(expression)
@@ -127,7 +128,7 @@ def _demands(
 
 
 class _Walk:
-    """A way through a formula, which gathers what has to vanish."""
+    """Walks through a formula and collects the dimensions that must vanish."""
 
     def __init__(self, columns: Mapping[str, Form | None], numbers: Mapping[Any, Any]) -> None:
         self._columns, self._numbers = columns, dict(numbers)
@@ -135,7 +136,7 @@ class _Walk:
         self.demands: list[Form] = []
 
     def of(self, part: Any) -> Form | None:
-        """Its dimension; None for zero, which has any."""
+        """The dimension of a part; None for zero, which may have any."""
         if part in self._numbers:
             return {_Free(part): Fraction(1)}
         if part.is_Symbol:
@@ -223,7 +224,7 @@ class _Walk:
         return {} if abs(number) == 1 else self._number()
 
     def _logarithm(self, term: Any) -> tuple[Any, Any] | None:
-        """The factor and the argument of a number times a logarithm."""
+        """The factor and the argument if the term is a number times a logarithm; otherwise None."""
         factor, rest = term.as_independent(sympy.log, as_Add=False)
         return (factor, rest.args[0]) if isinstance(rest, sympy.log) and self._is_number(factor) else None
 

@@ -1,4 +1,4 @@
-"""The units of a formula's constants, and which named constants they are made of."""
+"""The units of a formula's constants, and the named constants that they may be composed of."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _BASE_UNITS = {
     "substance": "mol",
     "luminosity": "cd",
 }
-_LARGEST_DOUBT = 1e-3  # of a constant that may be made of others: very simple numbers are some hundredths apart
-_ROUNDING = 1e-12  # by which a factor may miss one
+_LARGEST_DOUBT = 1e-3  # largest relative uncertainty; very simple numbers are a few hundredths apart
+_ROUNDING = 1e-12  # largest rounding error of a factor of one
 
 
 @dataclass(frozen=True)
 class ConstantUnit:
-    """The unit of a constant as text, empty where it has none, and the named constants that it is made of, if so."""
+    """The unit of a constant (empty if it has none) and its expression in named constants (empty if there is none)."""
 
     unit: str
     made_of: str = ""
@@ -43,12 +43,14 @@ def units_of_constants(
     dimensions: Dimensions,
     errors: Sequence[float] = (),
 ) -> tuple[ConstantUnit, ...] | None:
-    """Of the constants that these symbols stand for in the formula, in the units of the columns; None where the formula
-    cannot have any that fit. A constant with a standard error may be made of others within two of them."""
+    """The units of the constants that these symbols stand for; None if no units make the formula possible.
+
+    A constant with a standard error may be expressed in named constants to within two of these errors.
+    """
     numbers = dict(zip(symbols, map(float, values), strict=True))
     given = {symbol: sympy.Float(value) for symbol, value in numbers.items()}
     as_written = Rule(_in_units(dimensions)).dimensions_of(expression, given)
-    if as_written is None:  # mm beside cm: what the units are made of says how
+    if as_written is None:  # mm and cm mixed: use base units
         plain = Rule(replace(dimensions, constants=(), free_constants=True)).dimensions_of(expression, given)
         if plain is None:
             return None
@@ -59,7 +61,7 @@ def units_of_constants(
 
 
 def _in_units(dimensions: Dimensions) -> Dimensions:
-    """With units as they are written in the place of base quantities."""
+    """The problem with units as they are written in place of base quantities."""
 
     def written(quantity: Quantity) -> Quantity:
         return quantity if quantity.dimension is None else replace(quantity, dimension=quantity.in_parts)
@@ -74,7 +76,7 @@ def _parts(dimensions: Dimensions) -> dict[str, Part]:
 def _found(
     constant: tuple[float, float], written: Dimension, parts: Mapping[str, Part], constants: Sequence[Quantity]
 ) -> ConstantUnit:
-    """A constant with a unit that is a product of parts: in those, or in base units where that is shorter."""
+    """The unit of a constant as a product of written units, or in base units if that is shorter."""
     dimension, factor = Dimension(), 1.0
     for symbol, power in written.exponents:
         part = parts[symbol]
@@ -87,7 +89,7 @@ def _found(
 
 
 def _made_of(value: float, error: float, dimension: Dimension, constants: Sequence[Quantity]) -> str:
-    """The named constants that it is made of: exactly, or about, by its standard error and with very simple numbers."""
+    """The constant expressed in named constants: exactly, or within its error using only very simple numbers."""
     if not isfinite(value) or not isfinite(error) or not value:
         return ""
     doubt = 2.0 * error / abs(value)

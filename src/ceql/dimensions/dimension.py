@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 _SHOWN = 12  # larger denominators are written as decimals
-FINEST = 10**6  # the largest denominator of an exponent that was written as a decimal
+FINEST = 10**6  # largest denominator of an exponent written as a decimal
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """A product of powers of base quantities; those with the exponent zero are left out."""
+    """A product of powers of base quantities; zero exponents are left out."""
 
     exponents: tuple[tuple[str, Fraction], ...] = ()
 
@@ -37,7 +37,7 @@ class Dimension:
         return bool(self.exponents)
 
     def along(self, bases: Iterable[str]) -> tuple[Fraction, ...]:
-        """Its exponents of these base quantities."""
+        """The exponents of these base quantities."""
         own = dict(self.exponents)
         return tuple(own.get(base, Fraction(0)) for base in bases)
 
@@ -49,12 +49,12 @@ NONE = Dimension()
 
 
 def exponent_of(number: int | float | Fraction) -> Fraction:
-    """The exponent as a fraction; a decimal is taken for the fraction next to it."""
+    """The exponent as a fraction; a decimal becomes a nearby fraction."""
     return Fraction(number).limit_denominator(FINEST)
 
 
 def product_text(powers: Iterable[tuple[str, Fraction]]) -> str:
-    """Powers as text: ``kg*m**2/s``."""
+    """A product of powers as text, such as ``kg*m**2/s``."""
     above = [_power_text(name, power) for name, power in powers if power > 0]
     below = [_power_text(name, -power) for name, power in powers if power < 0]
     if not below:
@@ -66,6 +66,6 @@ def product_text(powers: Iterable[tuple[str, Fraction]]) -> str:
 def _power_text(name: str, power: Fraction) -> str:
     if power == 1:
         return name
-    if power.denominator > _SHOWN:  # an exponent that was fitted
+    if power.denominator > _SHOWN:  # a fitted exponent
         return f"{name}**{float(power):g}"
     return f"{name}**{power}" if power.denominator == 1 else f"{name}**({power})"

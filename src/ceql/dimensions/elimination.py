@@ -1,4 +1,4 @@
-"""Linear equations in fractions, solved exactly: a handful of rows and columns."""
+"""Exact solution of small systems of linear equations with fractions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ Row = Sequence[Fraction]
 
 
 def reduced(rows: Sequence[Row], columns: int) -> tuple[list[list[Fraction]], list[int]]:
-    """The rows in reduced echelon form by their first columns, and the pivots; what stands behind goes along."""
+    """The rows in reduced echelon form by their first `columns` columns, and the pivots; further columns are carried
+    along."""
     left = [list(row) for row in rows]
     pivots: list[int] = []
     for column in range(columns):
@@ -29,8 +30,11 @@ def reduced(rows: Sequence[Row], columns: int) -> tuple[list[list[Fraction]], li
 
 
 def solved(rows: Sequence[Row], unknowns: int) -> list[list[Fraction]] | None:
-    """The solutions of rows that hold coefficients and then right-hand sides, one list for each side; unknowns that are
-    not determined are zero, the last ones first. None where there is no solution."""
+    """Solutions of equations, given as rows of coefficients followed by right-hand sides; one list for each right-hand
+    side.
+
+    Unknowns that are not determined are zero, preferably the last ones. None if there is no solution.
+    """
     if not rows:
         return []
     echelon, pivots = reduced(rows, unknowns)
@@ -49,7 +53,7 @@ def rank(rows: Sequence[Row]) -> int:
 
 
 def independent(rows: Sequence[Row]) -> list[int]:
-    """The places of the first rows that are independent of those before them."""
+    """The places of the rows that are linearly independent of those before them."""
     if not rows:
         return []
     transposed = [list(column) for column in zip(*rows, strict=True)]
@@ -57,7 +61,7 @@ def independent(rows: Sequence[Row]) -> list[int]:
 
 
 def coordinates(basis: Sequence[Row], vectors: Sequence[Row]) -> list[list[Fraction]] | None:
-    """Each vector as a combination of these; None where one is none."""
+    """The coefficients of each vector in this basis; None if one of them is not in its span."""
     if not vectors:
         return []
     size = len(vectors[0])

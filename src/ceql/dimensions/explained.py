@@ -1,4 +1,4 @@
-"""Whether the numbers of a formula are ones that need no explanation: simple ones, times powers of named constants."""
+"""Whether the numbers of a formula need no explanation: simple ones, or these times powers of named constants."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ceql.expression.constants.parametrise import parametrise
 
 @dataclass(frozen=True)
 class SimplePolicy:
-    """Which numbers are simple."""
+    """The numbers that count as simple."""
 
-    largest: int = 128  # Numerator and denominator of a fraction, and of one under a root, are at most this,
-    powers_of_pi: tuple[int, ...] = (0, 1, -1, 2, -2, 3, -3)  # beside such a power of pi.
-    accuracy: float = 1e-9  # A number is simple that is as close to one as this share of it.
-    constants: int = 3  # At most this many named constants make up a number.
+    largest: int = 128  # largest numerator and denominator of a fraction, or of a fraction under a root
+    powers_of_pi: tuple[int, ...] = (0, 1, -1, 2, -2, 3, -3)  # powers of pi that may multiply it
+    accuracy: float = 1e-9  # relative accuracy to which a number must agree with a simple one
+    constants: int = 3  # most named constants in a number
 
 
 VERY_SIMPLE = SimplePolicy(largest=8, powers_of_pi=(0, 1, -1), constants=2)
@@ -43,8 +43,7 @@ class Explanation:
 
 
 def is_explained(rule: Rule, expression: Any, policy: SimplePolicy = SimplePolicy()) -> bool:
-    """Whether every decimal in it is a simple number, or one times powers of the named constants that its dimension
-    asks for."""
+    """Whether each decimal is simple, or a simple number times powers of the constants that its dimension requires."""
     whole = _coherent(rule, expression)
     form = parametrise(whole)
     values = dict(zip(form.symbols, map(float, form.values), strict=True))
@@ -59,7 +58,8 @@ def is_explained(rule: Rule, expression: Any, policy: SimplePolicy = SimplePolic
 def explanation(
     value: float, dimension: Dimension, constants: Sequence[Quantity], policy: SimplePolicy = SimplePolicy()
 ) -> Explanation | None:
-    """The number of that dimension, in coherent units, as a simple one times powers of the fewest constants."""
+    """The number, given in coherent units, as a simple one times powers of as few constants as possible; None if it
+    is not."""
     for size, powers in _products(dimension, constants, policy):
         found = simple(value / size, policy) if size and isfinite(size) else None
         if found is not None:
@@ -69,7 +69,7 @@ def explanation(
 
 @dataclass(frozen=True)
 class Simple:
-    """A fraction times a power of pi, or the root of both."""
+    """A fraction times a power of pi, or the square root of that."""
 
     fraction: Fraction
     is_root: bool = False
@@ -78,13 +78,13 @@ class Simple:
 
     @property
     def number(self) -> Any:
-        """The number itself, in SymPy."""
+        """The number as a SymPy expression."""
         size = sympy.Rational(self.fraction.numerator, self.fraction.denominator) * sympy.pi**self.power_of_pi
         size = sympy.sqrt(size) if self.is_root else size
         return -size if self.is_negative else size
 
     def times(self, others: Sequence[tuple[str, Fraction]] = ()) -> str:
-        """As text, as a factor of powers by name."""
+        """The number times these named powers, as text."""
         above, below = self.fraction.numerator, self.fraction.denominator
         numbers = [(str(number), Fraction(sign)) for number, sign in ((above, 1), (below, -1)) if number != 1]
         known = [*numbers, *([("pi", Fraction(self.power_of_pi))] if self.power_of_pi else [])]
@@ -94,7 +94,7 @@ class Simple:
 
 
 def simple(value: float, policy: SimplePolicy = SimplePolicy()) -> Simple | None:
-    """The simple number that this is; None where it is none."""
+    """The value as a simple number; None if it is not one."""
     if not value or not isfinite(value):
         return None
     for power in policy.powers_of_pi:
@@ -106,7 +106,7 @@ def simple(value: float, policy: SimplePolicy = SimplePolicy()) -> Simple | None
 
 
 def simple_number(value: float, accuracy: float) -> Any:
-    """The same in SymPy, to another accuracy."""
+    """The value as a simple SymPy number, matched to this accuracy; None if it is not one."""
     found = simple(value, replace(SimplePolicy(), accuracy=accuracy))
     return None if found is None else found.number
 
@@ -120,7 +120,7 @@ def _fraction(value: float, policy: SimplePolicy) -> Fraction | None:
 def _products(
     dimension: Dimension, constants: Sequence[Quantity], policy: SimplePolicy
 ) -> Iterator[tuple[float, tuple[tuple[str, Fraction], ...]]]:
-    """Products of powers of constants that have this dimension, those of few constants first."""
+    """Products of powers of constants that have this dimension, those of fewest constants first."""
     bases = tuple(sorted({base for d in (dimension, *_of(constants)) for base, _ in d.exponents}))
     wanted = dimension.along(bases)
     for count in range(policy.constants + 1):
@@ -142,7 +142,7 @@ def _of(constants: Sequence[Quantity]) -> list[Dimension]:
 
 
 def _coherent(rule: Rule, expression: Any) -> Any:
-    """The formula over columns in coherent units."""
+    """The formula rewritten for columns and target in coherent units."""
     given, target = rule.dimensions.columns, rule.dimensions.target
     by_name = {quantity.name: quantity for quantity in given if quantity.factor != 1.0 or quantity.offset}
     symbols = {s: by_name[s.name] for s in expression.free_symbols if s.name in by_name}

@@ -1,8 +1,8 @@
-"""Buckingham's theorem: a law between quantities whose numbers have no dimension is one between fewer groups without.
+"""Buckingham's theorem: a law whose numbers are dimensionless is a law between fewer, dimensionless groups.
 
-y = y0 * f(g1, ..., gk), where y0 is a product of powers with the dimension of y and the groups are such products
-without any. There are as many groups as quantities beyond the rank of their dimensions, and which quantities the others
-are measured in can be chosen: every choice gives the same laws in another form.
+y = y0 * f(g1, ..., gk), where y0 is a product of powers with the dimension of y, and the groups are dimensionless
+products of powers. There are as many groups as quantities beyond the rank of their dimensions. There is a choice of the
+quantities that serve as units for the others; all choices yield the same laws in different forms.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Powers = tuple[Fraction, ...]  # of the columns, then of the constants
 
 @dataclass(frozen=True)
 class GroupPolicy:
-    """Which choices are tried."""
+    """Which choices of groups are tried."""
 
-    constants: int = 3  # Beside the columns at most this many constants by name take part,
-    columns: int = 12  # and of more columns than this no groups are made.
-    choices: int = 6  # Of groups of the columns so many choices are made,
-    choices_with_constants: int = 2  # with constants by name so many,
-    sets: int = 7  # for so many sets of constants, those that lead to the fewest groups first,
-    most: int = 12  # and no more than these in all.
-    looked_at: int = 400  # So many ways to choose the quantities to measure in are compared.
-    broken: float = 2.0  # A power that is no whole number counts as so much more,
-    of_both_signs: float = 2.0  # one of a column with both signs too.
+    constants: int = 3  # most named constants that take part besides the columns
+    columns: int = 12  # with more columns, no groups are made
+    choices: int = 6  # choices of groups that are made from the columns alone
+    choices_with_constants: int = 2  # the same for each set of named constants
+    sets: int = 7  # sets of constants that are used, those that lead to the fewest groups first
+    most: int = 12  # most choices in all
+    looked_at: int = 400  # ways of choosing the quantities to measure in that are compared
+    broken: float = 2.0  # extra cost of a power that is not a whole number
+    of_both_signs: float = 2.0  # factor on the cost of a power of a column with both signs
 
 
 @dataclass(frozen=True)
 class Groups:
-    """y0 and the groups, each as powers of the columns and then of the constants that take part."""
+    """y0 and the groups, each as powers of the columns and then of the named constants that take part."""
 
     scale: Powers
     groups: tuple[Powers, ...]
@@ -51,10 +51,9 @@ def groupings(
     has_zeros: Sequence[bool],
     policy: GroupPolicy = GroupPolicy(),
 ) -> list[Groups]:
-    """Choices of y0 and groups, the simplest first; none where y cannot be made of what there is, or where a dimension
-    is not known.
+    """Choices of y0 and groups, the simplest first; none if y0 cannot be formed or a dimension is unknown.
 
-    Nothing is divided by a column that has zeros, and no root is taken of one with both signs.
+    No group divides by a column with zeros or contains a root of a column with both signs.
     """
     known = [*dimensions.columns, dimensions.target]
     if len(dimensions.columns) > policy.columns or any(quantity.dimension is None for quantity in known):
@@ -71,19 +70,19 @@ def groupings(
 
 
 def _rank(vectors: Sequence[Sequence[Fraction]]) -> int:
-    """Of small fractions, for which decimals do and are far quicker."""
+    """The rank of vectors of small fractions, computed in floating point, which is accurate enough and much faster."""
     return int(np.linalg.matrix_rank(np.array(vectors, float))) if vectors and vectors[0] else 0
 
 
 def reaches(dimensions: Dimensions, constants: Sequence[Quantity]) -> bool:
-    """Whether y can be made of the columns and these constants."""
+    """Whether products of powers of the columns and these constants can have the dimension of y."""
     bases = dimensions.bases
     own = [_vector(quantity, bases) for quantity in (*dimensions.columns, *constants)]
     return _rank([*own, _vector(dimensions.target, bases)]) == _rank(own)
 
 
 def _sets(dimensions: Dimensions, policy: GroupPolicy) -> Iterator[tuple[Quantity, ...]]:
-    """Sets of constants with which y can be made; in each one every constant is needed to measure something in."""
+    """Sets of independent named constants with which y0 can be formed."""
     bases = dimensions.bases
     for size in range(policy.constants + 1):
         for chosen in combinations(dimensions.constants, size):
@@ -105,7 +104,7 @@ def _choices(
     has_zeros: Sequence[bool],
     policy: GroupPolicy,
 ) -> list[Groups]:
-    """Groups for several choices of the quantities to measure in: the constants, and columns beside them."""
+    """Groups for several choices of the quantities that serve as units: the constants, and columns beside them."""
     bases, count = dimensions.bases, len(dimensions.columns)
     vectors = [_vector(quantity, bases) for quantity in (*dimensions.columns, *chosen)]
     others = [k for k in range(count) if any(vectors[k]) and not has_zeros[k]]

@@ -1,4 +1,4 @@
-"""What is known of the units of a table: of its columns, its target and of constants by name."""
+"""What is known about the units of a table: of its columns, its target and named constants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ceql.dimensions.dimension import NONE, Dimension
 
 @dataclass(frozen=True)
 class Part:
-    """A unit as it is written within another, such as the mm of mm/s: one of it is `factor` coherent ones."""
+    """A unit written as part of another, such as the mm in mm/s; it equals `factor` coherent units."""
 
     symbol: str
     power: Fraction
@@ -21,8 +21,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A column, or a constant with its value, and its unit: value * factor + offset is in coherent units, which for one
-    dimension are the same everywhere. A column without a unit has no `dimension`: nothing is known of it."""
+    """A column, or a named constant with its value, and its unit.
+
+    `value * factor + offset` is in coherent units, which are the same for all quantities of one dimension. A column
+    without a unit has no `dimension`, since nothing is known about it.
+    """
 
     name: str
     dimension: Dimension | None = None
@@ -30,24 +33,25 @@ class Quantity:
     offset: float = 0.0
     parts: tuple[Part, ...] = ()
     text: str = ""  # as the user wrote the unit
-    value: float = 1.0  # of a constant, in its own unit
+    value: float = 1.0  # value of a constant, in its own unit
 
     @property
     def size(self) -> float:
-        """Of a constant, in coherent units."""
+        """The value of a constant in coherent units."""
         return self.value * self.factor + self.offset
 
     @property
     def in_parts(self) -> Dimension:
-        """Its unit as a product of what it is written in, each of them for a base quantity."""
+        """The unit as a product of its written parts, each treated as a base quantity."""
         return Dimension.of({part.symbol: part.power for part in self.parts})
 
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The units of one problem, and what numbers may be.
+    """The units of one problem, and which units numbers in formulas may have.
 
-    With `free_constants` a number may carry any unit. Otherwise it has none, but for what the constants by name bring.
+    With `free_constants` numbers may have any unit. Otherwise they are dimensionless, up to powers of the named
+    constants.
     """
 
     columns: tuple[Quantity, ...]
@@ -57,7 +61,7 @@ class Dimensions:
 
     @property
     def is_strict(self) -> bool:
-        """Whether numbers may not carry any unit, so that the law is one between groups without dimension."""
+        """Whether numbers may not have just any unit, so that laws are relations between dimensionless groups."""
         return not self.free_constants
 
     @property
@@ -71,6 +75,6 @@ class Dimensions:
         return tuple(sorted({base for dimension in known for base, _ in dimension.exponents}))
 
     def of(self, names: Iterable[str]) -> Dimensions:
-        """The same for some of the columns, in this order."""
+        """The same problem with some of the columns, in this order."""
         own = {quantity.name: quantity for quantity in self.columns}
         return Dimensions(tuple(own[n] for n in names), self.target, self.constants, self.free_constants)

@@ -24,18 +24,19 @@ DEGENERATE = "degenerate"
 
 @dataclass(frozen=True)
 class AnalysisPolicy:
-    margin: float = 0.5  # how far beyond the data is looked, as a share of their range
-    beyond_zero: float = 0.1  # the same beyond zero, for a state that has one sign in all the data
-    starts: int = 400  # points from which Newton's method looks for a fixed point
-    steps: int = 60  # that it may take
-    halvings: int = 5  # of a step that does not bring the slopes down
-    difference: float = 1e-5  # of a state's range, for derivatives
-    rests: float = 1e-9  # slopes below this share of the typical ones are zero
-    same: float = 1e-5  # of a state's range: fixed points that are closer are one
+    margin: float = 0.5  # how far beyond the data is examined, as a share of their range
+    # How far beyond zero, for a state with one sign in all the data, as a share of its largest value.
+    beyond_zero: float = 0.1
+    starts: int = 400  # points from which Newton's method looks for fixed points
+    steps: int = 60  # steps of Newton's method
+    halvings: int = 5  # times that a step is halved if it does not reduce the slopes
+    difference: float = 1e-5  # step of difference quotients, as a share of a state's range
+    rests: float = 1e-9  # slopes below this share of the typical ones count as zero
+    same: float = 1e-5  # fixed points closer than this share of a state's range count as one
     neutral: float = 1e-6  # real parts of eigenvalues below this share of the largest eigenvalue count as zero
-    most_on_a_line: int = 3  # fixed points of a line that are named
-    most: int = 24  # fixed points that are named
-    grid: int = 161  # points along each side of the plane in which nullclines are followed
+    most_on_a_line: int = 3  # fixed points of a line that are reported
+    most: int = 24  # fixed points that are reported
+    grid: int = 161  # points along each side of the plane in which nullclines are computed
 
 
 ANALYSIS = AnalysisPolicy()

@@ -1,4 +1,5 @@
-"""Right-hand sides for one equation: sums of terms and what the search finds in slopes, ranked by the integral form."""
+"""Right-hand sides for one equation: sums of terms, and formulas found by the search on slopes, ranked by the integral
+form."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class Candidate:
     formula: Formula
     criterion: float
     leap: float = 1.0  # by which factor right-hand sides with fewer constants leave more
-    doubted: tuple[float, ...] = ()  # the criterion, if the path were as wrong as so many times its doubt
+    doubted: tuple[float, ...] = ()  # the criterion at each level of doubt about the path (`CandidatePolicy.doubted`)
 
     @property
     def structure(self) -> Shape:
@@ -49,7 +50,7 @@ class Slopes:
 def polynomials(
     target: IntegralTarget, symbols: Sequence[sympy.Symbol], floor: float, policy: DynamicsPolicy
 ) -> list[Candidate]:
-    """Sums of powers alone, the best first: they are there in no time, and many laws are."""
+    """Sums of powers alone, the best first: they are found quickly, and many laws have this form."""
     terms = replace(policy.terms, only_powers=True)
     sums = _sums(target, vocabulary(target.path.rows, symbols, terms), symbols, floor, policy, NEVER)
     return _diverse(_distinct(_judged(sums, target, floor, policy)), policy)
@@ -66,11 +67,11 @@ def candidates_for(
     until: Deadline = NEVER,
     with_relatives: bool = True,
 ) -> list[Candidate]:
-    """Sums of terms and these formulas, and fractions that are steps away from them, fitted in the integral form, the
-    best first, each structure once. Without time for all of them, `OutOfTime` is raised.
+    """Sums of terms, the given formulas, and fractions near them, fitted in the integral form, the best first.
 
-    `other` is another path that the samples leave open. What the best formula makes of the difference of the two is an
-    error that no formula can do away with, and raises the floor: where that is much, sums are sought once more.
+    Each structure occurs once. Raises `OutOfTime` if there is no time for all of them. `other` is another path that the
+    samples allow. What the best formula makes of the difference of the two paths is an error that no formula can avoid,
+    so it raises the floor; if it is large, sums are searched once more.
     """
     known = [replace(formula, loss=np.inf) for formula in formulas]
     fitted = _fitted([*_sums(target, words, symbols, floor, policy, until), *known], target, policy, until)
@@ -98,7 +99,7 @@ def _sums(
     policy: DynamicsPolicy,
     until: Deadline,
 ) -> list[Formula]:
-    """Of terms that are put together, and of powers from which terms are taken away."""
+    """Sums that are built up from terms, and polynomials reduced term by term."""
     built_up = term_sums(target, words, symbols, floor, policy.terms, until)
     return [*built_up, *taken_down(target, symbols, floor, policy.elimination)]
 
@@ -114,10 +115,10 @@ def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
 def _relatives(
     candidates: Sequence[Candidate], target: IntegralTarget, floor: float, policy: DynamicsPolicy, until: Deadline
 ) -> list[Formula]:
-    """Fractions that are steps away from those among these, as far as they promise most.
+    """The most promising fractions that are one or more steps away from fractions among the candidates.
 
-    The sizes take turns, small ones first: the best fraction with so many constants that has not been asked has its
-    relatives fitted roughly, and they wait with the others.
+    The numbers of constants take turns, small ones first: of each, the best fraction not yet used has its relatives
+    fitted roughly, and these join the fractions that wait for their turn.
     """
     steps, known = policy.relatives, {candidate.structure for candidate in candidates}
     roughly = replace(policy.integral, steps=steps.steps)
@@ -158,7 +159,7 @@ def _relatives(
 
 @dataclass(frozen=True, eq=False)
 class _Relative:
-    """A fraction with its score and the constants that fit it, which most are never written down with."""
+    """A fraction with its score and its fitted constants; these are written into the formula only when needed."""
 
     score: float
     formula: Formula
@@ -171,7 +172,8 @@ class _Relative:
 
 
 def _diverse(candidates: Sequence[Candidate], policy: DynamicsPolicy) -> list[Candidate]:
-    """The best, and the best of each size: where the path is wrong, long sums make up for it, and the law does not."""
+    """The best candidates, and the best of each size: where the path is wrong, long sums fit its errors, unlike the
+    law."""
     sizes = [len(candidate.formula.form.symbols) for candidate in candidates]
     doubting = [best_in_doubt(candidates, level) for level in range(len(policy.candidates.doubted))]
     close = candidates[0].criterion + policy.candidates.close
@@ -187,12 +189,12 @@ def _diverse(candidates: Sequence[Candidate], policy: DynamicsPolicy) -> list[Ca
 
 
 def best_in_doubt(candidates: Sequence[Candidate], level: int) -> Candidate:
-    """The best one, if the path were that wrong: less is known then, and the simpler ones are ahead."""
+    """The best candidate at this level of doubt about the path; the larger the doubt, the simpler the best."""
     return min(candidates, key=lambda candidate: candidate.doubted[level])
 
 
 def best_of_size(candidates: Sequence[Candidate], size: int) -> Candidate:
-    """The best one with this many constants, or the best of all where there is none."""
+    """The best candidate with this many constants, or the best of all if there is none."""
     return next((one for one in candidates if len(one.formula.form.symbols) == size), candidates[0])
 
 
@@ -234,7 +236,7 @@ def _doubt(formula: Formula, target: IntegralTarget, other: Path) -> float:
 
 
 def searched(slopes: Slopes, names: Sequence[str], settings: Settings, policy: DynamicsPolicy) -> list[Formula]:
-    """What the search for formulas finds in the slopes: its front, and what competes beside it."""
+    """The formulas found by a search on the slopes: its front, and the best others."""
     most = policy.candidates.most_rows
     every = np.arange(len(slopes.values))
     if len(every) > most:

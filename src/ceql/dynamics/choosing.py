@@ -1,7 +1,7 @@
-"""Which system of equations: candidates of each equation are exchanged until no other explains the trajectories better.
+"""Which system of equations is best: candidates of each equation are exchanged until the trajectories fit no better.
 
-A system is judged by what its simulated trajectories leave of the samples and by the price of its equations, with the
-prices that formulas have everywhere else.
+A system is judged by how far its simulated trajectories are from the samples, and by the price of its equations, with
+the same prices as formulas elsewhere.
 """
 
 from __future__ import annotations
@@ -91,8 +91,9 @@ def structure_of(system: System) -> tuple[Shape, ...]:
 
 
 def contender(system: System, contest: Contest, own: tuple[int, ...] = (), bar: float = np.inf) -> Contender | None:
-    """The system fitted to the trajectories and judged; None where it cannot be simulated, or is above the bar when its
-    fit has hardly begun. Each trajectory has `own` constants of these numbers. Without time, `OutOfTime` is raised."""
+    """The system, fitted to the trajectories and judged; None if it cannot be simulated, or is above the bar after the
+    first fit. Each trajectory has `own` values of the constants with these numbers. Raises `OutOfTime` if there is no
+    time."""
     given = contest.series, contest.begins, contest.noise, contest.movement, contest.policy.shooting
     shot = shoot(system, *given, own, contest.until, lambda shot: judged(shot, contest) < bar)
     return None if shot is None else Contender(shot, judged(shot, contest))
@@ -108,12 +109,12 @@ def judged(shot: Shot, contest: Contest) -> float:
 
 
 def is_exact(one: Contender, contest: Contest) -> bool:
-    """Whether nothing is left but errors of computing: an approximation may come below what counts elsewhere."""
+    """Whether only rounding is left. An approximation may come below the floor that counts elsewhere."""
     return bool(np.all(one.shot.squares <= (contest.policy.choice.exact * contest.floor) ** 2))
 
 
 def is_hopeless(system: System, best: Contender, contest: Contest) -> bool:
-    """Whether the price of a system alone makes it worse than the best, if it fitted as well as the noise allows."""
+    """Whether the price of a system makes it worse than the best, even if it fitted as well as the noise allows."""
     noise = contest.noise[:: contest.series.order]
     least = np.minimum(best.shot.squares, (contest.policy.choice.lowest * noise) ** 2)
     at_best = replace(best.shot, system=system, squares=least, constants=_constants_of(system))
@@ -127,7 +128,7 @@ def _constants_of(system: System) -> np.ndarray:
 def compete(
     record: Record, system: System, candidates: Sequence[Sequence[Candidate]], tell: Callable[[float], None]
 ) -> None:
-    """Exchanges the equations of the system for their candidates, the best first, as long as that is better."""
+    """Exchanges equations of the system for their candidates, the best first, as long as that improves it."""
     contest, policy = record.contest, record.contest.policy.choice
     record.try_out(system)
     best, places = record.best, system.searched
@@ -161,8 +162,8 @@ def exchanged(system: System, place: int, formula: Formula) -> System:
 
 
 def simplified(record: Record, best: Contender) -> Contender:
-    """Terms that do not matter are left out, and constants that are simple numbers within their errors become these,
-    one after the other, where that is better."""
+    """The system after improvements, one by one: unimportant terms are left out, and constants that are simple numbers
+    within their errors are replaced by these."""
     for _ in range(2 * len(best.shot.constants)):
         better = None
         for system in _simpler(best, record.contest):
@@ -179,7 +180,7 @@ def simplified(record: Record, best: Contender) -> Contender:
 
 
 def _simpler(best: Contender, contest: Contest) -> Iterator[System]:
-    """The system without a term, those that matter least first, then with a simple number for a constant."""
+    """The system without one of its terms, least important first; then with a simple number for a constant."""
     rows = rows_of(best, contest)
     trials = []
     for place in best.system.searched:
@@ -193,12 +194,12 @@ def _simpler(best: Contender, contest: Contest) -> Iterator[System]:
 
 
 def has_real_numbers(expression: Any) -> bool:
-    """Not where a number that was replaced stood under a fraction, or beside what is negative in a logarithm."""
+    """Whether it is free of infinities, NaN and imaginary numbers, which replacing a number may produce."""
     return not expression.has(sympy.zoo, sympy.nan, sympy.oo, sympy.I)
 
 
 def _without_a_number(shot: Shot, place: int, rows: np.ndarray, whole: float) -> Iterator[tuple[float, Any]]:
-    """The equation with zero for one of its constants, and by what share of its motion that changes it."""
+    """The equation with one of its constants set to zero, and how much that changes its values, as a share."""
     form, formula = shot.sides.forms[place], shot.system.formulas[place]
     values = shot.constants[shot.sides.places[place]]
     for k in range(len(values)):
@@ -214,7 +215,7 @@ def _without_a_number(shot: Shot, place: int, rows: np.ndarray, whole: float) ->
 
 
 def rows_of(best: Contender, contest: Contest) -> np.ndarray:
-    """Columns of the system at the samples, as far as simulated states were compared with them."""
+    """The columns of the system at the samples, with the states that fits start from."""
     series = contest.series
     parts = [one.inputs for one in series.trajectories]
     columns = [contest.begins, np.vstack(parts)]
@@ -224,7 +225,7 @@ def rows_of(best: Contender, contest: Contest) -> np.ndarray:
 
 
 def _with_simple_numbers(best: Contender, policy: DynamicsPolicy) -> Iterator[System]:
-    """The system with one constant replaced, those that are nearest in units of their errors first."""
+    """The system with one constant replaced by a simple number, nearest first in units of the errors."""
     shot = best.shot
     errors = np.sqrt(np.abs(np.diag(shot.errors())))
     trials = []
@@ -244,7 +245,7 @@ def _with_simple_numbers(best: Contender, policy: DynamicsPolicy) -> Iterator[Sy
 
 
 def shared_where_possible(record: Record, best: Contender) -> Contender:
-    """From constants of which each trajectory has its own to shared ones, one after the other, where that is better."""
+    """The system after making constants that differ between trajectories shared, one by one, where that is better."""
     while best.shot.layout.own:
         own = best.shot.layout.own
         trials = (record.try_out(best.shot.sides.system, tuple(k for k in own if k != shared)) for shared in own)

@@ -37,10 +37,16 @@ SECTIONS = {
 @click.argument("table", type=_FILE)
 @click.option("--time", default="t", show_default=True, metavar="COLUMN", help="The column of the times.")
 @click.option(
-    "--state", "states", multiple=True, metavar="COLUMNS", help="States, by commas. [default: all other columns]"
+    "--state",
+    "states",
+    multiple=True,
+    metavar="COLUMNS",
+    help="The columns of the states, separated by commas. [default: all other columns]",
 )
-@click.option("--input", "inputs", multiple=True, metavar="COLUMNS", help="What drives it from outside, by commas.")
-@click.option("--trajectory", metavar="COLUMN", help="Its labels tell several trajectories apart.")
+@click.option(
+    "--input", "inputs", multiple=True, metavar="COLUMNS", help="The columns of external inputs, separated by commas."
+)
+@click.option("--trajectory", metavar="COLUMN", help="The column of labels that tell several trajectories apart.")
 @click.option(
     "--order",
     type=SuggestingChoice(["1", "2"]),
@@ -48,27 +54,29 @@ SECTIONS = {
     show_default=True,
     help="2: only positions were measured, and the equations are those of accelerations.",
 )
-@click.option("--operators", default="", help="Separated by commas (see `ceql operators`), or 'paper'.")
-@click.option("--depends-on-time", is_flag=True, help="The time itself may stand in the equations.")
+@click.option(
+    "--operators", default="", help="The operators to use, separated by commas (see `ceql operators`), or 'paper'."
+)
+@click.option("--depends-on-time", is_flag=True, help="The equations may depend on the time itself.")
 @click.option(
     "--per-trajectory",
     type=SuggestingChoice(["auto"]),
-    help="auto: find out which constants each trajectory has for itself.",
+    help="auto: find out which constants differ between trajectories.",
 )
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--threads", type=click.IntRange(1), help="Of the search. [default: all cores]")
+@click.option("--threads", type=click.IntRange(1), help="Threads of the search. [default: all cores]")
 @table_options
 @click.option("--save", "save_to", type=_FILE, help="Save the system here, for show, simulate and export.")
 @click.option("--report", "report_to", type=_FILE, help="Write an HTML page about the system here.")
 @click.option("--out", type=_FILE, help="A folder for pictures and tables; made if new.")
 @click.option("--json", "json_out", type=_FILE, help="Write the result here ('-' = stdout).")
-@click.option("--quiet", is_flag=True, help="Print the equations alone.")
+@click.option("--quiet", is_flag=True, help="Print only the equations.")
 def ode(table: Path, save_to: Path | None, report_to: Path | None, out: Path | None, **options: Any) -> None:
     """Find the differential equations behind the time series in TABLE, a file with a header and a row for each sample.
 
-    Times may be uneven, cells of states may be empty where nothing was measured, and the rows of several trajectories
-    may stand in one table. The systems that were found are simulated and compared by their trajectories.
+    Times may be unevenly spaced, cells of states may be empty where nothing was measured, and one table may hold
+    several trajectories. The systems that are found are simulated and compared by their trajectories.
 
     \b
     Examples:
@@ -79,7 +87,7 @@ def ode(table: Path, save_to: Path | None, report_to: Path | None, out: Path | N
       ceql simulate reactor.ceql --initial substrate=5,biomass=0.1 --input feed=0.2 --until 48
     """
     if any(path is not None and is_standard_output(path) for path in (save_to, report_to)):
-        raise click.UsageError("Systems and reports are written to files; '-' is for --json.")
+        raise click.UsageError("Systems and reports cannot be written to '-', only --json can: name a file.")
     check_writable(save_to, report_to, options["json_out"])
     folder = _prepared(out)
     model = _fitted(table, options)
@@ -186,16 +194,19 @@ def _made(path: Path, write: Callable[..., None], say: bool) -> None:
 @click.command()
 @click.argument("model", type=_FILE)
 @click.option(
-    "--initial", multiple=True, metavar="STATE=NUMBER", help="By commas. [default: as fitted to --trajectory]"
+    "--initial",
+    multiple=True,
+    metavar="STATE=NUMBER",
+    help="The initial state, separated by commas. [default: as fitted to --trajectory]",
 )
-@click.option("--until", type=float, required=True, help="The last time.")
+@click.option("--until", type=float, required=True, help="The time at which the simulation ends.")
 @click.option("--from", "begin", type=float, help="The time of the initial state. [default: 0, or as measured]")
-@click.option("--steps", type=click.IntRange(1), default=200, show_default=True, help="Between the first and the last.")
+@click.option("--steps", type=click.IntRange(1), default=200, show_default=True, help="The number of time steps.")
+@click.option("--input", "inputs", multiple=True, metavar="NAME=NUMBER", help="Constant inputs, separated by commas.")
+@click.option("--inputs", "inputs_from", type=_FILE, metavar="TABLE", help="The table of inputs that change over time.")
 @click.option(
-    "--input", "inputs", multiple=True, metavar="NAME=NUMBER", help="Inputs that stay as they are, by commas."
+    "--trajectory", help="The trajectory whose constants to use, if trajectories have constants of their own."
 )
-@click.option("--inputs", "inputs_from", type=_FILE, metavar="TABLE", help="Inputs over the time, from this table.")
-@click.option("--trajectory", help="Whose constants are meant, where each trajectory has its own.")
 @click.option("--out", type=_FILE, default=_STANDARD_OUTPUT, help="Write CSV to this file. [default: stdout]")
 @click.option("--json", "json_out", type=_FILE, help="Write JSON here in place of CSV ('-' = stdout).")
 def simulate(
@@ -227,7 +238,9 @@ def simulate(
     state, first = _initial(fitted, initial, trajectory)
     begin = first if begin is None else begin
     if not until > begin:
-        raise click.UsageError(f"--until must be later than the begin, {begin:g}: say --from for another one.")
+        raise click.UsageError(
+            f"--until must be later than the start time, {begin:g}: give a later --until, or another start with --from."
+        )
     time = np.linspace(begin, until, steps + 1)
     made = fitted.simulate(state, time, _inputs(fitted.system_, inputs, inputs_from), trajectory)
     if json_out is not None:
@@ -254,7 +267,8 @@ def _initial(model: ODERegressor, initial: tuple[str, ...], trajectory: str | No
         return _pairs(initial, "--initial", "x=1,y=2"), 0.0
     if trajectory is None and len(series.trajectories) > 1:
         raise click.UsageError(
-            f"Give --initial, or name with --trajectory the one to begin with: {', '.join(series.labels)}."
+            "Give --initial, or name the trajectory whose initial state to use with --trajectory: "
+            f"{', '.join(series.labels)}."
         )
     model._system_of(trajectory)  # which knows the labels
     place = 0 if trajectory is None else list(series.labels).index(trajectory)

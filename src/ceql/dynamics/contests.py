@@ -1,4 +1,4 @@
-"""What systems are fitted to and judged by: at first the smooth path says it, and then systems that come nearer."""
+"""The noise that systems are judged by: at first that of the smooth path, later less if a system fits more closely."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ceql.engine.deadline import Deadline
 
 
 def contest_of(series: Series, smooth: Sequence[SmoothTrajectory], policy: DynamicsPolicy, until: Deadline) -> Contest:
-    """States, their noise and their movement as a smooth path has them."""
+    """States, their noise and their movement along the smooth path."""
     begins = np.vstack([states_at(one, one.measured.time, series.order) for one in smooth])
     movement = np.std(begins, axis=0)
     counts = [len(one.measured.time) for one in smooth]
@@ -29,20 +29,20 @@ def contest_of(series: Series, smooth: Sequence[SmoothTrajectory], policy: Dynam
 
 
 def is_clean(contest: Contest) -> bool:
-    """Whether the smooth path is as good as the samples: none that comes from a model is any better."""
+    """Whether the smooth path is as accurate as the samples, so that the path of a model would be no better."""
     share = contest.noise[:: contest.series.order] / contest.movement[:: contest.series.order]
     return bool(np.all(share < contest.policy.smoothing.clean))
 
 
 def is_murky(contest: Contest) -> bool:
-    """Whether there is so much noise that among many powers some fit it better than the law does."""
+    """Whether the noise is so large that some of many sums of powers would fit it better than the law does."""
     share = contest.noise[:: contest.series.order] / contest.movement[:: contest.series.order]
     return bool(np.any(share > contest.policy.choice.murky))
 
 
 def with_less_noise(record: Record, best: Contender) -> Record:
-    """A path through few samples may miss them by more than their noise. Where the best system comes nearer, the noise
-    is less, and the best systems are simulated and fitted as closely."""
+    """A record with a lower noise, if the best system fits more closely than the smooth path did: a path through few
+    samples may miss them by more than their noise. The best systems are then fitted again."""
     contest = record.contest
     choice, order = contest.policy.choice, contest.series.order
     left = np.maximum(np.sqrt(best.shot.squares), contest.floor)
@@ -59,7 +59,7 @@ def with_less_noise(record: Record, best: Contender) -> Record:
 
 
 def taken_over(record: Record, contest: Contest, best: Contender) -> Record:
-    """The best systems, fitted from other states and as closely as this one."""
+    """A record of the best systems, fitted again from the states of this contest and with the noise of this system."""
     order = contest.series.order
     left = np.maximum(np.sqrt(best.shot.squares), contest.floor)
     finer = Record(replace(contest, noise=np.minimum(record.contest.noise, np.repeat(left, order))))

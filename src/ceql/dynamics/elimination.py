@@ -1,8 +1,8 @@
-"""Polynomials from which terms go, one after the other: the way to laws that are longer than sums can be built up to.
+"""Polynomials that are reduced term by term, which finds laws too long to be built up term by term.
 
-All products of powers up to a degree are fitted at once in the integral form. The one that matters least is left out,
-until one is left, and of the sums on this way those with the best scores are kept. A sum that is built up has to be
-good with every number of terms; one that is taken down has not.
+All products of powers up to a degree are fitted at once in the integral form. The least important one is left out,
+until one is left, and the sums with the best scores on the way are kept. A sum that is built up must be good with every
+number of terms; one that is reduced need not be.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RIDGE = 1e-10  # of a term: what keeps terms apart that are the same on these r
 def taken_down(
     target: IntegralTarget, symbols: Sequence[sympy.Symbol], floor: float, policy: EliminationPolicy = ELIMINATION
 ) -> list[Formula]:
-    """The best sums on the way down from all products of powers, for every degree that the samples can carry."""
+    """The best sums on the way down from all products of powers, for every degree that has enough samples."""
     found: dict[Shape, Formula] = {}
     for degree in policy.degrees:
         terms = monomials(symbols, degree)
@@ -68,7 +68,7 @@ def _of_degree(
 
 
 def _way_down(columns: np.ndarray, y: np.ndarray):
-    """The terms that are left, their weights, and the sum of squares that they leave, step by step."""
+    """The remaining terms, their weights, and their sum of squared residuals, step by step."""
     kept = np.arange(columns.shape[1])
     while len(kept):
         own = columns[:, kept]

@@ -198,8 +198,8 @@ class ODERegressor(BaseEstimator):
         missing = [name for name in self.system_.states if name not in cells.names]
         if missing:
             raise InputError(
-                f"A trajectory that was not fitted begins with the state in its first row, but the table has no column "
-                f"{missing[0]!r}: add it, or use simulate."
+                "A trajectory that was not fitted starts from the state in its first row, but the table has no "
+                f"column {missing[0]!r}: add it, or use simulate."
             )
         return np.array([as_floats(cells.cells[name], cells.decimal)[rows[0]] for name in self.system_.states])
 
@@ -210,7 +210,7 @@ class ODERegressor(BaseEstimator):
         if trajectory is None:
             if has_own:
                 raise InputError(
-                    f"Each trajectory has constants of its own: name the one that is meant ({', '.join(labels)})."
+                    f"Each trajectory has constants of its own: name the one to use ({', '.join(labels)})."
                 )
             return self.system_
         if str(trajectory) not in labels and (strict or has_own):

@@ -24,9 +24,9 @@ from ceql.formula import Formula
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Points between the samples of all trajectories, and what makes integrals up to each sample of values there.
+    """Points between the samples of all trajectories, and what is needed to integrate values there up to each sample.
 
-    With `order` 2 the values are accelerations, which are integrated twice, and each window has a free speed, too.
+    With `order` 2 the values are accelerations, which are integrated twice, and each window also has a free speed.
     """
 
     rows: np.ndarray  # (points, columns): states, inputs and the time last where the law depends on it
@@ -177,7 +177,7 @@ class IntegralTarget:
         return (values, misfit / self.rows) if np.isfinite(misfit) else None
 
     def criterion(self, formula: Formula, floor: float) -> float:
-        """Residuals below the floor are errors of the path, and say nothing for a formula."""
+        """The criterion; residuals below the floor are errors of the path and do not count in favour of a formula."""
         return criterion(replace(formula, loss=formula.loss + floor**2), self.rows)
 
 

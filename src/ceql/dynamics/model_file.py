@@ -161,12 +161,12 @@ def read_system(path: str | Path) -> tuple[dict[str, Any], DynamicsFinding, str 
     except OSError as error:
         raise ModelFileError(why_unreadable(path, error)) from error
     except (ValueError, RecursionError):
-        raise ModelFileError(f"{path} is no saved system, or only part of one: it is not complete JSON.") from None
+        raise ModelFileError(f"{path} is not a saved system, or only part of one: it is not complete JSON.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is no saved system of differential equations.")
+        raise ModelFileError(f"{path} is not a saved system of differential equations.")
     if content.get("version") != VERSION:
         raise ModelFileError(
-            f"{path} has version {content.get('version')!r} of the format, this ceql reads {VERSION}: upgrade ceql."
+            f"{path} has version {content.get('version')!r} of the format, but this ceql reads {VERSION}: upgrade ceql."
         )
     try:
         return _restored(content)
@@ -206,7 +206,7 @@ def _parameters(content: dict[str, Any]) -> dict[str, Any]:
     """Plain values of the kinds that the regressor takes; whether it can use them is said when it does."""
     found = fields.field(content, "parameters")
     if not isinstance(found, dict):
-        raise ContentError("'parameters' is no table")
+        raise ContentError("'parameters' is not a table")
     for name, value in found.items():
         several = isinstance(value, list) and all(isinstance(part, str) for part in value)
         is_list = several and name == "operators"
@@ -284,7 +284,7 @@ def _constants(row: Any, system: System, series: Series) -> tuple[Constant, ...]
     for one in fields.rows(row, "constants"):
         label = fields.field(one, "trajectory")
         if label is not None and label not in series.labels:
-            raise ContentError(f"a constant belongs to {fields.shown(label)}, which is no trajectory")
+            raise ContentError(f"a constant belongs to {fields.shown(label)}, which is not a trajectory")
         constant = Constant(
             fields.text(one, "state"),
             fields.text(one, "name"),
@@ -294,7 +294,7 @@ def _constants(row: Any, system: System, series: Series) -> tuple[Constant, ...]
         )
         if constant.state not in system.states:
             raise ContentError(
-                f"a constant stands in the equation of {fields.shown(constant.state)}, which is no state"
+                f"a constant stands in the equation of {fields.shown(constant.state)}, which is not a state"
             )
         found.append(constant)
     return tuple(found)
@@ -320,7 +320,7 @@ def _with_gaps(content: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
     try:
         values = np.array(fields.rows(content, name), float)
     except (TypeError, ValueError, OverflowError):
-        raise ContentError(f"{name!r} is no table of numbers") from None
+        raise ContentError(f"{name!r} is not a table of numbers") from None
     if values.shape != shape or np.isinf(values).any():
-        raise ContentError(f"{name!r} is no table of {' by '.join(map(str, shape))} finite numbers")
+        raise ContentError(f"{name!r} is not a table of {' by '.join(map(str, shape))} finite numbers")
     return values

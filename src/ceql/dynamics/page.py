@@ -134,7 +134,10 @@ def _careful(subject: SystemSubject) -> str:
         *doubts(finding),
         *finding.notes,
     ]
-    calm = "No right-hand side has a pole or ends within the data or within half their range around them."
+    calm = (
+        "No right-hand side has a pole or an edge of its domain within the data, or within half their range beyond "
+        "them."
+    )
     return section("Where to be careful", bullets(told, "caveats") if told else paragraph(calm))
 
 
@@ -154,9 +157,11 @@ def _phase(subject: SystemSubject) -> str:
     charts = phase_charts(subject.finding, subject.along, subject.found)
     count = len(subject.finding.system.states)
     words = {
-        1: "The slope against the state, which rests where the curve crosses zero. The range of the data is shaded.",
-        2: "Arrows show where states go, the dashed lines where one of the two slopes vanishes: they meet in fixed "
-        "points. A filled ring attracts, a hollow red one does not, a hollow blue one is circled.",
+        1: "The slope against the state; the state is at rest where the curve crosses zero. The range of the data "
+        "is shaded.",
+        2: "Arrows show where states move; on the dashed lines one of the two slopes is zero, and they meet in "
+        "fixed points. A filled ring marks a stable point, a hollow red one an unstable point, a hollow blue one "
+        "a centre, which states circle.",
     }
     held = held_in_words(subject.found.system, subject.found.around)
     told = words.get(count, "Pairs of states, with the fixed points within the data.")
@@ -170,7 +175,9 @@ def _fixed_points(subject: SystemSubject) -> str:
     found = subject.found
     if not found.fixed_points:
         moves = subject.finding.system.depends_on_time
-        words = "The equations depend on the time: no state rests for ever." if moves else "None in and near the data."
+        words = (
+            "The equations depend on the time, so there are no fixed points." if moves else "None in and near the data."
+        )
         return section("Fixed points", paragraph(words))
     rows = [
         (
@@ -197,8 +204,8 @@ def _constants(subject: SystemSubject) -> str:
     if not parts:
         return section("Constants", paragraph("The equations have no decimal constants."))
     words = (
-        "Standard errors from what the simulated trajectories leave of the samples, as if that were independent noise "
-        "and the form of the equations certain."
+        "Standard errors from the residuals of the simulated trajectories, as if these were independent noise and "
+        "the form of the equations were certain."
     )
     return section("Constants", *parts, paragraph(words, "soft"))
 
@@ -237,8 +244,8 @@ def _systems(subject: SystemSubject) -> str:
         equations = "<br>".join(f"<code>{escape(line)}</code>" for line in equations_in_words(fitted))
         rows.append((number(fitted.weight, 2), number(mean_r2(fitted), 6), str(complexity(fitted.system)), equations))
     words = (
-        "All of them were fitted to the trajectories. Weights say how likely a system is among these, as far as the "
-        "samples can tell; the marked one was chosen."
+        "All of them were fitted to the trajectories. Weights say how likely a system is among these, judging by "
+        "the samples; the marked one was chosen."
     )
     head = ("weight", "R², mean", "nodes", "equations")
     return section("The systems that were compared", paragraph(words), table(head, rows, marked=0))
@@ -265,7 +272,7 @@ def _how(subject: SystemSubject) -> str:
 def _again(subject: SystemSubject) -> str:
     words = "The same data, settings and seed give the same system, unless the clock ends the search."
     return section(
-        "How to find it again",
+        "How to repeat it",
         paragraph(words),
         code_block(python_lines(subject), "copied"),
         code_block(command_line(subject), "copied"),

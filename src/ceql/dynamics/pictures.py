@@ -177,7 +177,7 @@ def _paths(finding: DynamicsFinding, along: Sequence[Course], across: int, up: i
             ax.plot(*rows.T, label="measured", **{**_POINT, "ms": 2.6})
         ax.plot(one.states[:, across], one.states[:, up], label="system", zorder=3, **_COURSE)
         begin = {"marker": ">", "color": ORANGE, "mec": "black", "ms": 7, "ls": "none", "zorder": 5}
-        ax.plot(*one.initial[[across, up]], label="begin", **begin)
+        ax.plot(*one.initial[[across, up]], label="initial state", **begin)
 
 
 def _slope(finding: DynamicsFinding, along: Sequence[Course], found: Behaviour, ax: Any) -> Any:

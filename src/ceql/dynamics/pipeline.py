@@ -88,8 +88,8 @@ def discover_system(
 
 
 def _with_own_constants(series: Series, settings: DynamicsSettings, tell: Tell) -> DynamicsFinding:
-    """The structure is sought in the longest trajectory, where all constants are the same; then all trajectories are
-    fitted with constants of their own, and those are shared that can be."""
+    """Finds the structure in the longest trajectory, with the same constants for all; then fits all trajectories with
+    separate constants, and shares those that can be shared."""
     watch, policy = Stopwatch(), settings.policy
     longest = max(series.trajectories, key=lambda one: len(one.time))
     limit = policy.choice.structure * settings.time_limit
@@ -115,7 +115,7 @@ def _with_own_constants(series: Series, settings: DynamicsSettings, tell: Tell) 
 
 @dataclass(eq=False)
 class _Search:
-    """What a search has come to: when it is ended, by the clock or by Ctrl-C, this is what there is."""
+    """The state of a search, and its result when the clock or Ctrl-C ends it."""
 
     record: Record
     path: Path
@@ -133,9 +133,9 @@ class _Search:
 
 
 def _rounds(search: _Search) -> None:
-    """Candidates and their systems, along the path of the best system so far, until that brings nothing any more. Then
-    the search in slopes has its turn, for what is no sum of terms. Relatives of fractions come in from the second round
-    on: the first is quick, and the path is better then."""
+    """Rounds of candidates and systems along the path of the best system so far, until they bring no improvement; then
+    one with the search on slopes, for laws that are not sums of terms. The first round is without relatives of
+    fractions: it is quick, and the path is better afterwards."""
     series, settings, tell = search.series, search.settings, search.tell
     choice, equations = settings.policy.choice, search.equations
     formulas: list[list[Formula]] = [[] for _ in equations]
@@ -178,7 +178,7 @@ def _rounds(search: _Search) -> None:
 
 
 def _searches(series: Series, settings: DynamicsSettings, watch: Stopwatch, tell: Tell) -> Iterator[_Search]:
-    """The usual search, and one along a bolder path where that comes much nearer to the samples."""
+    """The usual search, and one along a second path if that comes much closer to the samples."""
     policy = settings.policy
     until = watch.until(policy.choice.searching * settings.time_limit)
     nearest = None
@@ -195,9 +195,10 @@ def _searches(series: Series, settings: DynamicsSettings, watch: Stopwatch, tell
 
 
 def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:
-    """Systems of powers alone: they are there in no time, and many laws are. Where the samples leave the path open, the
-    best of such systems says along which one the search goes on. Then they follow the path of the best so far. Where
-    that does not come as near to the samples as the smooth one, the smooth one is kept for all that comes."""
+    """Whether a system of powers alone is the law: these are found quickly, and many laws are among them. If the
+    samples allow several paths, the best of these systems determines which one the search continues with. The systems
+    are then fitted along the path of the best one so far, or, if that is further from the samples, along the smooth
+    path."""
     choice = search.settings.policy.choice
     for one in (search, *others):
         is_settled = _powers_tried(one)
@@ -224,8 +225,8 @@ def _is_found_quickly(search: _Search, others: Sequence[_Search]) -> bool:
 
 
 def _is_found_whole(search: _Search) -> bool:
-    """Polynomials that are fitted to the trajectories all at once: the motion may be too fast for its samples. Where
-    that comes much nearer to the samples than the smooth path, what follows begins there."""
+    """Whether polynomials fitted to the trajectories directly are the law: the motion may be too fast for its samples.
+    If they come much closer to the samples than the smooth path, the search continues from them."""
     series, settings = search.series, search.settings
     policy, choice = settings.policy.whole_fits, settings.policy.choice
     if len(series.states) < policy.fewest_states:
@@ -250,19 +251,19 @@ def _is_found_whole(search: _Search) -> bool:
 
 
 def _recombined_powers(search: _Search) -> None:
-    """Sums of powers to begin with, exchanged as the trajectories ask for it."""
+    """Starts with sums of powers, and exchanges their terms as the trajectories require."""
     _powers_tried(search)
     recombined(search.record, search.candidates, search.settings.policy.recombining, with_whole=False)
 
 
 def _powers_tried(search: _Search) -> bool:
-    """Whether sums of powers settle it."""
+    """Whether sums of powers settle the search."""
     search.candidates = [_polynomials(equation, search) for equation in search.equations]
     return _first_tried(search)
 
 
 def _first_tried(search: _Search) -> bool:
-    """Whether the best candidates of all equations together settle it."""
+    """Whether the best candidates of all equations together settle the search."""
     for first in _first_systems(search.candidates, search.series, search.settings):
         search.record.try_out(first)
     if not _is_settled(search.record, search.candidates):
@@ -272,8 +273,8 @@ def _first_tried(search: _Search) -> bool:
 
 
 def _equals_tried(record: Record, candidates: Sequence[Sequence[Candidate]]) -> None:
-    """Along a single trajectory one state may be a function of another, and equations be exchanged for others that say
-    the same there: simple numbers will tell which is meant."""
+    """Tries equations that fit equally well. Along a single trajectory one state may be a function of another, so that
+    equations can be exchanged for equivalent ones; simple numbers will show which is meant."""
     best = record.best
     if best is None:
         return
@@ -286,13 +287,13 @@ def _equals_tried(record: Record, candidates: Sequence[Sequence[Candidate]]) -> 
 
 
 def _done(number: int, share: float) -> float:
-    """How far the rounds may be: most end after two or three."""
+    """Estimated progress of the rounds; most searches end after two or three."""
     return 0.9 * (1.0 - 0.6 ** (number + share))
 
 
 def _is_settled(record: Record, candidates: Sequence[Sequence[Candidate]]) -> bool:
-    """Whether the best system is exact, and each equation in it much better than smaller ones: a long sum may meet the
-    samples as well, but then sums with a term less nearly do."""
+    """Whether the best system is exact and each of its equations fits much better than smaller ones. A long sum may fit
+    the samples as well, but then sums with one term less nearly do."""
     best = record.best
     if best is None or not is_exact(best, record.contest):
         return False
@@ -316,7 +317,7 @@ def _equations(series: Series, policy: DynamicsPolicy) -> list[_Equation]:
 
 
 def _other_path(series: Series, settings: DynamicsSettings, smoothing: SmoothingPolicy) -> Path:
-    """Through splines of another degree: where the two differ, the samples leave the path open."""
+    """A path of splines of another degree: where the two paths differ, the samples leave the path open."""
     policy = settings.policy
     another = replace(smoothing, degree=policy.candidates.other_degree)
     smooth = [smoothed(one, another) for one in series.trajectories]
@@ -328,7 +329,7 @@ def _columns(series: Series, settings: DynamicsSettings) -> tuple[str, ...]:
 
 
 def _searched(equation: _Equation, search: _Search) -> list[Formula]:
-    """What the search finds in slopes, within its share of the time."""
+    """The formulas found by the search on slopes, within its share of the time."""
     series, settings = search.series, search.settings
     policy = settings.policy.candidates
     limit = min(policy.searched, policy.share * settings.time_limit / len(search.equations))
@@ -367,8 +368,8 @@ def _polynomials(equation: _Equation, search: _Search) -> list[Candidate]:
 
 
 def _without_time(search: _Search) -> Iterator[System]:
-    """What is left where the clock left no time for more, or nothing better could be simulated: sums of powers,
-    straight lines, and nothing that moves."""
+    """Fallback systems, if there was no time for others or they could not be simulated: sums of powers, straight lines,
+    and constant states."""
     policy = search.settings.policy
     lines = replace(policy, elimination=replace(policy.elimination, degrees=(1,)))
     for one in (policy, lines):
@@ -385,8 +386,8 @@ def _without_time(search: _Search) -> Iterator[System]:
 def _first_systems(
     candidates: Sequence[Sequence[Candidate]], series: Series, settings: DynamicsSettings
 ) -> Iterator[System]:
-    """Of all equations together: the best for several doubts about the path, and the best of some sizes. Few samples
-    may not pay for one equation while another is wrong."""
+    """Systems of the best candidates of all equations, for several levels of doubt about the path and several sizes.
+    With few samples, one equation may not pay while another is wrong."""
     policy = settings.policy.candidates
     for level in range(len(policy.doubted)):
         best = [best_in_doubt(few, level).formula if few else None for few in candidates]
@@ -407,8 +408,8 @@ def _system(formulas: Sequence[Formula | None], series: Series, settings: Dynami
 
 
 def _paths_of_model(path: Path, best: Contender, series: Series) -> tuple[Path, Path]:
-    """The path with the states that the system has there, simulated segment by segment, and the same with what is left
-    of the samples: how far the path of the model is in doubt."""
+    """The path with the states of the simulated system, segment by segment; and the same plus the residuals of the
+    samples, which shows how uncertain that path is."""
     shot, rows, count = best.shot, path.rows.copy(), len(best.system.states)
     doubtful = rows.copy()
     for s, number in enumerate(shot.segments.trajectory):
@@ -431,7 +432,7 @@ def _paths_of_model(path: Path, best: Contender, series: Series) -> tuple[Path, 
 
 
 def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
-    """The best system with simple numbers where these will do, and the others beside it."""
+    """The best system, with simple numbers where possible, and the other systems."""
     series, settings, watch = search.series, search.settings, search.watch
     choice, record = settings.policy.choice, search.record.until(NEVER)
     left = _without_time(search)
@@ -454,15 +455,15 @@ def _concluded(search: _Search, interrupted: bool) -> DynamicsFinding:
 
 
 def _alike(record: Record, best: Contender) -> list[Contender]:
-    """The best system and those that are hardly worse: simple numbers may tell them apart."""
+    """The best system and those nearly as good, which simple numbers may distinguish."""
     choice = record.contest.policy.choice
     few = sorted(record.contenders, key=lambda one: one.criterion)[: choice.most_alike]
     return [one for one in few if one.criterion <= best.criterion + choice.alike]
 
 
 def _reported(search: _Search, record: Record) -> list[Contender]:
-    """The best first, as many as are reported, from the first one on that can be followed from beginning to end: those
-    ahead of it that cannot have met the samples piece by piece alone. Where none can, the first simple one that can."""
+    """The best systems, starting with the first that can be simulated from beginning to end: those before it fit the
+    samples only piece by piece. If there is none, the first fallback system that can be simulated."""
     choice, series = record.contest.policy.choice, search.series
     few = sorted(record.contenders, key=lambda one: one.criterion)[: choice.followed]
     for place, one in enumerate(few):
@@ -474,7 +475,7 @@ def _reported(search: _Search, record: Record) -> list[Contender]:
 
 
 def _how(best: Fitted, series: Series, settings: DynamicsSettings) -> str:
-    """The noise is what the trajectories of the best system leave, whatever smooth paths left."""
+    """A sentence about the method. The noise is that of the best system, whatever the smooth paths left."""
     noise = float(np.max(best.noise / np.where(series.scale > 0.0, series.scale, 1.0)))
     in_proportion = [k for k in range(len(series.states)) if _is_in_proportion(series, k)]
     if noise < settings.policy.smoothing.clean:

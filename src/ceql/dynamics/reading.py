@@ -20,12 +20,12 @@ _ORDERS = (1, 2)
 
 @dataclass(frozen=True)
 class ReadingPolicy:
-    """What a table must have for equations to be looked for in it."""
+    """What a table must have for a search for equations."""
 
-    least_samples: int = 8  # of each state, in all trajectories together
-    least_in_one: int = 2  # of a trajectory
-    told_apart: float = 0.2  # correlation of neighbouring samples below which no slope can be told
-    doubtful: float = 0.5  # below this one it is worth a note
+    least_samples: int = 8  # fewest samples of each state, in all trajectories together
+    least_in_one: int = 2  # fewest samples of a trajectory
+    told_apart: float = 0.2  # with a lower correlation of neighbouring samples, slopes cannot be determined
+    doubtful: float = 0.5  # with a lower correlation, there is a note
 
 
 READING = ReadingPolicy()
@@ -104,10 +104,10 @@ def read_trajectories(cells: Cells, roles: Roles) -> tuple[dict[str, np.ndarray]
     """The rows of each trajectory by its label, and the times and inputs of all rows."""
     _check_roles(cells, roles)
     time = _whole(
-        cells, roles.time, "A sample needs its time", "Times are numbers, such as days since the first sample"
+        cells, roles.time, "Every sample needs a time", "Times must be numbers, such as days since the first sample"
     )
     known = [
-        _whole(cells, name, "An input has to be known at all times", "Inputs are finite numbers")
+        _whole(cells, name, "An input must be known at all times", "Inputs must be finite numbers")
         for name in roles.inputs
     ]
     inputs = np.column_stack(known) if known else np.zeros((len(time), 0))
@@ -123,14 +123,14 @@ def read_trajectories(cells: Cells, roles: Roles) -> tuple[dict[str, np.ndarray]
 def _check_roles(cells: Cells, roles: Roles) -> None:
     if roles.order not in _ORDERS:
         raise InputError(
-            f"The order of the equations is 1, or 2 where only positions were measured, not {roles.order!r}."
+            f"The order of the equations must be 1, or 2 where only positions were measured, not {roles.order!r}."
         )
     taken: dict[str, str] = {}
     for role, name in roles.named:
         if name not in cells.names or not name:
             raise unknown_name("column", name, cells.names)
         if name in taken:
-            raise InputError(f"Column {name!r} is named as {taken[name]} and as {role}: name it once.")
+            raise InputError(f"Column {name!r} is used both as {taken[name]} and as {role}: use it once.")
         taken[name] = role
 
 
@@ -143,7 +143,7 @@ def _states(cells: Cells, roles: Roles) -> tuple[tuple[str, ...], list[str]]:
     numeric = [name for name in others if np.isfinite(as_floats(cells.cells[name], cells.decimal)).any()]
     if not numeric:
         raise InputError(
-            f"There is no column of numbers beside the time {roles.time!r}: a state that moves with it is needed."
+            f"There is no column of numbers besides the time {roles.time!r}: at least one state is needed."
         )
     left = [f"Column {name!r} holds no numbers: left out." for name in others if name not in numeric]
     return tuple(numeric), left
@@ -155,8 +155,8 @@ def _check_speeds(roles: Roles, states: Sequence[str]) -> None:
         speed = speed_name(name)
         if speed in states:
             raise InputError(
-                f"Column {speed!r} has the name of the speed of {name!r}. If it was measured, say order 1 with both as "
-                "states; if not, rename the column."
+                f"Column {speed!r} has the name that the speed of {name!r} will get. If it is the measured speed, "
+                "use order 1 with both as states; if not, rename the column."
             )
         if speed in (roles.time, *roles.inputs):
             raise InputError(f"Column {speed!r} has the name that the speed of {name!r} will get: rename the column.")
@@ -170,11 +170,11 @@ def _with_gaps(cells: Cells, name: str) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(values) & ~empty)
     if len(bad):
         raise InputError(
-            f"{_of_cell(cells, name, int(bad[0]))} Correct it, or empty the cell: then the state counts as not "
-            "measured at that time."
+            f"{_of_cell(cells, name, int(bad[0]))} Correct it, or empty the cell if the state was not measured at "
+            "that time."
         )
     if empty.all():
-        raise InputError(f"Column {name!r} is empty: a state has to be measured somewhere. Leave it out.")
+        raise InputError(f"Column {name!r} is empty, but a state must be measured at some times. Leave it out.")
     require_squares(values[~empty], f"column {name!r}")
     return values
 
@@ -195,7 +195,7 @@ def _whole(cells: Cells, name: str, if_empty: str, if_wrong: str) -> np.ndarray:
 def _refuse_dates(column: Any, name: str) -> None:
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
         raise InputError(
-            f"Column {name!r} holds dates or durations: turn them into numbers, such as days since the first sample."
+            f"Column {name!r} holds dates or durations: convert them to numbers, such as days since the first sample."
         )
 
 
@@ -207,7 +207,7 @@ def _of_cell(cells: Cells, name: str, row: int) -> str:
         return f"{where} the cell is empty."
     if isinstance(value, float | np.floating) or "inf" in str(value).lower():
         return f"{where} the value is infinite."
-    return f"{where} {str(value)!r} is no number."
+    return f"{where} {str(value)!r} is not a number."
 
 
 # ---- trajectories -------------------------------------------------------------------------------------------------
@@ -221,8 +221,8 @@ def _rows_of_trajectories(cells: Cells, roles: Roles) -> dict[str, np.ndarray]:
     empty = np.flatnonzero(column.isna().to_numpy())
     if len(empty):
         raise InputError(
-            f"{cells.place(int(empty[0]))}, column {roles.trajectory!r}: the cell is empty. Say in every row which "
-            "trajectory it belongs to."
+            f"{cells.place(int(empty[0]))}, column {roles.trajectory!r}: the cell is empty. Every row needs the "
+            "label of its trajectory."
         )
     labels = column.astype(str).to_numpy()
     return {label: np.flatnonzero(labels == label) for label in dict.fromkeys(labels)}
@@ -238,13 +238,13 @@ def _check_times(time: np.ndarray, rows: np.ndarray, label: str, cells: Cells, r
     before, after = f"{own[k]:.10g}", f"{own[k + 1]:.10g}"
     where = cells.place(int(rows[k + 1]))
     if own[k] == own[k + 1]:
-        what = f"{where}: the time {roles.time} = {after}{whose} occurs twice in a row."
+        what = f"{where}: the time {roles.time} = {after}{whose} occurs twice in succession."
         remedy = "Average samples of the same time, or leave one out"
     else:
         what = f"{where}: the time{whose} goes back from {roles.time} = {before} to {after}."
         remedy = "Sort the rows by time"
     if roles.trajectory is None:
-        remedy += "; if the table holds several trajectories, name the column that tells them apart as the trajectory"
+        remedy += "; if the table holds several trajectories, give the column of their labels as the trajectory"
     raise InputError(f"{what} {remedy}.")
 
 
@@ -256,11 +256,11 @@ def check_series(series: Series, policy: ReadingPolicy = READING) -> list[str]:
     for trajectory in series.trajectories:
         if len(trajectory.time) < policy.least_in_one:
             raise InputError(
-                f"Trajectory {trajectory.label!r} has a single sample, which shows no motion: leave it out, or name "
+                f"Trajectory {trajectory.label!r} has only one sample, which shows no motion: leave it out, or name "
                 "another column for the trajectories."
                 if trajectory.label
-                else "The table has a single sample, which shows no motion: at least "
-                f"{policy.least_samples} are needed."
+                else f"The table has only one sample, which shows no motion: at least {policy.least_samples} are "
+                "needed."
             )
     notes: list[str] = []
     for k, name in enumerate(series.states):
@@ -275,21 +275,21 @@ def _check_state(name: str, columns: Sequence[np.ndarray], policy: ReadingPolicy
     values = np.concatenate(whole)
     if count < policy.least_samples:
         raise InputError(
-            f"State {name!r} has {count} sample{'' if count == 1 else 's'}, too few to tell its motion: measure it at "
-            f"{policy.least_samples} times or more."
+            f"State {name!r} has {count} sample{'' if count == 1 else 's'}, too few to follow its motion: measure it "
+            f"at {policy.least_samples} times or more."
         )
     if all(np.ptp(column) == 0.0 for column in whole if len(column)):
-        rest = f"is {values[0]:g} in all samples" if np.ptp(values) == 0.0 else "rests in every trajectory"
+        rest = f"is {values[0]:g} in all samples" if np.ptp(values) == 0.0 else "is constant in every trajectory"
         raise InputError(
-            f"State {name!r} never moves: it {rest}, so that no equation can be found for it. Leave it out, or "
-            "name it as an input."
+            f"State {name!r} never changes: it {rest}, so no equation can be found for it. Leave it out, or name it "
+            "as an input."
         )
     found = _neighbours(whole)
     alike = f"neighbouring samples of {name!r} have a correlation of {found:.2f}"
     if found < policy.told_apart:
         raise InputError(
-            f"State {name!r} jumps from sample to sample ({alike}), so that its slopes cannot be told: the samples are "
-            "too far apart for its fastest motion, or noise hides it. Sample more often, or leave the state out."
+            f"State {name!r} jumps from sample to sample ({alike}), so its slopes cannot be determined: the samples "
+            "are too far apart for its fastest motion, or noise hides it. Sample more often, or leave the state out."
         )
     notes = [f"{rows - count} of {rows} samples of {name!r} are missing."] if count < rows else []
     if found < policy.doubtful:

@@ -1,9 +1,9 @@
-"""Terms that go, come and change places in all equations of a system at once, as far as its trajectories tell.
+"""Terms are removed, added and exchanged in all equations of a system at once, guided by its trajectories.
 
 Candidates of one equation are ranked along a path, as if the other equations and the path were right. Around a system
-that was fitted to the trajectories more is known: how samples and gaps answer to its initial states and to a little of
-any term in any equation. So they are nearly a linear function of the weights of all terms that may stand there, and the
-systems with the best criterion by it, whichever terms they share with the known one, are fitted themselves.
+that was fitted to the trajectories, more is known: how samples and gaps respond to its initial states and to a small
+amount of any term in any equation. So samples and gaps are nearly linear in the weights of all possible terms. The
+systems with the best criterion in this approximation are fitted, whichever terms they share with the known one.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def recombined(
     plain: Sequence[Any] = (),
     with_whole: bool = True,
 ) -> None:
-    """Tries systems around the best one: at first while gaps hardly count, since no segment is led astray by what is
-    wrong before it then, and fits take no time; `with_whole` also as whole trajectories. `plain` are further terms that
-    may come into any equation. Along a path that is as good as the samples candidates need none of this, and of one
-    state a path tells as much."""
+    """Tries systems around the best one, at first with small weights of the gaps between segments: errors in one
+    segment then do not affect the next, and fits are quick. With `with_whole`, full weights follow. `plain` are further
+    terms that may be added to any equation. Nothing is done if the path is as accurate as the samples, or for a single
+    state."""
     few_states = len(record.contest.series.states) < policy.fewest_states
     if record.best is None or few_states or is_clean(record.contest):
         return
@@ -88,7 +88,7 @@ def _turns(
     policy: RecombiningPolicy,
     turns: int,
 ) -> None:
-    """Around the best system, then around that which is better, if any is."""
+    """Systems around the best system, repeated around a better one if there is any."""
     for _ in range(turns):
         best = record.best
         if best is None:
@@ -127,7 +127,7 @@ def _written(system: System, terms: Sequence[_Term], weights: dict[int, float]) 
 def _terms_around(
     best: Contender, candidates: Sequence[Sequence[Candidate]], plain: Sequence[Any], policy: RecombiningPolicy
 ) -> list[_Term]:
-    """Those of the system, those that candidates of its equations are made of, products of powers, and plain ones."""
+    """The terms of the system, the terms of candidates of its equations, products of powers, and plain terms."""
     system, rows = best.system, int(np.sum(best.shot.samples))
     degree = policy.degrees[min(len(system.symbols), len(policy.degrees)) - 1]
     powers = monomials(system.symbols, degree)
@@ -155,7 +155,7 @@ def _parts(expression: Any, symbols: Sequence[sympy.Symbol]) -> Iterator[tuple[f
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a little of every term makes of samples and gaps, as directions, and what all terms have to make of them."""
+    """How samples and gaps respond to a small amount of each term, as directions, and what all terms must add up to."""
 
     columns: Array  # (samples and gaps, directions), of length 1
     sizes: Array  # (directions,): the lengths that they had
@@ -209,7 +209,7 @@ class Answers:
 
 
 def best_subsets(answers: Answers, present: Subset, policy: RecombiningPolicy) -> list[Subset]:
-    """The best sets of terms that are reached from those that are present by terms that go, come and change places."""
+    """The best sets of terms that are reached from the present ones by removing, adding and exchanging terms."""
     start = frozenset(k for k in present if answers.firsts[k] >= 0)
     scores: dict[Subset, float] = {start: np.inf}
     expanded: set[Subset] = set()
@@ -229,7 +229,7 @@ def best_subsets(answers: Answers, present: Subset, policy: RecombiningPolicy) -
 
 
 def _columns_of(term: _Term, symbols: tuple[sympy.Symbol, ...]) -> list[Function]:
-    """The term, and where the system has it, what its weight and a change of each number in it make together."""
+    """The term; and if the system has it, also the effect of a change of each number inside it, times its weight."""
     form = parametrise(term.expression)
     program, numbers = value_and_jacobian(form.expr, symbols, form.symbols), np.array(form.values)
     columns: list[Function] = [lambda rows: program.value(rows, numbers)]
@@ -241,7 +241,7 @@ def _columns_of(term: _Term, symbols: tuple[sympy.Symbol, ...]) -> list[Function
 @one_thread
 @np.errstate(all="ignore")
 def _answers(best: Contender, terms: Sequence[_Term], contest: Contest) -> Answers | None:
-    """What a little of every term makes of the samples and gaps, without what the initial states can make up for."""
+    """The response of samples and gaps to a small amount of each term, less what initial states can compensate."""
     shot, rows = best.shot, rows_of(best, contest)
     extras, owners = [], []
     for number, term in enumerate(terms):

@@ -1,8 +1,8 @@
-"""Right-hand sides that are one step away from a known one: its terms saturate, and its fractions change.
+"""Right-hand sides one step away from a known one: its terms are made to saturate, and its fractions are changed.
 
-A vocabulary of terms cannot hold every fraction of several states. But one that is missing, such as s/(k + s + c*p), is
-a step from one that it holds, such as s/(k + s), which has much of its shape. So the best sums of terms have relatives,
-and the fit in the integral form tells which of them lead on; theirs are tried in the next round.
+A vocabulary of terms cannot hold every fraction of several states. But a missing one, such as s/(k + s + c*p), is one
+step from one that it holds, such as s/(k + s), which has a similar shape. So relatives of the best sums are fitted in
+the integral form, and the best of these have their relatives tried next.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _changed(term: Any, columns: Sequence[_Column], sizes: _Sizes, policy: Relat
 
 
 def has_idle_parts(formula: Formula, rows: np.ndarray, policy: RelativesPolicy = RELATIVES) -> bool:
-    """Whether part of a denominator is nothing beside the rest of it: a simpler formula has the same values then."""
+    """Whether part of a denominator is negligible, so that a simpler formula has the same values."""
     sizes = _Sizes(tuple(formula.symbols), rows)
     for term in sympy.Add.make_args(formula.expression):
         for one in sympy.Mul.make_args(sympy.fraction(term)[1]):
@@ -106,7 +106,7 @@ def has_idle_parts(formula: Formula, rows: np.ndarray, policy: RelativesPolicy =
 
 
 def is_fraction(term: Any) -> bool:
-    """Of whole powers of columns, of their absolute values and of numbers, and of sums of them below."""
+    """Whether it is made of whole powers of columns or their absolute values, and numbers, with sums only below."""
     top, bottom = sympy.fraction(term)
     parts = (part for factor in sympy.Mul.make_args(bottom) for part in sympy.Add.make_args(factor))
     return all(_is_power(factor) for one in (top, *parts) for factor in sympy.Mul.make_args(one))
@@ -126,7 +126,7 @@ def _exponent(expression: Any, x: sympy.Symbol) -> int:
 
 
 def _quotients(column: _Column, sizes: _Sizes, policy: RelativesPolicy) -> Iterator[tuple[Any, float]]:
-    """Powers of a column with their sizes, to saturate by."""
+    """Powers of a column with their sizes, to be added to a denominator."""
     for exponent in policy.saturating:
         power = column.power(exponent)
         if (size := sizes(power)) > 0.0:
@@ -167,8 +167,8 @@ def _grown(one: Any, columns: Sequence[_Column], sizes: _Sizes, policy: Relative
 def _with_another_exponent(
     one: Any, columns: Sequence[_Column], policy: RelativesPolicy
 ) -> Iterator[tuple[Any, Any, int]]:
-    """A denominator k + x**n with another exponent, its number raised to the same power, and by how much the exponent
-    of which column is larger."""
+    """A denominator k + x**n with another exponent and k raised accordingly, the column, and the change of its
+    exponent."""
     for column in columns:
         number, rest = one.as_independent(column.symbol, as_Add=True)
         base, exponent = rest.as_base_exp()

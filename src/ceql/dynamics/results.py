@@ -40,7 +40,7 @@ def fitted(one: Contender, weight: float, series: Series) -> Fitted:
 
 
 def can_be_followed(one: Contender, series: Series) -> bool:
-    """Whether the system has all trajectories from their first samples to their last."""
+    """Whether the system can be simulated along all trajectories from the first sample to the last."""
     return all(np.isfinite(states).all() for states in _simulated(one, series))
 
 
@@ -79,8 +79,8 @@ def r2_of_states(series: Series, simulated: tuple[np.ndarray, ...]) -> tuple[flo
 
 
 def told_apart(contenders: Sequence[Contender], contest: Contest) -> tuple[list[Contender], float | None]:
-    """Of systems that the criterion hardly tells apart, one that clearly foretells more comes first; and how much the
-    first one foretells, if there is time for that."""
+    """The systems, with one in front that predicts held-out samples clearly better if the criterion hardly
+    distinguishes them; and the held-out R2 of the first one, if there was time to compute it."""
     choice, scores = contest.policy.choice, []
     most = contenders[0].criterion + choice.undecided
     close = [one for one in contenders if one.criterion <= most and can_be_followed(one, contest.series)]
@@ -95,9 +95,9 @@ def told_apart(contenders: Sequence[Contender], contest: Contest) -> tuple[list[
 
 
 def held_out_r2(system: System, contest: Contest) -> float | None:
-    """R2 of the last trajectory, or of the last third of the only one, with constants fitted to the others alone.
+    """R2 of the last trajectory, or of the last third of a single one, with constants fitted to the rest.
 
-    None where too little is left to fit to.
+    None if too little is left to fit to.
     """
     series = contest.series
     single = len(series.trajectories) == 1

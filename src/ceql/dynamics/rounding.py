@@ -41,7 +41,7 @@ def digits_of(value: float, error: float) -> int:
         return _UNKNOWN
     if error <= POLISH.certain * abs(value):
         return _MOST
-    # Rounding to so many digits moves a number by half a unit of the last one.
+    # Rounding moves a number by at most half a unit of its last digit.
     wanted = math.ceil(math.log10(abs(value) / (2.0 * _SHARE * error))) + 1
     return min(max(wanted, 2), _MOST)
 

@@ -35,7 +35,7 @@ def _refuse(**options: Any) -> None:
     """Options that speak of formulas."""
     said = [f"--{name}" for name, value in options.items() if value]
     if said:
-        raise click.UsageError(f"A system of equations has no use for {', '.join(said)}: leave it out.")
+        raise click.UsageError(f"{', '.join(said)} cannot be used with a system of equations: leave it out.")
 
 
 def _show(

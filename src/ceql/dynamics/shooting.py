@@ -88,8 +88,8 @@ class Shot:
         return covariance_of(self.problem, self.values, self.misfit)
 
     def answers(self, extras: Sequence[Extra]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """By how much a unit of each of these functions changes samples and gaps, by how much the states at the begins
-        do, and what is left of them, all in units of their errors."""
+        """The change of samples and gaps per unit of each of these functions and of the states at the starts of
+        segments, and the residuals, all in units of their errors."""
         left, jacobian = self.problem.linearise(self.values)
         return self.shooting.answers(self.values, extras), jacobian[:, self.layout.size :], -left
 
@@ -214,13 +214,14 @@ def shoot(
     until: Deadline = NEVER,
     promises: Callable[[Shot], bool] = lambda shot: True,
 ) -> Shot | None:
-    """The system fitted to the series; None where it cannot be simulated. Each trajectory has its `own` constants of
-    these numbers. A fit that is not done in time is given up with `OutOfTime`, so that nothing is judged by half of it.
-    One that does not promise anything while gaps hardly count, and leaves more than a coarse simulation does, is None,
-    too: closed gaps leave no less.
+    """The system fitted to the series; None if it cannot be simulated.
+
+    Each trajectory has its `own` values of the constants with these numbers. If a fit does not finish in time,
+    `OutOfTime` is raised, so that no incomplete fit is judged. Also None if the first fit, in which gaps have little
+    weight, is not promising and leaves more than the error of a coarse simulation: closing the gaps cannot improve it.
 
     `begins` are states of the system at every sample of every trajectory, one after the other, to start from; `noise`
-    and `movement` are sizes of errors and of motion of each state of the system.
+    and `movement` are the sizes of the errors and of the motion of each state of the system.
     """
     sides = RightHandSides(system)
     segments = segments_of(series, max(policy.segment, round(series.samples / policy.segments)))
@@ -247,7 +248,7 @@ def shoot(
 
 
 def _is_visible(shot: Shot, base: _Shooting, tolerance: np.ndarray, policy: ShootingPolicy) -> bool:
-    """Whether more is left of the samples than errors of the simulation."""
+    """Whether the residuals of the samples are larger than errors of the simulation."""
     return bool(np.any(np.sqrt(shot.squares) > policy.visible * tolerance[list(base.measured)]))
 
 
@@ -258,7 +259,7 @@ def _fitted(
     policy: ShootingPolicy,
     promises: Callable[[Shot], bool],
 ) -> tuple[_Shooting, np.ndarray, float] | None:
-    """With gaps that count for more and more; None where the system cannot be simulated."""
+    """The fit with growing weights of the gaps; None if the system cannot be simulated."""
     substeps = _substeps(base, values, tolerance, policy)
     if substeps is None:
         return None
@@ -284,7 +285,7 @@ def _first_samples(series: Series, segments: Segments) -> np.ndarray:
 
 
 def _substeps(shooting: _Shooting, values: np.ndarray, tolerance: np.ndarray, policy: ShootingPolicy) -> int | None:
-    """As few steps between two samples as change nothing when they are doubled."""
+    """The fewest steps between two samples for which doubling them changes nothing."""
     before = None
     for count in policy.substeps:
         states = replace(shooting, substeps=count)._simulated(values[None, :])[0]
@@ -295,7 +296,7 @@ def _substeps(shooting: _Shooting, values: np.ndarray, tolerance: np.ndarray, po
 
 
 def _of_gaps(base: _Shooting, residuals: np.ndarray, most: float) -> np.ndarray:
-    """Squares of the gaps in units of the measured states; a gap of a speed counts for its position."""
+    """Squares of the gaps in units of the measured states; a gap in a speed counts for its position."""
     order = len(base.sizes) // len(base.measured)
     sums = np.sum(residuals.reshape(-1, len(base.measured), order) ** 2, axis=(0, 2))
     return sums * (min(most, base.gap) / base.gap * base.sizes[list(base.measured)]) ** 2

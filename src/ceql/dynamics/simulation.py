@@ -82,8 +82,8 @@ class Extra:
 
 @dataclass(frozen=True, eq=False)
 class Nudged:
-    """Right-hand sides of several copies of a system: the first as it is, to each of the others so much of one function
-    is added."""
+    """Right-hand sides of several copies of a system. The first copy is unchanged; to each of the others, one function
+    is added, times its amount."""
 
     sides: RightHandSides
     extras: Sequence[Extra]

@@ -55,7 +55,7 @@ class SmoothTrajectory:
 
     @property
     def slope_errors(self) -> np.ndarray:
-        """At the samples; those of a state that was not measured there are between its neighbours'."""
+        """Errors of the slopes at the samples; interpolated where a state was not measured."""
         time = self.measured.time
         return np.column_stack([np.interp(time, s.samples, s.slope_errors) for s in self.states])
 
@@ -74,8 +74,8 @@ def smoothed(trajectory: Trajectory, policy: SmoothingPolicy = SMOOTHING) -> Smo
 def smooth_state(
     time: np.ndarray, values: np.ndarray, policy: SmoothingPolicy = SMOOTHING, sizes: np.ndarray | None = None
 ) -> SmoothState:
-    """A path through these samples, at least as many as the degree of the spline has coefficients; `sizes` are those of
-    the samples' errors, in units of the noise."""
+    """A path through these samples; there must be at least as many as coefficients of the spline's degree. `sizes` are
+    the sizes of the samples' errors, in units of the noise."""
     sizes = np.ones(len(time)) if sizes is None else sizes
     pieces, borders, errors, noises = [], [], np.empty(len(time)), []
     for first, last, begin, end in _pieces(len(time), policy):
@@ -119,7 +119,7 @@ def _spline(
 
 
 def _knots(u: np.ndarray, degree: int) -> np.ndarray:
-    """As many as give a coefficient for every sample: the inner samples, but for some at the ends."""
+    """Knots for one coefficient per sample: the inner samples, without some at the ends."""
     half = (degree + 1) // 2
     return np.concatenate([np.full(degree + 1, u[0]), u[half:-half], np.full(degree + 1, u[-1])])
 
@@ -157,8 +157,8 @@ def _fit(
 
 
 def with_error_sizes(series: Series, policy: SmoothingPolicy = SMOOTHING) -> Series:
-    """The series with sizes of its errors: alike for all samples of a state, or in proportion to its values where that
-    explains what smooth paths leave much better."""
+    """The series with the sizes of its errors: equal for all samples of a state, or proportional to its values if that
+    explains the residuals of smooth paths much better."""
     smooth = [smoothed(one, policy) for one in series.trajectories]
     columns = [_error_sizes(smooth, k, policy) for k in range(len(series.states))]
     if all(np.all(column == 1.0) for column in columns):

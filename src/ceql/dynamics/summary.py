@@ -75,7 +75,7 @@ def _fit(finding: DynamicsFinding, along: Sequence[Course]) -> list[str]:
     of = f"{count} trajectories, simulated from their fitted initial states" if count > 1 else of
     lines = [
         f"R2 of {of}: {told} ({series.samples:,} samples).",
-        f"What is left, as a standard deviation: {noise}.",
+        f"Standard deviation of the residuals: {noise}.",
     ]
     if finding.r2_held_out is not None:
         lines.append(f"R2 on samples that the constants were not fitted to: {_score(finding.r2_held_out)}.")
@@ -172,12 +172,12 @@ def doubts(finding: DynamicsFinding) -> list[str]:
         told.append(f"The data hardly determine {named}{' and others' if len(loose) > 4 else ''}.")
     if not mean_r2(best) > _EXPLAINED:
         told.append(
-            "The system explains little of the motion: there may be noise alone, or states that were not measured, or "
-            "equations that a longer search would find."
+            "The system explains little of the motion: the data may be only noise, a state may be missing from "
+            "them, or a longer search may find better equations."
         )
     if best.weight < _DOUBT and len(finding.systems) > 1:
         is_likeliest = best.weight >= max(fitted.weight for fitted in finding.systems)
-        why = "are the most likely ones" if is_likeliest else "foretell samples best that they were not fitted to"
+        why = "are the most likely ones" if is_likeliest else "predict samples best that they were not fitted to"
         told.append(f"Several systems explain the data about as well: the equations above {why}.")
     if told and len(finding.series.trajectories) == 1:
         told.append("One trajectory visits few states: measure another from a different initial state.")

@@ -1,9 +1,9 @@
 """Sums of terms that, integrated along the path, give a state.
 
-All terms are integrated at once. From the best sums so far, others are made by one more term, by any two of those
-without numbers, or by a term with numbers and one without: what is left of the state after all weights are solved
-tells which. A term with numbers brings its derivatives by them along, and the fit of the sum finds the numbers: so of
-terms that begin with different numbers, and of sums that differ in nothing else, only the best counts.
+All terms are integrated at once. The best sums so far are extended by one term, by any two terms without numbers, or by
+one term with numbers and one without; the residual after solving for all weights decides. A term with numbers brings
+its derivatives by them along, since the later fit of the sum will find the numbers. So of terms, or sums, that differ
+only in the starting values of their numbers, only the best counts.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class _Units:
     plain: np.ndarray  # (samples, plain terms), of length 1
     parts: np.ndarray  # (samples, terms with numbers, 3): the term and its derivatives by its numbers, of length 1 or 0
     of_plain: np.ndarray  # numbers of the terms in the vocabulary
-    of_pairs: np.ndarray  # those of a family one after the other,
-    begins: np.ndarray  # (families,): where each begins
+    of_pairs: np.ndarray  # numbers of the terms with numbers, family by family
+    begins: np.ndarray  # (families,): where each family begins in `of_pairs`
     families: np.ndarray  # (terms of the vocabulary,)
     plain_price: np.ndarray
     pair_price: np.ndarray
@@ -79,10 +79,9 @@ def term_sums(
     policy: TermPolicy = TERMS,
     until: Deadline = NEVER,
 ) -> list[Formula]:
-    """The best sums of every size, with the weights that the integral form gives them, and their losses where no number
-    in a term is left to be found.
+    """The best sums of every size with their weights, and their losses if no term has a number left to be fitted.
 
-    `floor` is the size of residuals below which nothing can be told from errors of the path.
+    Residuals below `floor` cannot be distinguished from errors of the path.
     """
     rows = _thinned(len(target.values), policy.most_rows)
     units = _units(target, words, rows)
@@ -119,7 +118,7 @@ def _few(kept: dict[int, dict[tuple[int, ...], _Sum]], words: Vocabulary, policy
 
 
 def _roots(start: _Sum, units: _Units, least: float, policy: TermPolicy) -> list[_Sum]:
-    """The cheapest terms, alone and in pairs, whatever they leave: laws are often made of them and of one term more."""
+    """Sums of the cheapest terms, alone and in pairs, however they fit: laws often add one term to these."""
     cheap = np.argsort(units.plain_price, kind="stable")[: policy.cheap]
     groups = [(k,) for k in cheap] + list(combinations(cheap, 2))
     found = [_grown(start, [("p", int(k)) for k in group], units, least) for group in groups]
@@ -129,7 +128,7 @@ def _roots(start: _Sum, units: _Units, least: float, policy: TermPolicy) -> list
 def _next(
     kept: dict[int, dict[tuple[int, ...], _Sum]], expanded: set[tuple[int, ...]], policy: TermPolicy
 ) -> _Sum | None:
-    """The sizes take turns, small ones more often; of each the best that was not extended yet."""
+    """The next sum to extend: sizes take turns, small ones more often; of each, the best not extended yet."""
     waiting = []
     for size, sums in kept.items():
         fresh = [one for one in sums.values() if one.families not in expanded and len(one.terms) < policy.most_terms]
@@ -217,7 +216,7 @@ def _first_number(scores: np.ndarray, begins: np.ndarray, family: int) -> int:
 
 
 def _both(gram: np.ndarray, toward: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """What every two plain terms take off, as a triangle."""
+    """The decrease in squares by every pair of plain terms, as an upper triangle."""
     scale = np.outer(square, square)
     room = scale - gram**2
     top = np.outer(toward**2, square) + np.outer(square, toward**2) - 2.0 * np.outer(toward, toward) * gram
@@ -226,10 +225,11 @@ def _both(gram: np.ndarray, toward: np.ndarray, square: np.ndarray) -> np.ndarra
 
 
 def _directions(one: _Sum, units: _Units, shadow: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of orthonormal directions for each term with numbers beside the sum: how much of what is left lies along them
-    (terms, 3), and of the plain terms (terms, 3, plain); and for which terms there are none.
+    """How terms with numbers line up, beside the sum, with the residual and with the plain terms.
 
-    They are made of inner products alone, by Cholesky's steps: what follows only ranks ways to extend the sum.
+    Returns the residual along the orthonormal directions of each (terms, 3), the plain terms along them (terms, 3,
+    plain), and which terms have no direction. They are computed from inner products by Cholesky's steps, since the
+    result only ranks ways to extend the sum.
     """
     onto = np.tensordot(one.span, units.parts, axes=([0], [0]))  # (directions of the sum, terms, 3)
     gram = units.within_parts - np.einsum("sbk,sbl->bkl", onto, onto)
@@ -254,7 +254,7 @@ def _directions(one: _Sum, units: _Units, shadow: np.ndarray) -> tuple[np.ndarra
 def _beside(
     inside: np.ndarray, shadows: np.ndarray, cut: np.ndarray, gain: np.ndarray, toward: np.ndarray, square: np.ndarray
 ) -> np.ndarray:
-    """What a term with a number and a plain one take off together."""
+    """The decrease in squares by a term with numbers and a plain one together."""
     rest = square - np.einsum("bkp,bkp->bp", shadows, shadows)
     pull = toward - np.einsum("bk,bkp->bp", inside, shadows)
     fine = (rest > _INDEPENDENT) & ~cut[:, None]

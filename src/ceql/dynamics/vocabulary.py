@@ -1,5 +1,4 @@
-"""Terms that right-hand sides are put together from: those without a number inside, and those with one or two to be
-found."""
+"""Terms for right-hand sides: without a number inside, and with one or two numbers to be fitted."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ _SAFE_EXPONENT = 10.0  # beyond it exponentials of a column itself say nothing b
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Values of terms along the path. A term with numbers has its derivatives by them beside it, so that wrong numbers
-    cost little in a sum that leaves the weights of all free."""
+    """Values of terms along the path. A term with numbers also has its derivatives by them, so that wrong numbers cost
+    little in a sum whose weights are all free."""
 
     terms: tuple[Any, ...]
     values: np.ndarray  # (points, terms)

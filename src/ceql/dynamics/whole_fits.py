@@ -1,10 +1,10 @@
-"""Systems of polynomials fitted to the trajectories as a whole, and taken down there.
+"""Polynomial systems, fitted to whole trajectories and reduced there.
 
-Where a motion is fast for its samples, no smooth path through them leads to the law, however a law is sought along it.
-Short simulations from one sample to the next know better. So the equations with all products of powers up to a degree
-are fitted by them at once. Near this fit, what is left of the samples is a quadratic function of the constants, in
-which the term that matters least goes, whatever its equation, until few are left. Those of the systems on this way
-that promise most are fitted themselves.
+If a motion is fast compared with its sampling, no smooth path through the samples leads to the law. Short simulations
+from one sample to the next are more accurate, so the equations with all products of powers up to a degree are fitted by
+them at once. Near this fit, the squared residuals are a quadratic function of the constants. By this function, the
+least important term is removed, in whichever equation it is, until few are left. The most promising systems on the way
+are fitted themselves.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class _Term:
 def whole_fit(
     contest: Contest, system: System, targets: Sequence[IntegralTarget], degree: int, policy: WholeFitPolicy
 ) -> Contender | None:
-    """All products of powers up to this degree in every equation; None where the samples cannot carry so many, or
-    where that cannot be simulated. `targets` lie along the path that the weights of the terms begin with."""
+    """The fitted system with all products of powers up to this degree in every equation. None if there are too few
+    samples for its constants, or if it cannot be simulated. `targets` give the path for the starting weights."""
     terms = monomials(system.symbols, degree)
     unknown = len(terms) * len(targets)
     if unknown > min(policy.most_constants, policy.share * contest.series.samples * len(targets)):
@@ -52,8 +52,8 @@ def whole_fit(
 
 
 def is_taken_down(record: Record, whole: Contender, policy: WholeFitPolicy) -> bool:
-    """Tries the most promising systems below this one, and says whether one of them is the law beyond doubt: nothing is
-    left of the samples, and without any further term much is."""
+    """Tries the most promising smaller systems, and says whether one of them is certainly the law: it leaves nothing of
+    the samples, and leaves much if another term is removed."""
     contest = record.contest
     tried = [(record.try_out(smaller), leap) for smaller, leap in _taken_down(whole, contest.floor, policy)]
     best = record.best
@@ -71,7 +71,7 @@ def _with_equations(system: System, formulas: Sequence[Formula]) -> System:
 def _along_path(
     target: IntegralTarget, terms: Sequence[Any], symbols: tuple[sympy.Symbol, ...], policy: WholeFitPolicy
 ) -> Formula:
-    """All terms with the weights that a path gives them, which are good enough to begin with."""
+    """All terms with the weights that a path gives them, which are good enough as starting values."""
     values = np.column_stack([Formula(term, symbols, 0.0)(target.path.rows) for term in terms])
     columns = target.path.integrals(values)
     sizes = np.linalg.norm(columns, axis=0)
@@ -92,7 +92,7 @@ def _terms(shot: Shot) -> list[_Term]:
 
 
 def _taken_down(whole: Contender, floor: np.ndarray, policy: WholeFitPolicy) -> Iterator[tuple[System, float]]:
-    """Smaller systems, the most promising first, and how many times more is left without their next term."""
+    """Smaller systems, the most promising first, and the factor by which the residuals grow without their next term."""
     shot = whole.shot
     terms, count = _terms(shot), shot.layout.size
     rows = float(np.sum(shot.samples))
@@ -121,8 +121,8 @@ def _written(shot: Shot, terms: Sequence[_Term], kept: np.ndarray, weights: np.n
 
 
 def way_down(weights: np.ndarray, covariance: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """The terms that are left when the one that matters least goes, step by step, their weights, and what that adds to
-    the squares, in units of the noise."""
+    """Step by step, as the least important term is removed: the remaining terms, their weights, and the increase of the
+    squares in units of the noise."""
     kept, added = np.arange(len(weights)), 0.0
     while len(kept):
         yield kept, weights, added

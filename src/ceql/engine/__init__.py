@@ -1,1 +1,1 @@
-"""The engine: networks and templates become tapes, and the compiled core fits them in batches."""
+"""The engine: fits networks and templates, recorded as tapes, in batches in the compiled core."""

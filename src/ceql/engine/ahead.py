@@ -1,4 +1,4 @@
-"""Calls that run ahead on threads of their own, for whoever will ask for the same."""
+"""Speculative calls, made in advance on separate threads for results that will probably be requested."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ Call = Callable[[Key, StopFlag], Result]
 
 @dataclass(frozen=True, eq=False)
 class Planned(Generic[Result]):
-    """A call that is expected to be asked for: a step of a chain. Its key is what it depends on."""
+    """A call that will probably be requested: a step of a chain. Its key holds everything it depends on."""
 
     chain: Hashable
     size: int
-    key_after: Callable[[Result | None], Key]  # the result of the step before it in its chain; None for the first one
-    tell: Callable[[Result], None] = lambda result: None  # what comes of it, as soon as it is there
+    key_after: Callable[[Result | None], Key]  # makes the key from the result of the previous step; None for the first
+    tell: Callable[[Result], None] = lambda result: None  # is called with the result as soon as it is available
 
 
-# What is expected to be asked for, in order. None: that cannot be said before a call under way is done.
+# The calls that will probably be requested, in order. None: unknown until a call under way is done.
 Plan = Iterator[Planned[Result] | None]
 
 
 @dataclass(eq=False)
 class _Step(Generic[Result]):
     planned: Planned[Result]
-    before: _Step[Result] | None  # in its chain, until the key is known
+    before: _Step[Result] | None  # the previous step of its chain, until the key is known
     future: Future[Result] = field(default_factory=Future)
     stop: StopFlag = field(default_factory=StopFlag)
     key: Key | None = None
     is_taken: bool = False
 
     def has_key(self) -> bool:
-        """Whether the key is known by now."""
+        """Return whether the key is known by now."""
         before = self.before
         if self.key is None and (before is None or (before.future.done() and before.future.exception() is None)):
             self.key = self.planned.key_after(None if before is None else before.future.result())
@@ -49,23 +49,23 @@ class _Step(Generic[Result]):
         return self.key is not None
 
     def is_as(self, planned: Planned[Result], is_first: bool) -> bool:
-        """Whether it does what is planned. The first step of a chain does not depend on another that is not done."""
+        """Return whether it does what is planned. Only the key of the first step of a chain is known at this point."""
         if is_first and self.has_key():
             return self.key == planned.key_after(None)
         return self.planned.size == planned.size
 
 
 class Ahead(Generic[Result]):
-    """What somebody is expected to ask for. So it changes when a result is there, not what it is."""
+    """Makes planned calls in advance. It changes when a result is available, but not the result itself."""
 
     def __init__(self, most: int = 1, at_once: int = 1, room: float = float("inf")) -> None:
-        """No call is begun while `most` results are not asked for, or a few of that size in all, nor while `at_once`
-        calls are being made."""
+        """Plan at most `most` calls ahead, only a few if their sizes add up to `room`, and make at most `at_once` of
+        them at the same time."""
         self._most, self._few, self._at_once, self._room = most, min(most, at_once + 2), at_once, room
         self._change = Condition()
-        self._steps: list[_Step[Result]] = []  # in the order of the plan, that are not asked for yet
-        self._old: list[_Step[Result]] = []  # of the plan before, that this one has not come to
-        self._last: dict[Hashable, _Step[Result]] = {}  # of every chain of the plan, asked for or not
+        self._steps: list[_Step[Result]] = []  # planned steps not requested yet, in order
+        self._old: list[_Step[Result]] = []  # steps of the previous plan that this plan has not reached
+        self._last: dict[Hashable, _Step[Result]] = {}  # the last planned step of each chain, requested or not
         self._plan: Plan[Result] | None = None
         self._call: Call[Result] | None = None
         self._threads: list[Thread] = []
@@ -73,13 +73,12 @@ class Ahead(Generic[Result]):
 
     @property
     def is_on_course(self) -> bool:
-        """Whether there is a plan, and what was asked for was the next thing on it."""
+        """Whether there is a plan that all requests so far have followed."""
         with self._change:
             return self._plan is not None
 
     def follow(self, plan: Plan[Result], call: Call[Result]) -> None:
-        """Begins to make the calls of a plan; one ends early once its flag is set. Those that it has in common with
-        the plan before go on."""
+        """Start making the calls of a plan; calls that the previous plan has in common with it continue."""
         with self._change:
             self._cut(self._old)
             self._old, self._steps, self._last = self._steps, [], {}
@@ -96,7 +95,7 @@ class Ahead(Generic[Result]):
                 thread.start()
 
     def result(self, chain: Hashable, key: Key) -> Result | None:
-        """What the next call of a chain gives, when it is done; None where that has another key, or there is none."""
+        """Wait for the next call of a chain and return its result; None if there is none, or its key is different."""
         with self._change:
             if not self._steps and self._threads:
                 self._plan_one()
@@ -110,14 +109,14 @@ class Ahead(Generic[Result]):
                 self._plan = None
                 self._cut(own)
                 return None
-        result = step.future.result()  # until then it can be given up
+        result = step.future.result()  # the step stays in the list meanwhile, so that `give_up` can stop it
         with self._change:
             self._steps.remove(step)
             self._change.notify_all()
         return result
 
     def give_up(self) -> None:
-        """Ends the calls under way; an error in one is one of something that nobody asked for."""
+        """Stop the calls under way; their errors are ignored, since nobody requested the results."""
         with self._change:
             self._is_given_up = True
             self._plan = None
@@ -133,8 +132,10 @@ class Ahead(Generic[Result]):
         self._steps, self._old = ([step for step in kept if step not in steps] for kept in (self._steps, self._old))
 
     def _plan_one(self) -> bool:
-        """Takes another step of the plan, if there is one by now: an old one where there is such a one; the others
-        of its chain are of no use where there is not."""
+        """Take the next step of the plan and return whether there was one.
+
+        A step of the previous plan is reused if it matches; if not, the old steps of its chain are stopped.
+        """
         if self._plan is None:
             return False
         try:
@@ -166,7 +167,7 @@ class Ahead(Generic[Result]):
             self._make(step)
 
     def _taken(self) -> _Step[Result] | None:
-        """The first call that can be made, once there is one and room for it; none at the end."""
+        """Wait for the first call that can be made and return it; None when given up."""
         with self._change:
             while not self._is_given_up:
                 step = next((step for step in self._steps if not step.is_taken and step.has_key()), None)

@@ -1,4 +1,4 @@
-"""A cluster by name: within the block, joblib's backend is the Dask or Ray cluster at that address."""
+"""A context manager that makes the Dask or Ray cluster at an address the backend of joblib."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOKEN = " If it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN he
 
 @contextmanager
 def cluster(address: str, device: str = "cpu") -> Iterator[None]:
-    """`dask://host:port` of a Dask scheduler, `ray://host:port` of a Ray head, or `ray://auto` on a node of it."""
+    """Use the cluster at `dask://host:port` (scheduler), `ray://host:port` (head) or `ray://auto` (this node's)."""
     kind, _, place = address.partition("://")
     if kind not in _KINDS or not place:
         raise InputError(f"A cluster is named dask://host:port or ray://host:port, not {address!r}.")
@@ -52,7 +52,7 @@ def _ray(place: str, device: str) -> Iterator[None]:
     if place != "auto" and find_spec("grpc") is None:
         raise missing_extra("grpcio", "ray", "Ray's client")
     with warnings.catch_warnings():
-        # Its client gives advice on messages and ports to those who write programs for Ray.
+        # Ray's client warns about messages and ports, which is of use to authors of Ray programs only.
         warnings.filterwarnings("ignore", module=r"ray\.util\.client")
         try:
             ray.init("auto" if place == "auto" else f"ray://{place}", log_to_driver=False, logging_level=logging.ERROR)
@@ -67,7 +67,7 @@ def _ray(place: str, device: str) -> Iterator[None]:
 
 
 def _ray_workers(resources: Mapping[str, float], device: str) -> dict[str, Any]:
-    """As many workers as there are cores or GPUs. Those that ask for a GPU have it to themselves."""
+    """Return joblib's options for one worker per core, or per GPU, each with a GPU to itself."""
     if device != "gpu":
         return {"n_jobs": int(resources["CPU"])}
     if not resources.get("GPU"):
@@ -77,7 +77,7 @@ def _ray_workers(resources: Mapping[str, float], device: str) -> dict[str, Any]:
 
 def _no_answer(what: str, place: str, error: Exception, hint: str = "") -> WorkersLostError:
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    reason = lines[-1 if lines[0].endswith(":") else 0].strip().rstrip(".")  # a traceback ends with what it is about
+    reason = lines[-1 if lines[0].endswith(":") else 0].strip().rstrip(".")  # a traceback ends with its message
     return WorkersLostError(f"No {what} answers at {place} ({reason}). Is it running, and is the port open?{hint}")
 
 

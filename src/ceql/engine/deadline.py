@@ -1,7 +1,7 @@
-"""The clock of a search, read here alone: how long it has taken, and whether a further round may begin.
+"""The clock of a search: how long it has taken, and whether another round may begin. It is read only here.
 
-Whatever chooses between formulas has a budget in tries. So the clock decides how far a search gets, never what it makes
-of what it has.
+Everything that chooses between formulas has a budget in tries instead. So the clock decides how far a search gets, but
+not which formula it chooses from what it has found.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _SHORTEST_FIT = 1e-3  # seconds
 
 
 class OutOfTime(Exception):
-    """The deadline came in the course of something that is of no use unfinished."""
+    """The deadline passed during a task that is useless unless finished."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment by this machine's monotonic clock; by default it never comes."""
+    """A point in time on this machine's monotonic clock; by default, never."""
 
     at: float = math.inf
 
@@ -32,12 +32,12 @@ class Deadline:
 
     @property
     def halfway(self) -> Deadline:
-        """The moment in the middle between now and then."""
+        """The deadline halfway between now and this one."""
         return self if self.at == math.inf else self.earlier(0.5 * max(self.left, 0.0))
 
     @property
     def left(self) -> float:
-        """Seconds; negative when it is over."""
+        """The seconds left; negative after the deadline."""
         return self.at - time.monotonic()
 
     @property
@@ -45,13 +45,13 @@ class Deadline:
         return self.left < 0.0
 
     def require_time(self) -> None:
-        """Raise `OutOfTime` when it is over."""
+        """Raise `OutOfTime` if the deadline has passed."""
         if self.over:
             raise OutOfTime
 
     @property
     def of_a_fit(self) -> float:
-        """What is left for a fit, as the engine reads it: 0 stands for no limit."""
+        """The seconds left for a fit, in the engine's convention: 0 means no limit."""
         return 0.0 if self.at == math.inf else max(self.left, _SHORTEST_FIT)
 
 
@@ -60,7 +60,7 @@ NEVER = Deadline()
 
 @dataclass(frozen=True)
 class Stopwatch:
-    """Runs from the moment it is made."""
+    """A stopwatch that runs from its creation."""
 
     begin: float = field(default_factory=time.monotonic)
 
@@ -69,9 +69,9 @@ class Stopwatch:
         return time.monotonic() - self.begin
 
     def ahead(self, seconds: float) -> Stopwatch:
-        """As if it had been made so much earlier."""
+        """Return a stopwatch that was started this many seconds earlier."""
         return Stopwatch(self.begin - seconds)
 
     def until(self, seconds: float) -> Deadline:
-        """The moment at which it shows this many seconds."""
+        """Return the deadline at which it shows this many seconds."""
         return Deadline(self.begin + seconds)

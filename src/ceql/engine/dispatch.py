@@ -1,8 +1,8 @@
-"""Who fits the chunks of a round: threads of this process, other processes or a cluster, through joblib's backends.
+"""Distributes the chunks of a round to threads of this process, other processes or a cluster (joblib's backends).
 
-A chunk travels with everything its fit depends on. So the result does not depend on who fitted it, and a chunk whose
-worker died is simply fitted again by another. On GPUs a worker takes several chunks at once, and each worker has the
-GPU of its number on its machine.
+A chunk is sent with everything its fit depends on. So the result does not depend on the worker, and a chunk whose
+worker died is fitted again by another. On GPUs, a worker takes several chunks at once, and worker k uses GPU k of its
+machine.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ceql.engine.stages import Chunk, Work, fit_chunks, on_processor
 from ceql.errors import CeqlError, InputError, WorkersLostError
 
 _ATTEMPTS = 4  # a round is sent this many times before its workers count as lost
-_MOST_AHEAD = 6  # rounds that are fitted before what follows them is done, where there are threads for it,
-_MOST_AHEAD_ON_GPU = 48  # and on a GPU, which has nothing else to do, as long as they are small:
-_STARTS_AHEAD = 65_536  # in all, beyond a few rounds
-_AT_ONCE = 3  # pieces of a round, or rounds of different targets, that are fitted at the same time,
-_MANY_THREADS = 4  # on this many threads or on a GPU;
-_ROUNDS_ON_GPU = 4  # so many rounds there
+_MOST_AHEAD = 6  # rounds fitted in advance, while earlier ones are evaluated, if there are threads for it
+_MOST_AHEAD_ON_GPU = 48  # the same on a GPU, which has nothing else to do
+_STARTS_AHEAD = 65_536  # limit on the starts of these rounds together, beyond a few rounds
+_AT_ONCE = 3  # pieces of a round, or rounds of different targets, that are fitted at the same time
+_MANY_THREADS = 4  # fewest threads for that, unless there is a GPU
+_ROUNDS_ON_GPU = 4  # rounds that are fitted on a GPU at the same time
 _GRACE = 120.0  # seconds after the time limit until a silent worker counts as lost: it may still be starting up
 
 
-# Tasks of a worker, wherever it is. The time comes as seconds left, because clocks of different machines do not agree.
+# Tasks for workers on any machine. They get the seconds left, since the clocks of different machines do not agree.
 
 
 def fit_on_processor(works: Sequence[Work], threads: int, seconds: float) -> list[Chunk]:
@@ -42,24 +42,24 @@ def fit_on_processor(works: Sequence[Work], threads: int, seconds: float) -> lis
 
 
 def fit_on_gpu(works: Sequence[Work], number: int, seconds: float) -> list[Chunk]:
-    """On the GPU of this number."""
+    """Fit chunks on the GPU with this number."""
     with gpu.on_device(number):
         return fit_chunks(works, gpu.Batch, Deadline.after(seconds))
 
 
 @dataclass(frozen=True)
 class Workforce:
-    """How many joblib workers fit the chunks, and with how many threads of the core each. No workers: this process."""
+    """The number of joblib workers (0: this process) and of the core's threads per worker."""
 
     workers: int
     threads: int
 
 
 def workforce(n_jobs: int | None, threads: int | None) -> Workforce:
-    """Reads `n_jobs` and an active `joblib.parallel_config`.
+    """Return the workforce that `n_jobs`, `threads` and an active `joblib.parallel_config` ask for.
 
-    All cores are in use by threads anyway, so other processes come in only when they are asked for: by more than one
-    job, or by a backend that somebody else provides, such as Dask's or Ray's.
+    Threads use all cores anyway, so other processes are used only on request: by more than one job, or by a backend
+    that is not joblib's own, such as Dask's or Ray's.
     """
     if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise InputError(f"n_jobs must be None, -1 or another integer that is not 0, not {n_jobs!r}.")
@@ -88,7 +88,7 @@ DEVICES = ("auto", "cpu", "gpu")
 
 
 def resolve_device(device: str, force: Workforce) -> str:
-    """ "cpu" or "gpu". "auto" is for this process alone; what other workers have shows when they are asked to fit."""
+    """Return "cpu" or "gpu". With "auto", only this process uses a GPU, since those of other workers are unknown."""
     if device not in DEVICES:
         raise InputError(f"device must be one of {', '.join(DEVICES)}, not {device!r}.")
     if device == "gpu" and not force.workers:
@@ -99,21 +99,21 @@ def resolve_device(device: str, force: Workforce) -> str:
 
 
 def shared_out(chunks: Sequence[Work], workers: int) -> list[list[Work]]:
-    """The chunks in order, in as many equal groups as there are workers; fewer groups where there are fewer chunks."""
+    """Return the chunks, in order, as equal groups: one per worker, or one per chunk if there are fewer chunks."""
     groups = min(workers, len(chunks))
     ends = [len(chunks) * (k + 1) // groups for k in range(groups)]
     return [list(chunks[first:last]) for first, last in zip([0, *ends], ends, strict=False)]
 
 
 def joblib_pool(workers: int, patience: float | None) -> Any:
-    """Runs tasks on that many workers of the active backend; one that is silent for `patience` seconds is lost."""
-    # One chunk at a time to whoever is free. Chunks are small, so no files are mapped into memory for them.
+    """Return a pool of that many workers of the active backend; one silent for `patience` seconds counts as lost."""
+    # Free workers get one chunk at a time. Chunks are small, so there is no need for memory-mapped files.
     options: dict[str, Any] = {"batch_size": 1, "pre_dispatch": "all", "max_nbytes": None, "timeout": patience}
     return joblib.Parallel(n_jobs=workers, **options)
 
 
 class Workers:
-    """Fits chunks for the length of a `with` block, so that processes are started once and not every round."""
+    """Fits chunks within a `with` block, so that processes are started once and not in every round."""
 
     def __init__(
         self,
@@ -125,8 +125,8 @@ class Workers:
     ) -> None:
         self.force = workforce(n_jobs, threads)
         self.device = resolve_device(device, self.force)
-        # What a process does between the rounds is done here, with the threads that the rounds leave idle.
-        # A GPU waits for threads of Python whenever the cores have too much else to do.
+        # Threads for the work between rounds. With a GPU some cores are left free, since it has to wait for Python
+        # threads when all cores are busy.
         feeds_gpu, cores = self.device == "gpu" and not self.force.workers, fit.default_threads()
         self.threads_here = threads or (cores - min(_ROUNDS_ON_GPU, cores // 4) if feeds_gpu else cores)
         self._patience = None if time_limit == np.inf else time_limit + _GRACE
@@ -146,36 +146,36 @@ class Workers:
 
     @property
     def has_spare(self) -> bool:
-        """Whether this process has threads for something else beside a fit."""
+        """Whether this process has threads for other work during a fit."""
         return self._pool is not None or self.device == "gpu" or self.force.threads > 1
 
     @property
     def at_once(self) -> int:
-        """How many fits are worth running at the same time: the last starts of one would leave most threads idle."""
+        """The number of fits to run at the same time; the last starts of a single fit would leave most threads idle."""
         has_many = self.device == "gpu" or self.force.threads >= _MANY_THREADS
         return _AT_ONCE if has_many and self._pool is None else 1
 
     @property
     def rounds_at_once(self) -> int:
-        """How many rounds of different targets are worth fitting at the same time."""
+        """The number of rounds of different targets to fit at the same time."""
         return _ROUNDS_ON_GPU if self.device == "gpu" and self._pool is None else self.at_once
 
     @property
     def rounds_ahead(self) -> int:
-        """How many rounds may be fitted before what follows them is done; none where nothing can run beside a fit."""
+        """The number of rounds that may be fitted before earlier ones are evaluated; 0 without spare threads."""
         if self._pool is not None:
             return 0
         return _MOST_AHEAD_ON_GPU if self.device == "gpu" else min(self.force.threads - 1, _MOST_AHEAD)
 
     @property
     def starts_ahead(self) -> int:
-        """How many starts these rounds may have in all, unless they are few."""
+        """The number of starts that these rounds may have in all, unless there are only a few rounds."""
         return _STARTS_AHEAD
 
     def fit(self, works: Sequence[Work], deadline: Deadline = NEVER, stop: fit.StopFlag | None = None) -> list[Chunk]:
-        """The fitted chunks, in the order given; those of one piece of work may come as one.
+        """Return the fitted chunks in the given order; those of one piece of work may come as one chunk.
 
-        Fits of this process are given up once `stop` is set.
+        Fits in this process end early once `stop` is set.
         """
         if self._pool is None:
             own = partial(gpu.Batch, stop=stop) if self.device == "gpu" else on_processor(self.force.threads, stop)
@@ -195,7 +195,7 @@ class Workers:
         return [chunk for group in self._send(tasks) for chunk in group]
 
     def _send(self, tasks: Callable[[], Iterable[Any]]) -> list[Any]:
-        """What the tasks return, in their order. They are made anew for every attempt, since time goes by."""
+        """Return the results of the tasks in order. Every attempt makes new tasks, as the time left has changed."""
         for attempt in range(_ATTEMPTS):
             try:
                 return self._pool(tasks())
@@ -204,9 +204,9 @@ class Workers:
                     raise
                 if attempt == _ATTEMPTS - 1:
                     raise WorkersLostError(
-                        f"Workers died or fell silent {_ATTEMPTS} times in a row ({type(error).__name__}). Look into "
-                        "their logs: they may run out of memory or lack this version of ceql. Without n_jobs and "
-                        "without a cluster the search runs in this process."
+                        f"Workers died or stopped answering {_ATTEMPTS} times in a row ({type(error).__name__}). "
+                        "Look at their logs: they may have run out of memory or lack this version of ceql. Without "
+                        "n_jobs and without a cluster the search runs in this process."
                     ) from error
             self._close()
             self._open()
@@ -223,9 +223,9 @@ class Workers:
 
 
 def _is_loss(error: Exception) -> bool:
-    """Whether the worker was lost, rather than the chunk at fault. Dask and Ray have errors of their own for it.
+    """Return whether the worker was lost; Dask and Ray have their own errors for it.
 
-    What ceql says on purpose on a worker, such as that it has no GPU, another attempt would not change.
+    Errors that ceql raises on purpose, such as a missing GPU, would occur again in another attempt.
     """
     if isinstance(error, CeqlError):
         return False

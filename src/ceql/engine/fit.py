@@ -1,4 +1,4 @@
-"""The one door to the compiled core: batches of starts in, parameters and losses out."""
+"""The interface to the fits of the compiled core: batches of starts in, parameters and losses out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ StopFlag = _core.StopFlag
 class Status(IntEnum):
     """How a start ended."""
 
-    RAN_OUT = 0  # of steps
+    RAN_OUT = 0  # all steps were used
     CONVERGED = 1
     NOT_FINITE = 2
     STOPPED = 3
@@ -27,10 +27,10 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Penalties:
-    """What is added to the weighted mean square misfit."""
+    """Terms added to the weighted mean square misfit."""
 
-    ridge: np.ndarray | None = None  # per parameter, times its square
-    lasso: float = 0.0  # times the sum of |w|, a parameter and its imaginary partner counting as one number
+    ridge: np.ndarray | None = None  # one factor per parameter, times its square
+    lasso: float = 0.0  # times the sum of |w|; a parameter and its imaginary partner count as one number
     aux: float = 0.0  # times the mean square of every penalised slot
 
 
@@ -44,36 +44,37 @@ class Adam:
     patience: int = 0  # steps without improvement before the rate is multiplied by `factor`; 0 = never
     factor: float = 0.1
     minimum_rate: float = 0.0
-    threshold: float = 0.0  # the smallest relative improvement that counts
-    keep_best: bool = False  # give back the best parameters met, not the last ones
+    threshold: float = 0.0  # smallest relative improvement that counts
+    keep_best: bool = False  # return the best parameters seen instead of the last ones
 
 
 @dataclass(frozen=True)
 class Levenberg:
     iterations: int
     damping: float = 1e-3
-    target: float = 0.0  # a misfit that is good enough
-    least_reduction: float = 1e-7  # three steps in a row below this fraction end the fit
-    separable: bool = (
-        False  # solve the weights of the model's last sum at every step, by QR: only the others are searched
-    )
+    target: float = 0.0  # the fit ends when the misfit falls below this
+    # The fit ends after three steps in a row that reduce the misfit by less than this share.
+    least_reduction: float = 1e-7
+    # Solve for the weights of the model's last sum at every step, by QR; only the others are iterated.
+    separable: bool = False
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A piece of a schedule: what to run and under which penalties."""
+    """A stage of a schedule: the method and its penalties."""
 
     options: Adam | Levenberg
     penalties: Penalties = Penalties()
-    in_single: bool = False  # precision, on a device that has it
+    in_single: bool = False  # use single precision, on a device that has it
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
     """Data in the core's layout, kept for many calls.
 
-    With a `mixing`, (fewer rows, samples), separable least squares fit it times the weighted residuals; the misfit is
-    of that. The rows of an orthonormal one leave out the functions that they are orthogonal to.
+    With a matrix `mixing`, (fewer rows, samples), separable least squares minimise `mixing` times the weighted
+    residuals, and the misfit is computed from that product. If its rows are orthonormal, this projects out the
+    functions orthogonal to them.
     """
 
     x: np.ndarray
@@ -91,11 +92,11 @@ class Samples:
 
     @cached_property
     def in_single(self) -> Samples:
-        """The same in single precision."""
+        """The same samples in single precision."""
         return self if self.single_precision else replace(self, single_precision=True)
 
     def __reduce__(self) -> tuple:
-        """Travels as arrays; the core's copy is made anew where it arrives."""
+        """Pickle the arrays; the core's copy is made again on unpickling."""
         return Samples, (self.x, self.y, self.weight, self.single_precision, self.mixing)
 
     @classmethod
@@ -118,9 +119,9 @@ class Fits:
 
 
 def default_threads() -> int:
-    """The cores this process may use: those it is bound to, and no more than OMP_NUM_THREADS where that is set.
+    """Return the number of cores this process may use: those it is bound to, and at most OMP_NUM_THREADS if set.
 
-    Process pools and cluster managers set the variable for the processes that share a machine.
+    Process pools and cluster managers set that variable for processes that share a machine.
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else (os.cpu_count() or 1)
@@ -143,7 +144,7 @@ def _penalties(tape: Tape, penalties: Penalties) -> dict:
 def values(
     tape: Tape, samples: Samples, params: np.ndarray, masks: np.ndarray | None = None, threads: int = 1
 ) -> np.ndarray:
-    """The model's value, (starts, samples)."""
+    """Return the model's values, (starts, samples)."""
     masks, params = _batch(tape, masks, params)
     return _core.values(tape.core, samples.core, masks, params, threads)
 
@@ -151,7 +152,7 @@ def values(
 def jacobian(
     tape: Tape, samples: Samples, params: np.ndarray, mask: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One start's values and their derivatives, (samples,) and (samples, parameters)."""
+    """Return the values of one start and their derivatives, (samples,) and (samples, parameters)."""
     mask, params = _batch(tape, mask, params)
     return _core.jacobian(tape.core, samples.core, mask, params)
 
@@ -200,9 +201,9 @@ def adam(
     stop: StopFlag | None = None,
     time_limit: float = 0.0,
 ) -> Fits:
-    """Adam from ``params``; ``resume`` carries the moments and the rate over from an earlier piece of the run.
+    """Run Adam from ``params``; ``resume`` continues with the moments and the rate of an earlier part of the run.
 
-    They are large: a run that nothing follows need not be ``resumable``.
+    These take much memory, so the last part of a run should not be ``resumable``.
     """
     masks, params = _batch(tape, masks, params)
     return Fits(
@@ -245,7 +246,7 @@ def levenberg(
     stop: StopFlag | None = None,
     time_limit: float = 0.0,
 ) -> Fits:
-    """Levenberg-Marquardt from ``params``. The absolute penalty is not part of it."""
+    """Run Levenberg-Marquardt from ``params``; the lasso penalty is ignored."""
     masks, params = _batch(tape, masks, params)
     return Fits(
         **_core.levenberg(

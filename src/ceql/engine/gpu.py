@@ -1,7 +1,7 @@
-"""Fits on an NVIDIA GPU: the core's own headers, compiled at run time by NVRTC through CuPy, a warp per start.
+"""Fits on an NVIDIA GPU: the core's own headers, compiled at run time by NVRTC through CuPy, with one warp per start.
 
-A batch of starts stays on the device between the stages of a schedule, and several stages are one launch. CuPy is
-imported when a GPU is asked for and not before.
+A batch of starts stays on the device between the stages of a schedule, and several stages share one launch. CuPy is
+imported only when a GPU is requested.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from ceql.engine.gpu_structs import PROBLEM, fill, in_units, places, ridges_of, 
 from ceql.errors import InputError, missing_extra
 from ceql.operators.tape import Tape
 
-_SAMPLES_PER_THREAD = 4  # a tile of 128 samples; the fastest on an H200
+_SAMPLES_PER_THREAD = 4  # tiles of 128 samples; the fastest choice on an H200
 _WARP = 32
-_RESERVED = 1024  # bytes of shared memory that every block costs beside its own
-_MOST_BLOCKS = {False: 8, True: 12}  # on a multiprocessor, by single precision: more of them fight for instructions
-_STREAMS = 6  # a GPU follows eight at once, and one must stay free to tell the kernels to stop
-_MOST_ROWS_AT_ONCE = 65_535  # blocks of a launch that only moves numbers
-_ROWS_A_THREAD = 512  # of parameters that are packed: to begin a thread takes time
-_POLL = 1 / 16  # of the time that a launch has taken so far: between two looks at it and at the clock,
-_SHORTEST_POLL, _LONGEST_POLL = 3e-4, 5e-3  # seconds
+_RESERVED = 1024  # bytes of shared memory that CUDA reserves per block
+_MOST_BLOCKS = {False: 8, True: 12}  # per multiprocessor, by single precision; more would compete for instructions
+_STREAMS = 6  # a GPU serves eight at once, and one must stay free to tell the kernels to stop
+_MOST_ROWS_AT_ONCE = 65_535  # most blocks of the launch that unpacks parameters
+_ROWS_A_THREAD = 512  # rows of parameters packed per thread, since starting a thread takes time
+_POLL = 1 / 16  # pause between two checks of a launch, as a share of the time that it has taken so far
+_SHORTEST_POLL, _LONGEST_POLL = 3e-4, 5e-3  # limits on that pause, in seconds
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceFits:
-    """As `Fits`, with arrays of the device."""
+    """The same as `Fits`, with arrays on the device."""
 
     params: Any
     objective: Any
@@ -56,24 +56,24 @@ class DeviceFits:
         return Fits(**{name: array if array is None else array.get() for name, array in arrays.items()})  # type: ignore[arg-type]
 
 
-# ---- the module ----------------------------------------------------------------------------------------------------
+# ---- the compiled module -------------------------------------------------------------------------------------------
 
 
 def _source_folder() -> Path:
-    """The headers of the core: in a checkout beside `src`, in an installed package beside the extension module."""
+    """Return the folder of the core's headers: next to `src` in a checkout, next to the extension if installed."""
     checkout = Path(__file__).parents[3] / "core"
     return checkout if (checkout / "gpu").is_dir() else Path(_core.__file__).parent / "core"
 
 
 def kernel_source() -> str:
-    """All headers in one text, so that CuPy's cache of compiled modules notices every change."""
+    """Return all headers as one text, so that CuPy's cache of compiled modules notices every change."""
     seen: set[Path] = set()
 
     def expanded(path: Path) -> str:
         if path in seen:
             return ""
         text = path.read_text(encoding="utf-8")
-        if "#pragma once\n" in text:  # the table of operators is there to be included again and again
+        if "#pragma once\n" in text:  # the table of operators is meant to be included repeatedly
             seen.add(path)
             text = text.replace("#pragma once\n", "")
         return re.sub(r'#include "([^"]+)"', lambda found: expanded((path.parent / found[1]).resolve()), text)
@@ -86,12 +86,12 @@ def kernel_source() -> str:
 
 def compile_options(single_precision: bool) -> tuple[str, ...]:
     number = "float" if single_precision else "double"
-    # Two units in the last place of a float are no matter to a search, and exact division is long.
+    # A search does not need the last two bits of a float, and exact division is slow.
     quick = ("-prec-div=false", "-prec-sqrt=false") if single_precision else ()
     return (
         "-std=c++17",
-        "-default-device",  # the headers carry no marks of CUDA
-        "-ftz=true",  # as on the CPU, a denormal number is zero
+        "-default-device",  # the headers have no CUDA annotations
+        "-ftz=true",  # denormal numbers are zero, as on the CPU
         "-DCEQL_ISA=gpu",
         f"-DCEQL_NUMBER={number}",
         f"-DCEQL_SAMPLES_PER_THREAD={_SAMPLES_PER_THREAD}",
@@ -102,7 +102,7 @@ def compile_options(single_precision: bool) -> tuple[str, ...]:
 
 @cache
 def cupy() -> Any:
-    """CuPy, or an error that says how to install it."""
+    """Import and return CuPy; raise an error that says how to install it if it is missing."""
     if find_spec("cupy") is None:
         raise missing_extra("CuPy", "gpu", 'device="gpu"')
     return import_module("cupy")
@@ -110,7 +110,7 @@ def cupy() -> Any:
 
 @cache
 def count() -> int:
-    """How many GPUs of this machine CuPy sees; none if it is not installed."""
+    """Return the number of GPUs that CuPy sees on this machine; 0 if it is not installed."""
     if find_spec("cupy") is None:
         return 0
     runtime = cupy().cuda.runtime
@@ -121,7 +121,7 @@ def count() -> int:
 
 
 def is_available() -> bool:
-    """Whether CuPy is installed and sees a GPU."""
+    """Return whether CuPy is installed and sees a GPU."""
     return count() > 0
 
 
@@ -136,9 +136,9 @@ def require() -> None:
 
 @contextmanager
 def on_device(number: int) -> Iterator[None]:
-    """Within the block, arrays and kernels are those of this GPU; numbers beyond the last one begin again at the first.
+    """Make this GPU the current one within the block; numbers beyond the last GPU wrap around.
 
-    Arrays, streams and events belong to the GPU they were made on, so a `Batch` lives and ends inside the block.
+    Arrays, streams and events belong to the GPU they were made on, so a `Batch` may only be used inside the block.
     """
     require()
     with cupy().cuda.Device(number % count()):
@@ -155,7 +155,7 @@ def _kernels(single_precision: bool) -> tuple[Any, Any, Any]:
 
 @cache
 def _kernels_of(device: int, single_precision: bool) -> tuple[Any, Any, Any]:
-    """To plan, to fit and to unpack. Every GPU has its own, with their attributes; `device` is the current one."""
+    """Return the kernels `plan`, `fit` and `unpack` of a GPU, which must be the current one."""
     options = compile_options(single_precision)
     module = cupy().RawModule(code=kernel_source(), options=options, backend="nvrtc")
     fit = module.get_function("fit")
@@ -182,16 +182,16 @@ def _limits_of(device: int) -> _Limits:
 
 @dataclass(frozen=True, eq=False)
 class _Class:
-    """Starts that a multiprocessor holds equally many of."""
+    """Starts of similar memory needs: a multiprocessor holds the same number of each at a time."""
 
     rows: np.ndarray
-    shared: int  # bytes of shared memory that the largest needs
-    normal_size: int  # bytes of its normal equations, or of the triangles of separable least squares
+    shared: int  # bytes of shared memory that the largest start needs
+    normal_size: int  # bytes for its normal equations, or for the triangles of separable least squares
 
 
 @lru_cache(maxsize=32)
 def _arrays_of(device: int, tape: Tape, samples: Samples) -> dict[str, Any]:
-    """The tape and the samples on the current device, for all batches; padding repeats a sample with no weight."""
+    """Return the tape and the samples on the current device; samples without weight pad the last tile."""
     cp = cupy()
     number = np.float32 if samples.single_precision else np.float64
     n = len(samples.y)
@@ -203,19 +203,19 @@ def _arrays_of(device: int, tape: Tape, samples: Samples) -> dict[str, Any]:
     numbers = {name: np.ascontiguousarray(getattr(tape, name), float) for name in ("coefficients", "lower", "upper")}
     data = {"columns": columns, "y": np.asarray(samples.y, float)[rows], "weight": weight}
     data = {name: np.ascontiguousarray(array, number) for name, array in data.items()}
-    # an empty array has no address
+    # An empty array has no address.
     return {
         name: cp.asarray(array if array.size else np.zeros(1, array.dtype))
         for name, array in (ints | numbers | data).items()
     }
 
 
-_idle_streams: dict[int, deque[Any]] = defaultdict(deque)  # of every device, in sets
+_idle_streams: dict[int, deque[Any]] = defaultdict(deque)  # by device, in sets of `_STREAMS`
 
 
 @contextmanager
 def _streams(count: int) -> Iterator[Sequence[Any]]:
-    """That many streams of the current device, which nobody else has meanwhile; to make one takes long."""
+    """Lend that many streams of the current device for exclusive use. They are kept, since making one is slow."""
     idle = _idle_streams[_current_device()]
     try:
         made = idle.pop()
@@ -231,13 +231,13 @@ def _streams(count: int) -> Iterator[Sequence[Any]]:
 
 
 class Batch:
-    """Starts on the device. Arrays may be handed in from the host or as CuPy arrays; they are copied."""
+    """Starts on the device. NumPy or CuPy arrays may be passed in; they are copied."""
 
     separates = True
 
     def __init__(self, tape: Tape, samples: Samples, params: Any, masks: Any, stop: StopFlag | None = None) -> None:
         self._cp, self._stop = cupy(), stop
-        tape.core  # noqa: B018 - refuses a malformed tape, whose indices would run wild here
+        tape.core  # noqa: B018 - rejects a malformed tape, whose indices would be out of bounds here
         self.tape, self.samples = tape, samples
         if params.shape != masks.shape or params.shape[1] != tape.n_params:
             raise InputError("params and masks need a column per parameter and a row per start.")
@@ -252,7 +252,7 @@ class Batch:
         self.state: Any = None
 
     def _sent(self, params: np.ndarray, masks: Any) -> Any:
-        """Parameters on the device. Few of them are live, and only these travel."""
+        """Return the parameters on the device. Only the live ones are transferred, which are few."""
         cp, shape = self._cp, params.shape
         live = cp.asnumpy(masks)
         live = np.ascontiguousarray(live).view(np.uint8) if live.dtype == bool else np.ascontiguousarray(live, np.uint8)
@@ -270,7 +270,7 @@ class Batch:
         return len(self.params)
 
     def select(self, rows: np.ndarray, masks: Any = None) -> Batch:
-        """Some of the starts, from where they are now; with other masks if these are given."""
+        """Return some of the starts with their current parameters, and with other masks if these are given."""
         cp, chosen = self._cp, copy(self)
         there = cp.asarray(rows)
         chosen.params, chosen.moments, chosen.state = self.params[there], None, None
@@ -283,10 +283,10 @@ class Batch:
         return chosen
 
     def run(self, stages: Sequence[Stage], *, time_limit: float = 0.0) -> DeviceFits:
-        """Runs the stages on every start, in one launch per size of program."""
+        """Run the stages on every start, with one launch per class of starts."""
         cp, count = self._cp, len(self)
         deadline = time.monotonic() + time_limit if time_limit > 0 else np.inf
-        words = cp.empty((3, count), np.int64)  # all of them written by the kernel
+        words = cp.empty((3, count), np.int64)  # the kernel writes all of them
         out = {"objective": words[0].view(np.float64), "misfit": words[1].view(np.float64), "iterations": words[2]}
         out["status"] = cp.empty(count, np.int32)
         problem = self._problem | {name: array.data.ptr for name, array in out.items()}
@@ -297,7 +297,7 @@ class Batch:
             self._launch(problem, stages, deadline)
         return DeviceFits(params=self.params, moments=self.moments, state=self.state, **out)
 
-    # ---- what the device is told
+    # ---- inputs of the kernels
 
     @cached_property
     def _arrays(self) -> dict[str, Any]:
@@ -315,7 +315,7 @@ class Batch:
 
     @cached_property
     def _scratch_size(self) -> int:
-        """Bytes in which one thread draws up the plan of a start: room for the whole tape."""
+        """Bytes of scratch memory in which one thread plans a start: enough for the whole tape."""
         tape = self.tape
         slots = tape.n_inputs + 1 + len(tape.nodes)
         size = 32 * slots + 96 * len(tape.nodes) + 80 * len(tape.edges) + 24 * tape.n_params
@@ -323,7 +323,7 @@ class Batch:
 
     @cached_property
     def _needs(self) -> np.ndarray:
-        """Per start: bytes of shared memory, number of parameters."""
+        """Per start: the bytes of shared memory and the number of parameters that it needs."""
         cp, count = self._cp, len(self)
         blocks = min(count, _limits().multiprocessors * 16)
         needs, scratch = cp.empty((count, 2), np.int32), cp.empty(blocks * self._scratch_size, np.uint8)
@@ -336,7 +336,7 @@ class Batch:
         return needs.get()
 
     def _at_a_time(self, shared: Any) -> Any:
-        """How many blocks that need that much shared memory a multiprocessor holds."""
+        """Return how many blocks that need that much shared memory fit on a multiprocessor."""
         most = _MOST_BLOCKS[self.samples.single_precision]
         return np.minimum(most, _limits().shared_per_multiprocessor // (shared + _RESERVED))
 
@@ -356,7 +356,7 @@ class Batch:
         return found
 
     def _launch(self, problem: dict[str, int], stages: Sequence[Stage], deadline: float) -> None:
-        """One launch per class. What they need travels at once: a word to the device takes longer than its numbers."""
+        """Launch the kernel once per class. All inputs go in one transfer, as its latency outweighs its size."""
         cp, limits, classes = self._cp, _limits(), self._classes()
         blocks = [min(len(c.rows), limits.multiprocessors * self._at_a_time(c.shared)) for c in classes]
         room = [self._scratch_size + c.normal_size for c in classes]
@@ -369,7 +369,7 @@ class Batch:
         sent = cp.empty(size, np.uint8)
         of_stages, of_ridges, of_order, of_words, of_table = (sent.data.ptr + first for first in firsts)
         parts[0] = stage_table(stages, of_ridges, n_params)
-        flag = of_words + len(classes) * words.itemsize  # the last word is the wish to stop, the others are counters
+        flag = of_words + len(classes) * words.itemsize  # the last word is the stop flag, the others are counters
         common = problem | {"stages": of_stages, "n_stages": len(stages), "stop": flag}
         taken = 0
         for k, (row, own) in enumerate(zip(table, classes, strict=True)):
@@ -388,7 +388,7 @@ class Batch:
             self._await(streams, flag, deadline)
 
     def _await(self, streams: Sequence[Any], flag: int, deadline: float) -> None:
-        """Waits without a spinning core; hands a wish to stop on to the running kernels."""
+        """Wait without busy polling, and pass a request to stop on to the running kernels."""
         told, begin = False, time.monotonic()
         try:
             while not all(stream.done for stream in streams):
@@ -403,7 +403,7 @@ class Batch:
             raise
 
     def _tell(self, flag: int) -> None:
-        # A copy, because a kernel might have to wait for those that it is to stop.
+        # A copy, because a kernel might have to wait for the kernels that it is meant to stop.
         cp = self._cp
         word, messenger = cp.cuda.alloc_pinned_memory(np.dtype(np.int32).itemsize), cp.cuda.Stream(non_blocking=True)
         np.frombuffer(word, np.int32, 1)[0] = 1
@@ -412,7 +412,7 @@ class Batch:
         messenger.synchronize()
 
 
-# ---- the same doors as the CPU's -------------------------------------------------------------------------------------
+# ---- the same interface as on the CPU --------------------------------------------------------------------------------
 
 
 def adam(
@@ -428,7 +428,7 @@ def adam(
     stop: StopFlag | None = None,
     time_limit: float = 0.0,
 ) -> Fits:
-    """As `ceql.engine.fit.adam`; `threads` has no meaning here."""
+    """The same as `ceql.engine.fit.adam`; `threads` is ignored."""
     masks, params = _batch(tape, masks, params)
     batch = Batch(tape, samples, params, masks, stop)
     count, cp = len(batch), cupy()
@@ -450,7 +450,7 @@ def levenberg(
     stop: StopFlag | None = None,
     time_limit: float = 0.0,
 ) -> Fits:
-    """As `ceql.engine.fit.levenberg`; `threads` has no meaning here."""
+    """The same as `ceql.engine.fit.levenberg`; `threads` is ignored."""
     masks, params = _batch(tape, masks, params)
     batch = Batch(tape, samples, params, masks, stop)
     return batch.run([Stage(options, penalties)], time_limit=time_limit).on_host()

@@ -1,4 +1,4 @@
-"""What the host hands over to a GPU, in the layout of core/gpu/problem.cuh."""
+"""The data that the host passes to a GPU, in the layout of core/gpu/problem.cuh."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ceql.engine.fit import Adam, Stage
 
-_UNIT = 256  # bytes; a part begins at a whole number of them
+_UNIT = 256  # bytes; each part begins at a multiple of this
 
 _ADAM = np.dtype(
     [
@@ -51,7 +51,7 @@ def fill(struct: Any, numbers: dict[str, int]) -> None:
 
 
 def stage_table(stages: Sequence[Stage], ridges: int, n_params: int) -> np.ndarray:
-    """The stages, whose quadratic penalties lie one after the other from the address `ridges` on."""
+    """Return the stages as a table; their quadratic penalties are stored in order from the address `ridges` on."""
     table = np.zeros(len(stages), STAGE)
     for k, (row, stage) in enumerate(zip(table, stages, strict=True)):
         kind = "adam" if isinstance(stage.options, Adam) else "levenberg"
@@ -64,18 +64,18 @@ def stage_table(stages: Sequence[Stage], ridges: int, n_params: int) -> np.ndarr
 
 
 def ridges_of(stages: Sequence[Stage], n_params: int) -> np.ndarray:
-    """Per stage and parameter."""
+    """Return the factors of the quadratic penalties, (stages, parameters)."""
     none = np.zeros(n_params)
     return np.array([none if s.penalties.ridge is None else s.penalties.ridge for s in stages])
 
 
 def places(parts: Sequence[np.ndarray]) -> list[int]:
-    """Where parts begin that travel together, and where the last one ends."""
+    """Return where the parts of a joint transfer begin, and where the last one ends."""
     return np.cumsum([0, *(in_units(part.nbytes, _UNIT) for part in parts)]).tolist()
 
 
 def together(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The parts in their places: a word to a device takes longer than its numbers."""
+    """Return the parts as one buffer, since the latency of a transfer outweighs its size."""
     firsts = places(parts)
     sent = np.zeros(firsts[-1], np.uint8)
     for part, first in zip(parts, firsts, strict=False):

@@ -1,4 +1,4 @@
-"""Linear algebra on one thread: threads cost more than they bring for small matrices, and would change last digits."""
+"""Linear algebra on one thread: for small matrices threads cost more than they gain, and they change last digits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
 
-import numpy as np  # noqa: F401 - these two bring the libraries that are limited
+import numpy as np  # noqa: F401 - these two load the libraries that are limited
 import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Looked for once: it takes milliseconds, and a Ctrl-C that comes meanwhile is lost in a callback from C."""
+    """Find the libraries, only once: it takes milliseconds, and a Ctrl-C during it is lost in a callback from C."""
     return ThreadpoolController()
 
 

@@ -1,5 +1,4 @@
-"""The best pairs of terms that may be added to a sum: they are scanned in the core, without a
-product of two directions in memory."""
+"""Finds the best pairs of terms to add to a sum. The core scans them without storing products of directions."""
 
 from __future__ import annotations
 
@@ -13,18 +12,18 @@ from ceql.operators.tape import in_layout
 
 @dataclass(frozen=True)
 class PairRules:
-    """What counts in a scan of pairs."""
+    """The rules for scoring pairs in a scan."""
 
-    most: int  # pairs by what they explain, and as many by that and their price
-    weight: float  # of the logarithm of what is left, beside the prices
-    least_left: float  # of the square of a direction, what the first term must leave of it
-    too_much: float  # explained: it is rounding that explains
-    rounding: float  # of the rest, below which it is explained
+    most: int  # number of pairs that explain most, and of pairs with the best score, to return
+    weight: float  # weight of the logarithm of the unexplained share in the score, beside the prices
+    least_left: float  # a direction is ignored if the first term leaves no more than this share of its square
+    too_much: float  # a pair that seems to explain this share or more does so by rounding, and counts for nothing
+    rounding: float  # lower limit on the unexplained share in the score
 
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """Terms as orthonormal directions beside a sum, some of which may be missing: those are zero."""
+    """Terms as orthonormal directions, with an existing sum projected out; missing directions are zero."""
 
     columns: np.ndarray  # (width, rows, terms)
     prices: np.ndarray
@@ -34,8 +33,11 @@ class Directions:
 def best_pairs(
     one: Directions, other: Directions, rest: np.ndarray, rules: PairRules, *, ordered: bool = False, threads: int = 1
 ) -> list[tuple[float, int, int]]:
-    """What is explained of the rest, of length one, by a term of the first with one of the second, of one or two
-    directions; and their places. Where both are one list they are `ordered`: each pair counts once."""
+    """Return the best pairs of a term of `one` and a term of `other`: the share of the unit-length rest that each pair
+    explains, and the indices of both terms.
+
+    Terms of `other` have one or two directions. If both lists are the same, set `ordered` to count each pair once.
+    """
     first, second = (in_layout(each.columns, np.float32) for each in (one, other))
     rest = in_layout(rest, np.float32)
     index, gain = _core.best_pairs(

@@ -1,4 +1,4 @@
-"""Which edges can go: by size or by the loss they carry, and what is left when one goes."""
+"""Removal of edges, by their weight or by their effect on the loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ceql.network import Structure
 
 
 def drop_small(network: Structure, edges: np.ndarray, weights: np.ndarray, threshold: float) -> np.ndarray:
-    """Removes edges whose complex weight is smaller than `threshold`, unless nothing would be left."""
+    """Remove edges whose complex weight is smaller than `threshold`, unless nothing would be left."""
     kept = network.cleaned(edges & (np.abs(weights) >= threshold))
     return kept if kept.any() else edges
 
@@ -22,11 +22,10 @@ def drop_least_important(
     fraction: float,
     minimum_edges: int,
 ) -> np.ndarray:
-    """Removes the `fraction` of live edges whose removal raises the loss least, but never below `minimum_edges`.
+    """Remove the `fraction` of live edges whose removal raises the loss least, but keep at least `minimum_edges`.
 
-    Each removal is judged anew after the one before: of two edges that can stand in for each other only one may go.
-
-    `loss_without` takes masks, one per candidate removal and each already cleaned up, and gives their losses.
+    Losses are computed again after each removal: of two edges that can replace each other, only one may be removed.
+    `loss_without` returns the losses for masks, one per candidate removal, which are already cleaned up.
     """
     goal = max(minimum_edges, int(edges.sum()) - max(1, int(fraction * edges.sum())))
     while edges.sum() > goal:
@@ -46,7 +45,7 @@ def drop_least_at_once(
     fraction: float,
     minimum_edges: int,
 ) -> np.ndarray:
-    """The same, all removals judged on the network as it is and made together; the clean-up comes after them."""
+    """Do the same as `drop_least_important`, but judge all removals on the current network and make them together."""
     live = np.flatnonzero(edges)
     count = min(int(fraction * len(live)), len(live) - minimum_edges)
     if count <= 0:
@@ -61,16 +60,16 @@ def drop_least_at_once(
     return kept if kept.any() else edges
 
 
-Needed = Sequence[Sequence[int]]  # groups of inputs, of each of which one must stay in use
+Needed = Sequence[Sequence[int]]  # groups of inputs; at least one of each must stay in use
 
 
 def removals(network: Structure, edges: np.ndarray, needed: Needed = ()) -> np.ndarray:
-    """Every mask that one removal and its clean-up lead to, (candidates, n_edges); equal ones are given once."""
+    """Return every distinct mask that results from removing one edge and cleaning up, (candidates, n_edges)."""
     return removals_of_each(network, [edges], needed)[0]
 
 
 def removals_of_each(network: Structure, masks: Sequence[np.ndarray], needed: Needed = ()) -> list[np.ndarray]:
-    """The removals of several masks; one clean-up of all of them costs hardly more than that of one."""
+    """Return the removals of several masks; cleaning up all together costs hardly more than for one mask."""
     counts = [int(edges.sum()) for edges in masks]
     candidates = np.repeat(np.array(masks), counts, axis=0)
     candidates[np.arange(sum(counts)), np.concatenate([np.flatnonzero(edges) for edges in masks])] = False

@@ -1,4 +1,4 @@
-"""Settings of the whole process that several threads need for a while."""
+"""Temporary process-wide settings that several threads share."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Lock
 
-_TURNS = 2e-5  # seconds that a thread of Python may keep others waiting
+_TURNS = 2e-5  # seconds for which a Python thread may keep others waiting
 
 
 class SharedSetting:
-    """The first who needs it makes it, and the last one takes it back."""
+    """A setting that the first thread to enter makes and the last one to exit undoes."""
 
     def __init__(self, made: Callable[[], AbstractContextManager[object]]) -> None:
         self._made, self._lock, self._inside, self._set = made, Lock(), 0, ExitStack()
@@ -39,5 +39,5 @@ def _short_turns() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
-# A thread that hands out fits needs Python for a moment, many times a round. By default it may wait 5 ms each time.
+# A thread that dispatches fits briefly needs Python many times per round. By default it may wait 5 ms each time.
 short_turns = SharedSetting(_short_turns)

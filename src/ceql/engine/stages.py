@@ -1,5 +1,5 @@
-"""How starts are fitted, as data and one loop for processor and GPU: a few Adam steps in the complex domain, then least
-squares onto the real axis, with most starts given up after the first look and more after the second."""
+"""The schedule by which starts are fitted, on processor and GPU: a few Adam steps in the complex domain, then least
+squares onto the real axis. Most starts are dropped after the first look and more after the second."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ class Schedule:
     adam_rate: float = 5e-2
     adam_imaginary: float = 1e-6  # penalty on imaginary parts
     adam_argument: float = 1e-3  # penalty on arguments below zero
-    adam_in_single: bool = True  # precision, where the device has it: least squares find the digits
-    first_look: int = 15  # Levenberg-Marquardt iterations before most starts are given up
-    survivors: float = 0.12  # share of the starts of a chunk that go on after it
-    finalists: float = 0.4  # share of these that go on after the first penalty on imaginary parts
-    imaginary: tuple[float, ...] = (1e-6, 1e-4, 1e-2)  # the penalty grows and the poles slide onto the real axis
-    descent: int = 30  # iterations at each of these
+    # Use single precision, where the device has it; least squares find the remaining digits.
+    adam_in_single: bool = True
+    first_look: int = 15  # Levenberg-Marquardt iterations before most starts are dropped
+    survivors: float = 0.12  # share of the starts of a chunk that continue after these
+    finalists: float = 0.4  # share of the survivors that continue after the first penalty on imaginary parts
+    # Growing penalties on imaginary parts, which move poles onto the real axis.
+    imaginary: tuple[float, ...] = (1e-6, 1e-4, 1e-2)
+    descent: int = 30  # iterations at each of these penalties
     finish: int = 120  # iterations on the real axis
-    separable: bool = True  # there the weights of the last sum are solved at every step, where the device can
-    argument: float = 1e-2  # weight of arguments below zero in least squares
-    target: float = 1e-28  # misfit that is good enough
+    separable: bool = True  # solve for the weights of the last sum at every step of the finish, where the device can
+    argument: float = 1e-2  # penalty on arguments below zero in least squares
+    target: float = 1e-28  # misfit at which a fit ends
     complex_weights: bool = True
 
 
@@ -57,7 +59,7 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """Chunks of starts and all that is needed to fit them, anywhere."""
+    """Chunks of starts with everything needed to fit them on any machine."""
 
     structure: Structure
     samples: fit.Samples
@@ -65,10 +67,10 @@ class Work:
     edges: np.ndarray
     params: np.ndarray
     chunk_size: int | None = None  # starts that compete with each other; None: all
-    masks: np.ndarray | None = None  # live parameters, where they are known: all that complex weights of the edges need
+    masks: np.ndarray | None = None  # live parameters for complex weights, if known already
 
     def chunks(self) -> list[Work]:
-        """One piece of work per chunk."""
+        """Return one piece of work per chunk."""
         step = self.chunk_size or len(self.edges)
         rows = [slice(k, k + step) for k in range(0, len(self.edges), step)]
         return [self._rows(k) for k in rows]
@@ -79,23 +81,23 @@ class Work:
 
     @property
     def live(self) -> np.ndarray:
-        """Per start, which parameters are fitted in the first stages."""
+        """Per start, the mask of parameters fitted in the first stages."""
         if not self.schedule.complex_weights:
             return self.structure.parameter_mask(self.edges, imaginary=False)
         return self.structure.smoothing_mask(self.edges) if self.masks is None else self.masks
 
 
 class Batch(Protocol):
-    """Starts in the memory of whoever fits them; what is read off them may have to be fetched by `on_host`."""
+    """Starts in the memory of the device that fits them; `on_host` fetches results."""
 
     separates: bool  # whether it solves separable least squares
 
     def select(self, rows: np.ndarray, masks: np.ndarray | None = None) -> Batch:
-        """Some of the starts, from where they are now; with other masks if these are given."""
+        """Return some of the starts with their current parameters, and with other masks if these are given."""
         ...
 
     def run(self, stages: Sequence[fit.Stage], *, time_limit: float) -> Any:
-        """Runs the stages on every start, 0 seconds for no limit; gives `params`, `objective` and `misfit`."""
+        """Run the stages on every start; return `params`, `objective` and `misfit`. 0 seconds mean no limit."""
         ...
 
 
@@ -104,7 +106,7 @@ Device = Callable[[Tape, fit.Samples, np.ndarray, np.ndarray], Batch]
 
 
 class Processor:
-    """Starts on the cores of this machine."""
+    """Starts fitted on the cores of this machine."""
 
     separates = True
 
@@ -143,10 +145,9 @@ def on_processor(threads: int = 1, stop: fit.StopFlag | None = None) -> Device:
 
 
 def fit_chunks(works: Sequence[Work], device: Device, deadline: Deadline = NEVER) -> list[Chunk]:
-    """Runs the whole schedule on work of one round, which shares its structure, samples and schedule.
+    """Run the whole schedule on the work of one round, which shares its structure, samples and schedule.
 
-    The result of a start depends on nothing but its own row and its chunk. After the `deadline` the fits still running
-    are given up.
+    The result of a start depends only on its own row and its chunk. Fits still running at the `deadline` end early.
     """
     structure, samples, schedule = works[0].structure, works[0].samples, works[0].schedule
     edges, params, masks = (_together(works, name) for name in ("edges", "params", "live"))
@@ -168,7 +169,7 @@ def fit_chunks(works: Sequence[Work], device: Device, deadline: Deadline = NEVER
     masks = structure.parameter_mask(edges, imaginary=False)
     fits = batch.select(np.arange(len(edges)), masks).run(stages.finish, time_limit=deadline.of_a_fit)
     fitted, reached, misfit = (on_host(part) for part in (fits.params, fits.objective, fits.misfit))
-    # Fits on the real axis whose penalties are zero respect every domain.
+    # A fit on the real axis respects every domain if its penalties are zero.
     misfit, in_domain = np.where(np.isfinite(misfit), misfit, np.inf), reached <= misfit
     whole = Chunk(edges, np.where(masks, fitted, 0.0), misfit, in_domain)
     chunks = np.cumsum([len(of_work) for of_work in sizes])
@@ -177,12 +178,12 @@ def fit_chunks(works: Sequence[Work], device: Device, deadline: Deadline = NEVER
 
 def _together(works: Sequence[Work], name: str) -> np.ndarray:
     parts = [getattr(work, name) for work in works]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)  # a copy of all that there is
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)  # avoids a copy of everything
 
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """A schedule with the penalties of a structure."""
+    """The stages of a schedule, with the penalties for a structure."""
 
     schedule: Schedule
     on_imaginary: np.ndarray
@@ -211,8 +212,8 @@ class Stages:
 def _going_on(
     edges: np.ndarray, objective: np.ndarray, ends: np.ndarray, rows: int, share: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The starts that go on, chunk by chunk, the best of each first, and where the chunks end among them."""
-    # With noise the largest fit best, whatever their structure: an edge must earn its price here too.
+    """Return the starts that continue, chunk by chunk and best first, and where the chunks end among them."""
+    # With noise the largest starts fit best, whatever their structure, so an edge must earn its price here too.
     handicap = np.exp(np.count_nonzero(edges, axis=1) * edge_price(rows))
     judged = np.where(np.isfinite(objective), objective * handicap, np.inf)
     best = []
@@ -223,10 +224,10 @@ def _going_on(
 
 
 def edge_price(rows: int) -> float:
-    """What an edge must lower the logarithm of the misfit by to pay for its constant."""
+    """Return how much an edge must lower the logarithm of the misfit to pay for its constant."""
     return float(np.log(rows)) / rows
 
 
 def on_host(array: Any) -> np.ndarray:
-    """An array of a device, in this machine's memory."""
+    """Return an array of a device in this machine's memory."""
     return array.get() if hasattr(array, "get") else array

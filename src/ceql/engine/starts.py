@@ -1,4 +1,4 @@
-"""The first values of parameters, made in the core: normal, frequencies spread over decades or seen in the data."""
+"""Start values of parameters, drawn in the core: normal, with frequencies spread over decades or seen in the data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ StartRule = _core.StartRule
 
 
 def start_rule(structure: Structure, rhythms: Sequence[np.ndarray], **numbers: float) -> StartRule:
-    """What start values of a structure are made by; `rhythms` are frequencies seen in the data, per input."""
+    """Return the rule for start values of a structure; `rhythms` are the frequencies seen in the data, per input."""
     source = np.full(structure.n_params, -1, np.int32)
     at = np.flatnonzero(structure.is_frequency[: structure.n_edges])
     source[at] = np.where(structure.edge_source[at] < 0, structure.n_inputs, structure.edge_source[at])
@@ -32,8 +32,10 @@ def start_rule(structure: Structure, rhythms: Sequence[np.ndarray], **numbers: f
 def start_values(
     rule: StartRule, structure: Structure, edges: np.ndarray, stream: Stream, parents: np.ndarray, known: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A row of values per mask over edges, and which of them are in use. Start k takes after row `parents[k]` of
-    `known`, or after none where that is -1."""
+    """Return a row of values per mask over edges, and the mask of those in use.
+
+    Start k inherits from row `parents[k]` of `known`, or from none if that is -1.
+    """
     live = structure.smoothing_mask(edges, stream.threads)
     masks = as_bytes(live)
     drawn = _core.start_values(rule, masks, stream.key, stream.first, stream.threads)

@@ -1,1 +1,1 @@
-"""The interface for scikit-learn: `regressor.py`; all of it that does without is in `model.py`."""
+"""The scikit-learn estimator (`regressor.py`), and the same model without scikit-learn (`model.py`)."""

@@ -1,7 +1,7 @@
-"""Brings what a model works with: half a second of imports, with the first model and not with its class.
+"""Imports what a model needs. This takes half a second, so it happens when the first model is made, not on import.
 
-They all come at once, so that no fit imports anything: a process that another thread forks meanwhile would wait for
-ever for the lock of a module.
+Everything is imported at once, so that fits import nothing: a process that another thread forks during an import would
+wait forever for the lock of a module.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Fits with censored rows: the likelihood of a normal error of which some rows only say the side (Tobit).
+"""Fits with censored rows, of which only a limit is known: maximum likelihood with normal errors (Tobit).
 
-A row that is known counts as in least squares. Of one that lies below a limit L the likelihood is the probability
-Phi((L - f)/sigma) that the formula gives to that. Near any formula this is least squares again, with another value and
-another weight for such a row: value and weight are those for which the slope and the curvature of the logarithm of the
-likelihood are right. The search works on such rows, made by a first formula, and at the end those of the chosen formula
-take their place. So its constants are those of the greatest likelihood, and their errors follow from its curvature.
+A known row counts as in least squares. The likelihood of a row below a limit L is the probability Phi((L - f)/sigma)
+that the formula gives to it. Near a given formula this is least squares again if such a row gets another value and
+another weight, chosen so that the slope and the curvature of the log-likelihood are right. The search works on rows
+converted with a first formula; at the end they are converted again with the chosen formula. So its constants are those
+of maximum likelihood, and their errors follow from the curvature.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from ceql.expression.evaluate.residual_problem import Form
 from ceql.formula import Formula, constant_formula
 from ceql.search.first_formula import first_formula
 
-_LEAST_WEIGHT = 1e-6  # of a censored row, where the formula is far on the right side of its limit
-_LEAST_SCALE = 1e-6  # of the noise, as a share of the spread of y: rows without noise leave none
-_MOST_STEPS, _STANDS_STILL = 2000, 1e-13  # of the search for the greatest likelihood
-_ROUNDS = 4  # of rows and constants in turn; they stand still at once unless rounding moves the constants
+_LEAST_WEIGHT = 1e-6  # of a censored row for which the formula is far on the right side of the limit
+_LEAST_SCALE = 1e-6  # lower bound of the noise, as a share of the spread of y: rows may have no noise at all
+_MOST_STEPS, _STANDS_STILL = 2000, 1e-13  # of the maximisation of the likelihood
+_ROUNDS = 4  # of converting rows and fitting constants; one is enough unless rounding moves the constants
 
 
 @dataclass(frozen=True, eq=False)
 class Censored:
-    """The data of a fit as they were given, with limits as the values of censored rows."""
+    """The original data of a fit, where the value of a censored row is its limit."""
 
     data: Dataset
     codes: np.ndarray
 
     @property
     def sign(self) -> np.ndarray:
-        """1 where the truth lies below the limit, -1 above."""
+        """For each censored row, 1 if the true value lies below the limit and -1 if it lies above."""
         return -self.codes[self.codes != KNOWN].astype(float)
 
     def first_rows(self) -> Dataset:
-        """The rows as a first, plain formula has them, for a search."""
+        """The rows converted with a simple first formula, for the search."""
         known = self.codes == KNOWN
         data = self.data
         weight = data.weight[known]
@@ -55,7 +55,7 @@ class Censored:
 
     @np.errstate(all="ignore")
     def rows_of(self, formula: Formula) -> Dataset:
-        """Values and weights by which least squares near this formula are the greatest likelihood."""
+        """The rows with values and weights for which least squares near this formula equals maximum likelihood."""
         values, scale = self.likeliest(formula)
         fitted = _program(formula).value(self.data.x, values)
         censored = self.codes != KNOWN
@@ -71,15 +71,16 @@ class Censored:
         return replace(self.data, y=y, weight=weight / mean, noise=noise, censored=self.codes)
 
     def _slopes(self, fitted: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the logarithm of the likelihood of censored rows by the formula: the slope and the curvature, in units of
-        sigma."""
+        """Slope and curvature of the log-likelihood of the censored rows with respect to the formula, in units of
+        sigma.
+        """
         censored = self.codes != KNOWN
         z = self.sign * (self.data.y - fitted)[censored] / sigma[censored]
         rate = np.exp(-0.5 * z**2 - 0.5 * np.log(2.0 * np.pi) - log_ndtr(z))
         return rate, np.clip(rate * (rate + z), _LEAST_WEIGHT, 1.0)
 
     def likeliest(self, formula: Formula) -> tuple[np.ndarray, float]:
-        """The constants of the greatest likelihood, and the standard deviation of a row of weight one."""
+        """The constants of maximum likelihood, and the standard deviation of a row of weight one."""
         data, form = self.data, formula.form
         program = _program(formula)
         start = np.asarray(form.values, float)
@@ -111,7 +112,7 @@ class Censored:
         return (self.data.y - formula(self.data.x))[known] * np.sqrt(self.data.weight[known])
 
     def _cost(self, fitted: np.ndarray, scale: float) -> tuple[float, np.ndarray, float]:
-        """Minus the logarithm of the likelihood, with its slopes by the values of the formula and by the scale."""
+        """The negative log-likelihood, and its derivatives by the values of the formula and by the scale."""
         sigma = scale / np.sqrt(self.data.weight)
         censored = self.codes != KNOWN
         u = (self.data.y - fitted) / sigma
@@ -135,7 +136,7 @@ def _program(formula: Formula) -> Any:
 def at_greatest_likelihood(
     formula: Formula, given: Censored, constraints: Constraints = NONE
 ) -> tuple[Formula, Dataset]:
-    """The formula with its constants at the greatest likelihood, and the rows that say so."""
+    """The formula with the constants of maximum likelihood, and the rows converted with it."""
     rows = given.rows_of(formula)
     for _ in range(_ROUNDS):
         again = fitted_again(formula, rows, constraints)

@@ -1,4 +1,4 @@
-"""The rows that a fitted model is asked about, held against those that it was fitted to."""
+"""Checks the rows passed to a fitted model against the columns it was fitted to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ceql.errors import InputError
 
 
 def checked_rows(X: Any, known: np.ndarray | None, count: int) -> np.ndarray:
-    """Their numbers, by the `known` names of the columns where X is a table; `count` is that of the columns."""
+    """X as an array of `count` columns; the columns of a table are picked by their `known` names."""
     names = column_names(X)
     if is_table(X) and known is not None:
         missing = [name for name in known if name not in names]

@@ -1,7 +1,7 @@
-"""Errors in the inputs: each adds to the error of y as much as the formula passes on of it (effective variance).
+"""Errors in the inputs: the formula passes them on to y, where they add to its variance (effective variance).
 
-A formula is fitted with the errors that it passes on itself, so weights and constants are found in turn. The values of
-the inputs stay what was measured: where the formula bends within the errors of x, this is an approximation.
+How much is passed on depends on the formula, so weights and constants are found in turn. The values of the inputs stay
+as measured: where the formula bends within the errors of x, this is an approximation.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ceql.expression.constants.rounding import rounded_values
 from ceql.expression.evaluate.residual_problem import make_problem
 from ceql.formula import Formula, NamedLaw, as_it_stands, held, mean_square, refitted
 
-_STEP = 1e-3  # of a derivative, as a share of the error: the errors themselves may be known up to a factor only
+_STEP = 1e-3  # of the numerical derivative, as a share of the error (errors may be known only up to a factor)
 _ROUNDS = 6  # of weights and constants in turn; the weights hardly move after two or three
 
 
 @np.errstate(all="ignore")
 def passed_on(formula: Formula, data: Dataset, sigma: np.ndarray, sigma_x: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The standard deviation of y minus formula in each row: that of y, and what comes in through the columns."""
+    """The standard deviation of y minus formula in each row, from the errors of y and those of the columns."""
     variance = sigma**2
     for name, error in sigma_x.items():
         above, below = data.x.copy(), data.x.copy()
@@ -39,7 +39,7 @@ def passed_on(formula: Formula, data: Dataset, sigma: np.ndarray, sigma_x: Mappi
 
 
 def weighed(data: Dataset, sigma: np.ndarray, absolute: bool) -> Dataset:
-    """The rows weighed by these errors, with the size of the noise if that is known."""
+    """The rows with weights that follow from these errors, and the size of the noise if it is known (`absolute`)."""
     weight = (float(sigma.min()) / sigma) ** 2
     noise = float(sigma.min()) ** 2 / float(weight.mean()) if absolute else None
     return replace(data, weight=weight / weight.mean(), noise=noise)
@@ -53,7 +53,7 @@ def in_turn(
     absolute: bool = True,
     constraints: Constraints = NONE,
 ) -> tuple[Formula, Dataset]:
-    """The formula fitted with the errors that it passes on, and the data weighed by them."""
+    """The formula fitted with the input errors that it passes on itself, and the data with these weights."""
     for _ in range(_ROUNDS):
         data = weighed(data, passed_on(formula, data, sigma, sigma_x), absolute)
         formula = fitted_again(formula, data, constraints)
@@ -61,7 +61,7 @@ def in_turn(
 
 
 def fitted_again(formula: Formula, data: Dataset, constraints: Constraints = NONE) -> Formula:
-    """With its constants and their errors by these weights; a law stays one where its constants can be told."""
+    """The formula with its constants and their errors fitted to these data; a named law stays one if possible."""
     form = formula.form
     if isinstance(form, NamedForm):  # a template keeps its form and all digits
         again = held(form, data, formula.symbols, constraints)
@@ -73,7 +73,7 @@ def fitted_again(formula: Formula, data: Dataset, constraints: Constraints = NON
 
 @np.errstate(all="ignore")
 def _law_again(formula: Formula, law: NamedLaw, data: Dataset, constraints: Constraints) -> Formula | None:
-    """Where each constant of the law is one number of the formula, perhaps with the other sign; None elsewhere."""
+    """The refitted law, or None unless each of its constants is exactly one number of the formula, up to its sign."""
     form = parametrise(formula.expression)
     places = [[k for k, value in enumerate(form.values) if abs(value) == abs(c.value)] for c in law.constants]
     if any(len(found) != 1 for found in places) or len({found[0] for found in places}) != len(form.values):

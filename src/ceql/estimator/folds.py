@@ -1,4 +1,4 @@
-"""The folds that a user asks for with `cv` and `groups`, as pairs of rows, checked before the search."""
+"""The folds that `cv` and `groups` ask for, as pairs of row numbers, checked before the search."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _KINDS = "a number of folds of at least 2, a splitter of scikit-learn, or a list
 
 
 def folds_of(cv: Any, groups: Any, rows: int, weight: Any = None) -> Folds | None:
-    """Pairs of rows to fit to and rows to hold out, among the rows whose weight is not zero; None: folds of our own.
+    """Pairs (rows to fit to, rows to hold out), counted among the rows with a weight; None for the default folds.
 
-    A number of folds takes the rows by a permutation that is always the same; with groups, whole groups.
+    A number of folds assigns the rows by a fixed permutation; with groups, whole groups are held out.
     """
     if groups is not None:
         groups = _checked_groups(groups, rows)
@@ -42,25 +42,25 @@ def _checked_groups(groups: Any, rows: int) -> np.ndarray:
 
 
 def _counted(count: int | None, groups: np.ndarray | None, rows: int) -> Folds:
-    """That many folds; by default five, or as many as there are groups where these are fewer."""
+    """This many folds; with groups by default five, or one for each group if there are fewer."""
     there, what = (rows, "rows") if groups is None else (len(np.unique(groups)), "groups")
     if count is not None and count > there:
         raise InputError(f"cv asks for {count} folds, but there are only {there} {what}: take at most {there}.")
     if groups is None:
         return own_folds(rows, count)
-    from sklearn.model_selection import GroupKFold  # when it is asked for: it brings all metrics with it
+    from sklearn.model_selection import GroupKFold  # imported only when needed: it loads all metrics
 
     splitter = GroupKFold(int(count or min(VALIDATION.folds, there)))
     return list(splitter.split(np.zeros((rows, 1)), groups=groups))
 
 
 def _split(cv: Any, groups: np.ndarray | None, rows: int) -> Folds:
-    """What a splitter or a list of pairs says, with every complaint of scikit-learn in a sentence."""
+    """The folds of a splitter or a list of pairs; errors of scikit-learn become an InputError."""
     from sklearn.model_selection import check_cv
 
     try:
         splitter: Any = check_cv(cv)
-        # Splitters look at nothing but the number of rows and, some of them, at the groups.
+        # Splitters use only the number of rows and, in some cases, the groups.
         pairs = list(splitter.split(np.zeros((rows, 1)), np.zeros(rows), groups))
     except (TypeError, ValueError) as error:
         raise InputError(f"cv={_shown(cv)} cannot split {rows} rows: {str(error).strip().rstrip('.')}.") from error
@@ -75,7 +75,7 @@ def _checked_pair(pair: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
     except (TypeError, ValueError):
         parts = ()
     if len(parts) != 2 or any(part.ndim != 1 for part in parts):
-        raise InputError(f"cv holds {_shown(pair)}, which is no pair of rows to fit to and rows to hold out.")
+        raise InputError(f"cv holds {_shown(pair)}, which is not a pair of rows to fit to and rows to hold out.")
     train, test = (np.flatnonzero(part) if part.dtype == bool and len(part) == rows else part for part in parts)
     for part in (train, test):
         if not len(part):
@@ -86,7 +86,7 @@ def _checked_pair(pair: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _with_weight(folds: Folds, rows: int, weight: Any) -> Folds:
-    """In terms of the rows that count: those without weight are no rows."""
+    """The folds renumbered after rows without weight are removed."""
     counted = np.ones(rows, bool) if weight is None else np.broadcast_to(np.asarray(weight, float).ravel(), (rows,)) > 0
     if counted.all():
         return folds
@@ -94,7 +94,7 @@ def _with_weight(folds: Folds, rows: int, weight: Any) -> Folds:
     kept = [(place[train[counted[train]]], place[test[counted[test]]]) for train, test in folds]
     kept = [(train, test) for train, test in kept if len(train) and len(test)]
     if not kept:
-        raise InputError("Every fold of cv holds out rows without weight alone: give them a weight, or another cv.")
+        raise InputError("Every fold of cv holds out only rows without weight: give them a weight, or use another cv.")
     return kept
 
 

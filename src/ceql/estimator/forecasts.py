@@ -1,4 +1,4 @@
-"""Predictions with what is not known about them: standard deviations and intervals."""
+"""Predictions with their uncertainty: standard deviations and intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ceql.formula import Formula
 def forecasts(
     formulas: Sequence[Formula], discoveries: Sequence[Discovery], targets: Targets, x: np.ndarray
 ) -> list[Uncertain]:
-    """The values of each target's formula at these rows and how far what is measured may be from them."""
+    """For each target the values of its formula at these rows, and how far a measurement may be from them."""
     return [
         uncertain(formula, found.formulas, found.weights, data, x)
         for formula, found, data in zip(formulas, discoveries, targets.datasets, strict=True)
@@ -26,11 +26,11 @@ def forecasts(
 
 
 def in_columns(values: Sequence[np.ndarray]) -> np.ndarray:
-    """The values of the only target, or a column for each of several."""
+    """The values of the only target, or an array with one column for each of several."""
     return values[0] if len(values) == 1 else np.column_stack(values)
 
 
 def checked_level(level: Any) -> float:
     if not is_number(level) or not 0.0 < level < 1.0:
-        raise InputError(f"level must be a share between 0 and 1, such as 0.95, not {level!r}.")
+        raise InputError(f"level must be a probability between 0 and 1, such as 0.95, not {level!r}.")
     return float(level)

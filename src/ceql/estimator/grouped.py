@@ -1,4 +1,4 @@
-"""What a model with constants of groups can do beside predicting: show them, apply them, and learn new groups."""
+"""Methods for models with constants of groups: show the constants, apply them, and learn new groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Grouped:
-    """What CEQLRegressor inherits for models with constants of groups."""
+    """The part of CEQLRegressor that deals with constants of groups."""
 
     if TYPE_CHECKING:
         discoveries_: list[Discovery]
@@ -35,19 +35,19 @@ class Grouped:
 
     @property
     def groups_(self) -> list[str]:
-        """The labels of the groups that have constants of their own; empty without `per_group`."""
+        """The labels of the groups that have their own constants; empty without `per_group`."""
         return list(self._targets.groups)
 
     @property
     def group_constants_(self) -> Any:
-        """The constants of each group with their standard errors; with several targets a list of tables."""
+        """The constants of each group with their standard errors, as a table; with several targets a list of tables."""
         from ceql.estimator.grouping import group_constants_table
         from ceql.estimator.results import one_or_all
 
         return one_or_all([group_constants_table(found.best) for found in self.discoveries_])
 
     def group_formula(self, group: Any, row: Any = None) -> Any:
-        """The formula of one group, a ``ceql.Formula`` over the columns of X; with several targets a list of them."""
+        """The formula of one group as a ``ceql.Formula`` over the columns of X; with several targets a list of them."""
         from ceql.estimator.grouping import of_group
         from ceql.estimator.results import one_or_all
 
@@ -58,7 +58,7 @@ class Grouped:
         return one_or_all([of_group(formula, label) for formula in self._formulas(row)])
 
     def _of_group(self, found: Finding, group: Any, to: str) -> tuple[Formula, Sequence[str]]:
-        """The formula to be exported and its columns: that of a group where each has constants of its own."""
+        """The formula to export and its columns; where groups have their own constants, that of the given group."""
         from ceql.estimator.grouping import of_group
         from ceql.groups.grouped_formula import GroupedFormula
 
@@ -74,12 +74,12 @@ class Grouped:
         if to == "latex":
             return formula, names
         raise InputError(
-            f"Each group of {names[-1]} has constants of its own: say which one is meant, such as "
+            f"Each group of {names[-1]} has constants of its own: name the group, such as "
             f"group={self._targets.groups[0]!r}."
         )
 
     def _alone(self, found: Finding, group: Any) -> Finding:
-        """What was found for one group, with its rows, where each has constants of its own."""
+        """The finding for one group with its rows, where groups have their own constants; otherwise `found` itself."""
         if not self._targets.groups:
             return found
         formula, names = self._of_group(found, group, "")
@@ -91,7 +91,7 @@ class Grouped:
         return replace(found, formula=formula, data=rows)
 
     def _with_codes(self, x: np.ndarray, X: Any, groups: Any) -> np.ndarray:
-        """The inputs with the number of the group of each row behind them."""
+        """The inputs with the number of each row's group as the last column; unchanged for a model without groups."""
         if not self._targets.groups:
             if groups is not None and not isinstance(groups, str):
                 as_texts(groups, len(x))
@@ -106,17 +106,18 @@ class Grouped:
                 if not any(isinstance(f, GroupedFormula) and f.parts.own for f in self._formulas()):
                     return np.column_stack([x, np.zeros(len(x))])
                 raise InputError(
-                    f"Each group of {column} has constants of its own: say which group each row is of, with groups=... "
+                    f"Each group of {column} has constants of its own: give the group of each row, with groups=... "
                     f"or a column {name!r} of X."
                 )
             groups = column_of(X, names.index(name))
         return np.column_stack([x, known_codes(groups, len(x), self._targets.groups, column)])
 
     def adapt(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Any:
-        """A model that knows the groups of these rows as well: their own constants are fitted, the shared ones stay.
+        """Returns a model that also knows the groups of these rows; this model is not changed.
 
-        The model itself is left as it is. `groups` may be one label for all rows, an array, or the name of a column. A
-        group needs as many rows as it has constants of its own; errors of its constants go by the noise of the fit.
+        The constants of the new groups are fitted to these rows, and the shared constants stay as they are. `groups`
+        may be one label for all rows, an array, or the name of a column. A group needs at least as many rows as it has
+        constants of its own; the standard errors of these constants follow from the noise of the original fit.
         """
         from ceql.groups.adapting import with_new_groups
 

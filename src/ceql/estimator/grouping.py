@@ -1,4 +1,4 @@
-"""Constants of their own for groups of rows: what `per_group` asks for, and the fit."""
+"""Fits in which groups of rows have their own constants: the meaning of `per_group`, and the fit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS = "'auto', a number of constants, or the names of parameters of the templ
 
 
 def wanted_of(per_group: Any, template: Any) -> Wanted | None:
-    """What `per_group` says; None where all constants are shared."""
+    """The parameter `per_group` as a checked object; None if all rows share all constants."""
     if per_group is None:
         return None
     if isinstance(per_group, str):
@@ -45,7 +45,8 @@ def wanted_of(per_group: Any, template: Any) -> Wanted | None:
         raise InputError(f"per_group must be {_KINDS}, not {per_group!r}.")
     if template is None:
         raise InputError(
-            f"per_group names {', '.join(per_group)}, which only a template has: give one, or say per_group='auto'."
+            f"per_group names {', '.join(per_group)}, which only a template has: give a template, or use "
+            "per_group='auto'."
         )
     return Wanted(names=tuple(per_group))
 
@@ -53,7 +54,7 @@ def wanted_of(per_group: Any, template: Any) -> Wanted | None:
 def grouped_labels(
     model: Any, groups: Any, rows: int, weight: Any, y: Any, sigma_x: Any, limits: tuple[Any, Any] = (None, None)
 ) -> Labels | None:
-    """The labels of the rows that count; None where there is nothing to tell apart."""
+    """The group labels of the rows with a weight; None without `per_group`, or if all labels are the same."""
     wanted = wanted_of(model.per_group, model.template)
     if wanted is None:
         return None
@@ -68,8 +69,8 @@ def grouped_labels(
     )
     if len(labels.names) == 1:
         warnings.warn(
-            f"groups has the same label, {labels.names[0]!r}, in all rows: with one group there is nothing to tell "
-            "apart, and this is an ordinary fit.",
+            f"groups has the same label, {labels.names[0]!r}, in all rows: with a single group this is an ordinary "
+            "fit. Leave out per_group.",
             CeqlWarning,
             stacklevel=4,
         )
@@ -83,41 +84,46 @@ def _require_rows(labels: Labels) -> None:
     small = np.flatnonzero(sizes < POLICY.fewest_rows)
     if len(small) == len(sizes):
         raise InputError(
-            f"There are as many groups of {labels.column} as rows ({len(sizes)}): constants of their own for each "
-            "would meet any rows. Is it the right column? If it holds numbers, make it an input."
+            f"There are as many groups of {labels.column} as rows ({len(sizes)}): with constants for each group, "
+            "every formula would fit. Is it the right column? If it holds numbers, make it an input."
         )
     if len(small):
         more = f" and {len(small) - 1} more" if len(small) > 1 else ""
         raise InputError(
-            f"Group {labels.names[small[0]]!r} of {labels.column}{more} has 1 row, which cannot show constants of its "
-            f"own: give at least {POLICY.fewest_rows}, or leave it out and add it with adapt."
+            f"Group {labels.names[small[0]]!r} of {labels.column}{more} has 1 row, too few for constants of its own: "
+            f"give at least {POLICY.fewest_rows}, or leave it out and add it with adapt."
         )
 
 
 def _refuse_what_is_known(model: Any, limits: tuple[Any, Any]) -> None:
-    """What a user may know of the values of an ordinary formula."""
+    """Refuses censored rows, units and shapes, which cannot be combined with `per_group`."""
     if any(limit is not None for limit in limits):
-        raise InputError("per_group needs values of y that are known: leave out censored rows and the detection limit.")
+        raise InputError(
+            "per_group cannot be combined with censored rows: leave out these rows and the detection limit."
+        )
     if model.units is not None:
-        raise InputError("per_group does not go with units yet: leave units out, or fit each group by itself.")
+        raise InputError("per_group cannot be combined with units yet: leave units out, or fit each group by itself.")
     if model.constraints is not None and model.constraints.is_about_shape:
-        raise InputError("per_group does not go with shapes or exponents yet: leave these constraints out.")
+        raise InputError("per_group cannot be combined with shapes or exponents yet: leave these constraints out.")
 
 
 def _refuse(model: Any, y: Any, sigma_x: Any) -> None:
-    """What goes with constants of all rows alone, each in a sentence."""
+    """Refuses other parameters that cannot be combined with `per_group`."""
     if model.loss != SQUARED:
         raise InputError("per_group needs loss='squared': groups are fitted together by least squares.")
     if sigma_x is not None:
-        raise InputError("per_group does not go with sigma_x: give sigma=, the errors of y, alone.")
+        raise InputError("per_group cannot be combined with sigma_x: give only sigma=, the errors of y.")
     if model.recipe != "search":
         raise InputError("per_group needs recipe='search'.")
     if model.template is not None and not model.template.is_fixed:
-        raise InputError("per_group needs a template of numbers alone: functions and sums of terms are not told apart.")
+        raise InputError(
+            "per_group needs a template whose unknowns are all numbers: functions and sums of terms cannot differ "
+            "between groups."
+        )
     if wants_parts(model.template, y):
         raise InputError("per_group needs a real y: fit the real and the imaginary part as columns of y.")
     if model.checkpoint is not None:
-        raise InputError("A fit with per_group keeps no checkpoint: leave checkpoint out.")
+        raise InputError("A fit with per_group cannot use a checkpoint: leave checkpoint out.")
 
 
 def discover_grouped(
@@ -129,7 +135,7 @@ def discover_grouped(
     folds: Folds | None,
     progress: Callable[[Progress], None] | None,
 ) -> tuple[list[Discovery], Targets]:
-    """A discovery for each target over its columns and the numbers of the groups."""
+    """A discovery for each target; the number of each row's group is the last column of the data."""
     numbered = tuple(labels.beside(data) for data in targets.datasets)
     own = folds if folds is not None and not isinstance(cv, int | np.integer) else _within(numbered[0], cv)
     _check_folds(own, labels)
@@ -147,7 +153,7 @@ def discover_grouped(
 
 
 def _search(settings: Settings) -> Callable[[Dataset], Sequence[Formula]]:
-    """A search of a table without groups, of fixed effort."""
+    """A function that searches a table without groups, with fixed effort."""
     limit = POLICY.share_of_limit * settings.time_limit
     alone = replace(
         settings, time_limit=limit, max_starts=POLICY.starts, catalogue=False, guesses=(), model_selection="best"
@@ -164,13 +170,13 @@ def _check_folds(folds: Folds, labels: Labels) -> None:
         missing = np.setdiff1d(np.arange(len(labels.names)), labels.codes[train])
         if len(missing):
             raise InputError(
-                f"cv holds out all rows of group {labels.names[int(missing[0])]!r}, whose constants only its rows can "
-                "tell: take a number of folds, which takes its share of every group."
+                f"cv holds out all rows of group {labels.names[int(missing[0])]!r}, whose constants can only be "
+                "fitted to its own rows: give a number of folds as cv, so that each fold has rows of every group."
             )
 
 
 def group_constants_table(formula: Formula) -> pd.DataFrame:
-    """The constants of each group, value and standard error; a row for each label."""
+    """The constants of each group, with value and standard error; one row for each label."""
     if not isinstance(formula, GroupedFormula):
         return pd.DataFrame()
     parts = formula.parts

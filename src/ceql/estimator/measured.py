@@ -1,4 +1,4 @@
-"""What a fit is given beside X and y: weights, or errors of measurement in y and in the columns of X."""
+"""Additional input of a fit: weights, errors of measurement in y and in the columns of X, and censored rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ceql.templates import Template
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The data of a fit, and the errors that they have."""
+    """The data of a fit with their errors of measurement."""
 
     targets: Targets
     weight: Any  # of the rows, as the caller gave them
@@ -42,8 +42,9 @@ class Measured:
     def fitted_again(
         self, discoveries: Sequence[Discovery], constraints: Constraints, folds: Folds | None
     ) -> tuple[tuple[Discovery, ...], Targets]:
-        """What was found, fitted again with the errors that the chosen formula passes on from its inputs, or with what
-        it says of censored rows."""
+        """The discoveries, fitted again with the input errors that the chosen formula passes on, or with the censored
+        rows converted by it.
+        """
         if (not self.sigma_x or self.sigma is None) and self.censored is None:
             return tuple(discoveries), self.targets
         done = []
@@ -70,16 +71,17 @@ def with_folds(
     groups: Any,
     limits: tuple[Any, Any] = (None, None),
 ) -> tuple[Measured, Folds | None]:
-    """The data of a fit, with sigma, sigma_x and whether they are absolute, with which rows are censored and their
-    common limit, and how rows are held out together."""
+    """The data of a fit and its folds. `errors` are sigma, sigma_x and whether they are absolute; `limits` are which
+    rows are censored and their common limit.
+    """
     rows = shape_of(X, "X")[0]
     if not wants_parts(template, y):
         given = measured(X, y, sample_weight, *errors, *limits)
         return given, folds_of(cv, groups, rows, given.weight)
     if errors[0] is not None or errors[1] is not None:
-        raise InputError("sigma= and sigma_x are for a real y: weigh the rows of a complex one by sample_weight.")
+        raise InputError("sigma= and sigma_x need a real y: use sample_weight for a complex one.")
     if any(limit is not None for limit in limits):
-        raise InputError("Censored rows are for a real y, which has values below and above a limit.")
+        raise InputError("Censored rows need a real y: a complex value is neither above nor below a limit.")
     folds = folds_of_parts(folds_of(cv, groups, rows, sample_weight))
     return measured(*in_parts(X, y, sample_weight), *errors), folds
 
@@ -94,13 +96,15 @@ def measured(
     censored: Any = None,
     detection_limit: Any = None,
 ) -> Measured:
-    """Checks what was given. Columns of X that hold errors, or say which rows are censored, are no inputs."""
+    """The checked data of a fit. Columns of X that hold errors or mark censored rows are removed from the inputs."""
     if censored is None and detection_limit is None:
         return _known(X, y, sample_weight, sigma, sigma_x, absolute)
     if sigma_x is not None or (len(shape_of(y, "y")) == 2 and shape_of(y, "y")[1] > 1):
-        raise InputError("Censored rows go with one target at a time, and not with sigma_x.")
+        raise InputError("Censored rows work with one target at a time, and not with sigma_x.")
     if censored is not None and detection_limit is not None:
-        raise InputError("Give censored= or detection_limit, not both: with limits that differ they stand in y.")
+        raise InputError(
+            "Give either censored= or detection_limit, not both; limits that differ go into y, with censored=."
+        )
     X, codes = (X, None) if censored is None else censored_apart(X, censored)
     if codes is None:
         values, codes = limited(y, detection_limit)
@@ -118,12 +122,15 @@ def measured(
 def _known(X: Any, y: Any, sample_weight: Any, sigma: Any, sigma_x: Any, absolute: bool) -> Measured:
     if sigma is None:
         if sigma_x is not None:
-            raise InputError("sigma_x needs sigma=, the errors of y: give it too, however small.")
+            raise InputError("sigma_x needs sigma=, the errors of y: give them as well, even if they are small.")
         return Measured(Targets.of(X, y, sample_weight), sample_weight, is_table(X))
     if sample_weight is not None:
-        raise InputError("Give sigma= or sample_weight, not both: errors weigh the rows by one over their squares.")
+        raise InputError(
+            "Give either sigma= or sample_weight, not both: with sigma=, the weight of a row is one over its "
+            "squared error."
+        )
     if sigma_x is not None and len(shape_of(y, "y")) == 2 and shape_of(y, "y")[1] > 1:
-        raise InputError("sigma_x goes with one target at a time: fit each of them by itself.")
+        raise InputError("sigma_x works with one target at a time: fit each of them by itself.")
     X, own = sigma_apart(X, sigma)
     X, of_columns = _errors_of_columns(X, sigma_x)
     weight = weights_of(own, shape_of(X, "X")[0])
@@ -136,7 +143,10 @@ def _errors_of_columns(X: Any, sigma_x: Any) -> tuple[Any, dict[str, np.ndarray]
     if sigma_x is None:
         return X, {}
     if not isinstance(sigma_x, Mapping):
-        raise InputError(f"sigma_x gives columns their errors, such as {{'x1': 0.1}}, not {type(sigma_x).__name__}.")
+        raise InputError(
+            "sigma_x must be a dictionary of columns and their errors, such as {'x1': 0.1}, not "
+            f"{type(sigma_x).__name__}."
+        )
     found: dict[str, np.ndarray] = {}
     rows = shape_of(X, "X")[0]
     for name, error in sigma_x.items():

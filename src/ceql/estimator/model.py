@@ -1,4 +1,4 @@
-"""A model without scikit-learn: the parameters, the fit, and what a fitted model can do."""
+"""The model without scikit-learn: the parameters, the fit, and the methods of a fitted model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Model(Grouped, Presented):
-    """What `CEQLRegressor` is beside an estimator; its parameters and attributes are explained there."""
+    """The model behind `CEQLRegressor`, which documents its parameters and attributes."""
 
     def __init__(
         self,
@@ -100,15 +100,17 @@ class Model(Grouped, Presented):
     ) -> Self:
         """Searches for a formula for y, or for each column of y. Ctrl-C stops the search and keeps the best so far.
 
-        `groups` are labels of the rows, an array or the name of a column of X, which is no input then. With `per_group`
-        each group has constants of its own; without it, rows with the same label are held out together (see `cv`).
+        `groups` holds a label for each row, as an array or the name of a column of X (which is then not used as an
+        input). With `per_group`, each group has its own constants; without it, rows with the same label are held out
+        together (see `cv`).
 
-        `sigma` are the standard deviations of y, an array or the name of a column, which is no input then: rows count
-        as 1/sigma**2, and errors of constants follow. `sigma_x` gives columns errors, ``{"x1": 0.1}``, numbers, arrays
-        or names of columns. With ``absolute_sigma=False`` all are known up to a factor, which the rows tell.
+        `sigma` holds the standard deviations of y, as an array or the name of a column (which is then not used as an
+        input): rows are weighted by 1/sigma**2, and the errors of constants follow from it. `sigma_x` gives errors of
+        input columns, such as ``{"x1": 0.1}``, as numbers, arrays or names of columns. With ``absolute_sigma=False``
+        all errors are known only up to a common factor, which is estimated from the rows.
 
-        `censored` says of each row whether y lies "below" or "above" what is written (or is known: ""), as an array or
-        the name of a column; below a common `detection_limit` all rows are.
+        `censored` says for each row whether the true y lies "below" or "above" the given value ("" if the value is
+        known), as an array or the name of a column. With `detection_limit`, all values below this limit are censored.
         """
         from ceql.estimator.around_a_fit import advise, checkpoint_of, earlier_formulas
         from ceql.estimator.grouping import discover_grouped, grouped_labels, wanted_of
@@ -161,14 +163,14 @@ class Model(Grouped, Presented):
 
     @property
     def _has_parts(self) -> bool:
-        """Whether the target is complex: then its parts are told apart by the last column."""
+        """Whether the target is complex; the last column then tells real from imaginary parts."""
         from ceql.expression.complex_parts import PART
 
         return self.template is not None and self.template.has_unit and self._targets.inputs[-1] == PART
 
     @property
     def discovery_(self) -> Discovery:
-        """How the search went. With several targets there is one in ``discoveries_`` for each."""
+        """How the search went. With several targets, use ``discoveries_``, which has one for each."""
         self._require_fit()
         if len(self.discoveries_) > 1:
             raise AttributeError(
@@ -185,7 +187,7 @@ class Model(Grouped, Presented):
         structured = {"template": self.template, "constraints": self.constraints}
         plain = {name: None if value is None else value.as_dict() for name, value in structured.items()}
         policy = None if self.policy is None else asdict(checked_policy(self.policy))
-        cv = self.cv if isinstance(self.cv, int | np.integer) else None  # splitters have no form in a file
+        cv = self.cv if isinstance(self.cv, int | np.integer) else None  # splitters cannot be saved in a file
         prices = None if self.prices is None else asdict(self.prices)
         others = {"policy": policy, "prices": prices, "checkpoint": None, "cv": cv}
         parameters = {**self.get_params(deep=False), **plain, **others}
@@ -194,15 +196,16 @@ class Model(Grouped, Presented):
     def predict(self, X: Any, row: Any = None, return_std: bool = False, groups: Any = None) -> Any:
         """Values of the formula (or of another row of ``equations_``); NaN where it is undefined.
 
-        With several targets the values have one column for each, and `row` may be a list with a row for each.
+        With several targets there is one column for each, and `row` may be a list with one row for each.
 
-        ``return_std=True`` returns the standard deviation of what would be measured there as well: from the noise of
-        the residuals, the errors of the constants and the disagreement of the formulas that compete, by their weights.
-        It grows outside the data, and is infinite where the data do not determine the constants that matter.
+        With ``return_std=True``, also returns the standard deviation of a new measurement. It combines the noise of the
+        residuals, the errors of the constants, and the disagreement of the competing formulas, weighted by their
+        weights. It grows outside the data, and is infinite where the data do not determine the constants that matter.
 
-        Of a complex target both are complex: the standard deviation has those of the real and of the imaginary part.
+        With a complex target both are complex: the standard deviation holds those of the real and of the imaginary
+        part.
 
-        `groups` are the labels of the rows of a model with `per_group`, unless X has the column of them.
+        `groups` holds the labels of the rows for a model with `per_group`, unless X has the column of labels.
         """
         from ceql.estimator.forecasts import forecasts
 
@@ -217,9 +220,9 @@ class Model(Grouped, Presented):
     def predict_interval(
         self, X: Any, level: float = 0.95, row: Any = None, groups: Any = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and upper bounds between which a new measurement lies with the probability `level`.
+        """The lower and upper bounds that contain a new measurement with the probability `level`.
 
-        They are as far from the prediction as ``predict(X, return_std=True)`` says, in units of Student's distribution.
+        Their distance from the prediction follows from ``predict(X, return_std=True)`` and Student's t distribution.
         """
         from ceql.estimator.forecasts import checked_level, forecasts
 
@@ -230,10 +233,10 @@ class Model(Grouped, Presented):
         return self._joined(lower), self._joined(upper)
 
     def sympy(self, row: Any = None, form: str = "smallest") -> Any:
-        """The formula in SymPy: the form with the fewest nodes, form="readable" for the shortest constants, or
-        form="named" with names in place of them, which are those of ``constants_`` for a template.
+        """The formula in SymPy; with several targets a list of them.
 
-        With several targets it is a list of them.
+        `form` is "smallest" for the fewest nodes, "readable" for the shortest constants, or "named" for names in place
+        of the constants; for a template these are the names in ``constants_``.
         """
         from ceql.estimator.results import one_or_all
 
@@ -257,8 +260,8 @@ class Model(Grouped, Presented):
     ) -> str:
         """The formula as source text: "python", "numpy", "jax", "torch", "c", "fortran", "julia", "excel" or "latex".
 
-        The text computes what `predict` computes. With `path` it is written to that file as well. With several targets
-        `target` names the one that is meant, and `group` the group whose constants are.
+        The text computes what `predict` computes. With `path` it is also written to that file. `target` chooses one of
+        several targets, and `group` the group whose constants are used.
         """
         from ceql.output.export import write
         from ceql.storage.destinations import write_text
@@ -282,7 +285,7 @@ class Model(Grouped, Presented):
         return [in_readable_form(f, data, over_table(self.constraints, data)) for f, data in pairs]
 
     def _formulas(self, row: Any = None) -> list[Formula]:
-        """The chosen formula of each target, or the one in that row."""
+        """The chosen formula of each target, or the formula in the given row."""
         from ceql.estimator.results import formula_in_row
 
         self._require_fit()
@@ -293,7 +296,7 @@ class Model(Grouped, Presented):
         return [formula_in_row(found, wanted) for found, wanted in zip(self.discoveries_, rows, strict=True)]
 
     def _finding(self, row: int | None = None, target: str | None = None) -> Finding:
-        """One target's formula and all that goes with it, for whatever shows one formula at a time."""
+        """One target's formula with its discovery and data, for output that shows one formula at a time."""
         from ceql.constraints import NONE
         from ceql.estimator.results import finding
         from ceql.estimator.settings_of_model import prices_of
@@ -315,14 +318,14 @@ class Model(Grouped, Presented):
 
     def _require_fit(self) -> None:
         if not hasattr(self, "discoveries_"):
-            from sklearn.utils.validation import check_is_fitted  # for the complaint
+            from sklearn.utils.validation import check_is_fitted  # raises the usual error
 
             check_is_fitted(self)
 
 
 class PlainModel(Model):
-    """A model for those who have no use for an estimator: scikit-learn takes a third of a second to import."""
+    """A model that does not import scikit-learn, which takes a third of a second to import."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        # by name, as scikit-learn has them: lines that repeat a fit are the same from both
+        # sorted by name as in scikit-learn, so that both print the same lines to repeat a fit
         return {name: getattr(self, name) for name in sorted(inspect.signature(type(self)).parameters)}

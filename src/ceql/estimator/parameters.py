@@ -1,4 +1,4 @@
-"""Checks of what users pass as parameters, in words that name the remedy."""
+"""Checks of the parameters that users pass; the errors say what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from ceql.errors import InputError
 from ceql.search.policy import SearchPolicy
 
-# Of the numbers in a policy, those that are shares and those that may not be zero.
+# Which numbers in a policy are shares between 0 and 1, and which may not be zero.
 _SHARES = {"mutant_share", "inherit_share", "founders_share", "oscillating", "in_rhythm"}
 _SHARES |= {"low_fan_in", "full_fan_in", "bare_readout", "survivors", "finalists"}
 _POSITIVE = {"start_scale", "fastest", "adam_rate", "depths", "inputs_used", "early", "late"}
@@ -24,7 +24,7 @@ def is_number(value: Any) -> bool:
 
 
 def named_operators(operators: Any) -> str | tuple[str, ...] | None:
-    """A library by its name, or the operators of a list."""
+    """The name of a library of operators as it is, or a list of operators as a tuple."""
     if operators is None or isinstance(operators, str):
         return operators
     try:
@@ -33,12 +33,12 @@ def named_operators(operators: Any) -> str | tuple[str, ...] | None:
         names = (operators,)
     for name in names:
         if not isinstance(name, str):
-            raise InputError(f"operators must be a list of names such as ['mul', 'div'], but {name!r} is no name.")
+            raise InputError(f"operators must be a list of names such as ['mul', 'div'], but {name!r} is not a name.")
     return names
 
 
 def seed_of(random_state: Any) -> int:
-    """A seed from what scikit-learn and NumPy use as random states."""
+    """A seed from a random state of scikit-learn or NumPy."""
     if random_state is None:
         return int(np.random.default_rng().integers(2**31))
     if isinstance(random_state, np.random.RandomState):
@@ -54,7 +54,7 @@ def seed_of(random_state: Any) -> int:
 
 
 def checked_policy(policy: Any) -> SearchPolicy:
-    """The policy with every number of the kind and in the range that it has to be; None: the defaults."""
+    """The policy, after checking the kind and range of every number; the default policy for None."""
     if policy is None:
         return SearchPolicy()
     if not isinstance(policy, SearchPolicy):
@@ -65,7 +65,7 @@ def checked_policy(policy: Any) -> SearchPolicy:
 
 
 def policy_from_dict(content: Mapping[str, Any]) -> SearchPolicy:
-    """What `dataclasses.asdict` made of a policy, from a file that anybody may have written."""
+    """The policy from what `dataclasses.asdict` made of it; the content comes from a file and is not trusted."""
     return checked_policy(_restored("policy", content, SearchPolicy()))
 
 
@@ -85,7 +85,7 @@ def _as_tuples(content: Any) -> Any:
 
 
 def _check(place: str, value: Any, default: Any) -> None:
-    """Compares with the default, which shows what kind a value has to be."""
+    """Raises an InputError unless the value has the kind of the default and is in range."""
     if is_dataclass(default):
         if not isinstance(value, type(default)):
             raise InputError(f"{place} must be a {type(default).__name__}(...), not {value!r}.")
@@ -93,14 +93,14 @@ def _check(place: str, value: Any, default: Any) -> None:
             _check(f"{place}.{field.name}", getattr(value, field.name), getattr(default, field.name))
     elif default == ():
         if value != ():
-            raise InputError(f"{place} is made of the constraints: leave it empty and use constraints=.")
+            raise InputError(f"{place} is set by the constraints: leave it empty and use constraints=.")
     elif isinstance(default, tuple):
         _check_tuple(place, value, default)
     elif isinstance(default, bool):
         if not isinstance(value, bool):
             raise InputError(f"{place} must be True or False, not {value!r}.")
     elif isinstance(default, int):
-        least = 0 if place.rpartition(".")[2].startswith("rounds_") else 1  # how long to wait may be not at all
+        least = 0 if place.rpartition(".")[2].startswith("rounds_") else 1  # waiting times may be 0
         if not is_number(value) or not isinstance(value, numbers.Integral) or value < least:
             raise InputError(f"{place} must be a whole number of at least {least}, not {value!r}.")
     else:
@@ -138,7 +138,7 @@ def _check_number(place: str, value: Any) -> None:
 
 
 def texts_of(guesses: Any) -> tuple[str, ...]:
-    """The formulas that a user suspects."""
+    """The user's guesses, formulas as text, as a tuple."""
     if isinstance(guesses, str) or not all(isinstance(text, str) for text in guesses or ()):
-        raise InputError(f"guesses is a list of formulas as text, such as ['a*sin(b*x1)'], not {guesses!r}.")
+        raise InputError(f"guesses must be a list of formulas as text, such as ['a*sin(b*x1)'], not {guesses!r}.")
     return tuple(guesses or ())

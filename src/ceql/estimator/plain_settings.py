@@ -1,4 +1,4 @@
-"""Settings that are objects, from plain tables: what a model file or a project file holds of them."""
+"""Converts plain tables, as model files and project files hold them, to the objects that settings need."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def with_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a regressor with a template, constraints, a policy and prices in place of their tables."""
+    """The parameters of a regressor, with tables converted to a template, constraints, a policy and prices."""
     return {n: _READERS[n](v) if n in _READERS and v is not None else v for n, v in parameters.items()}
 
 
 def whole_template(content: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-    """A template written by hand: names in it that are neither columns nor declared are parameters."""
+    """The complete table of a template written by hand; undeclared names that are not columns become parameters."""
     parts = [field.name for field in fields(Template)]
     for name in content:
         if name not in parts:
@@ -34,7 +34,7 @@ def whole_template(content: Mapping[str, Any], columns: Sequence[str]) -> dict[s
     whole: dict[str, Any] = {"parameters": {}, "functions": {}, "sums": {}, **content}
     for name in parts[1:]:
         if not isinstance(whole[name], Mapping) or not all(isinstance(part, Mapping) for part in whole[name].values()):
-            raise InputError(f"The {name} of a template are tables by their names, not {whole[name]!r}.")
+            raise InputError(f"The {name} of a template must be tables with their names, not {whole[name]!r}.")
     if not isinstance(whole.get("formula"), str):
         raise InputError("A template needs a formula as text, such as 'a*x + f'.")
     terms = {name: {"parameters": {}, "functions": {}, **part} for name, part in whole["sums"].items()}

@@ -1,4 +1,4 @@
-"""How a fitted model shows itself: plots, a report, a card in a notebook."""
+"""How a fitted model is shown: plots, a report, a card in a notebook."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Presented:
-    """What CEQLRegressor inherits: its picture methods.
+    """The part of CEQLRegressor that shows a fitted model.
 
-    `row` is a row of ``equations_``, by default the chosen one. With several targets `target` names the one to show; a
-    single one can be given another name by it.
+    `row` is a row of ``equations_``, by default the chosen one. With several targets, `target` names the one to show;
+    with one target it is the name to display for it.
     """
 
     if TYPE_CHECKING:
@@ -35,9 +35,9 @@ class Presented:
 
     @property
     def covariance_(self) -> Any:
-        """The covariances of the constants of the chosen formula, the squares of their errors on the diagonal.
+        """The covariances of the constants of the chosen formula; their squared errors are on the diagonal.
 
-        With several targets it is a list of them.
+        With several targets this is a list of tables.
         """
         from ceql.estimator.results import covariance_table, one_or_all
 
@@ -46,8 +46,10 @@ class Presented:
 
     @property
     def shapes_(self) -> Any:
-        """The shapes that the constraints ask for: whether the chosen formula keeps to each, and how that is known:
-        ``proved``, or checked on a grid of so many points. With several targets it is a list of such tables.
+        """Whether the chosen formula has each required shape, and how this was checked, as a table.
+
+        ``how`` is ``proved``, or says how many points of a grid were checked. With several targets this is a list of
+        tables.
         """
         from ceql.estimator.results import one_or_all, shapes_table
 
@@ -57,12 +59,11 @@ class Presented:
     def plot_fit(
         self, ax: Any = None, *, row: int | None = None, against: str | None = None, target: str | None = None
     ) -> Any:
-        """The formula beside the data; returns matplotlib Axes.
+        """Plots the formula with the data; returns matplotlib Axes.
 
-        With one input: data and curve, dashed beyond the data, with its poles. With several: predicted against
-        measured, or both against the column named by `against`, over the residuals. Where groups have constants of
-        their own, each has a curve. `target` names the y axis;
-        by default it is the name of the fitted y.
+        With one input: the data and the curve, dashed beyond the data, with its poles. With several inputs: predicted
+        against measured values, or both against the column `against`, with the residuals below. If groups have their
+        own constants, each has a curve. `target` labels the y axis; by default it is the name of the fitted y.
         """
         from ceql.output.plots.fit_plot import plot_fit
 
@@ -70,7 +71,7 @@ class Presented:
         return plot_fit(found.formula, found.data, found.name, against, ax)
 
     def plot_pareto(self, ax: Any = None, *, row: int | None = None, target: str | None = None) -> Any:
-        """Complexity against loss with the chosen row (or `row`) marked; returns matplotlib Axes."""
+        """Plots complexity against loss with the chosen row (or `row`) marked; returns matplotlib Axes."""
         from ceql.output.plots.front_plot import plot_pareto
 
         found = self._finding(row, target)
@@ -79,9 +80,9 @@ class Presented:
     def plot_poles(
         self, ax: Any = None, *, row: int | None = None, target: str | None = None, group: Any = None
     ) -> Any:
-        """Where the formula is singular or undefined, in and around the data; returns matplotlib Axes.
+        """Plots where the formula is singular or undefined, in and around the data; returns matplotlib Axes.
 
-        `group` is the group that is meant, where each has constants of its own; so it is for the network.
+        `group` chooses the group whose constants are used, if groups have their own.
         """
         from ceql.output.plots.pole_plot import plot_poles
 
@@ -91,7 +92,10 @@ class Presented:
     def plot_network(
         self, ax: Any = None, *, row: int | None = None, target: str | None = None, group: Any = None
     ) -> Any:
-        """The operators of the formula in layers with the weights between them; returns matplotlib Axes."""
+        """Plots the operators of the formula in layers with the weights between them; returns matplotlib Axes.
+
+        `group` chooses the group whose constants are used, if groups have their own.
+        """
         from ceql.output.plots.network_plot import plot_network
 
         found = self._alone(self._finding(row, target), group)
@@ -102,8 +106,8 @@ class Presented:
     ) -> None:
         """Writes one self-contained HTML page about the model.
 
-        `target` is what the page calls y, and `table` the file that the data came from, for the lines that find the
-        formula again.
+        `target` is the name of y on the page. `table` is the file that the data came from; the page uses it in the
+        lines that repeat the fit.
         """
         from ceql.output.report.page import report_page
         from ceql.storage.files import write_atomically
@@ -128,7 +132,9 @@ class Presented:
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        """The card of a fitted model, scikit-learn's diagram of any other; neither where that is set to text."""
+        """A card for a fitted model, scikit-learn's diagram otherwise; neither if scikit-learn's display is set to
+        text.
+        """
         usual = super()._repr_html_  # pyright: ignore[reportAttributeAccessIssue]
         return self._card if hasattr(self, "discoveries_") else usual
 
@@ -139,7 +145,7 @@ class Presented:
         return bundle
 
     def _repr_latex_(self) -> str | None:
-        """The formula for whatever sets LaTeX: a notebook that is made into a paper."""
+        """The formula in LaTeX, for a notebook that is converted to a paper."""
         if not hasattr(self, "discoveries_"):
             return None
         from ceql.output.export import write

@@ -19,127 +19,132 @@ class CEQLRegressor(Model, RegressorMixin, BaseEstimator):
     ----------
     recipe : "search", "real", "paper", "authors" or a Recipe
         "search" fits thousands of small sub-networks and is right for almost everything. "real" is the same with real
-        weights, to see what the complex domain is good for. "paper" trains the one dense network of the Complex
-        Equation Learner paper, for comparison, and "authors" does so as its authors' code.
+        weights, to see what complex weights contribute. For comparison, "paper" trains the single dense network of the
+        Complex Equation Learner paper, and "authors" trains it as the code of its authors does.
     operators : list of str, "default" or "paper", optional
-        What formulas are made of, for example ["mul", "div", "sqrt"]; sums and constants are always there. Name fewer
-        to search faster, or others (see ``ceql.operators.names()``) when you know that they occur. "paper" is the
-        library of the paper: two layers, without exponentials and sines.
+        The operators that formulas may contain, such as ["mul", "div", "sqrt"]; sums and constants are always allowed.
+        Name fewer to search faster, or others (see ``ceql.operators.names()``) if you know that they occur. "paper" is
+        the library of the paper: two layers, without exponentials and sines.
     time_limit : float
         Seconds after which the best formula so far is returned; easy problems end long before. It holds for the whole
-        fit: several targets share it, and what an easy one leaves over goes to those after it.
+        fit: several targets share it, and time that an easy target does not need goes to the next ones.
     max_complexity : int, optional
-        The most nodes a formula may have, when you want something to read rather than the best fit.
+        The largest number of nodes a formula may have, if you want a readable formula rather than the best fit.
     model_selection : "best", "accuracy", "score" or "cv"
-        Which row of ``equations_`` is used for prediction: the noise-aware choice, the lowest loss, the steepest gain
-        in accuracy per node, or the simplest row that rows held out cannot tell from the best of them, by one standard
-        error. Change it when the chosen row is too long or too short for you; every other row can be used without a
-        new fit.
+        Which row of ``equations_`` is used for prediction: "best" is the noise-aware choice, "accuracy" the lowest
+        loss, "score" the steepest gain in accuracy per node, and "cv" the simplest row that held-out rows cannot
+        distinguish from the best one, by one standard error. Change it if the chosen row is too long or too short for
+        you; every other row can be used without a new fit.
     cv : int, splitter or list of (train, test), optional
-        The rows that are held out to validate a finished formula, whose constants are fitted to the others: for
-        ``r2_cv`` and for ``model_selection="cv"``. As in scikit-learn, except that a number of folds takes rows in
-        random order, always the same, since tables are often sorted, and whole groups where `fit` is given `groups`.
-        Take ``TimeSeriesSplit()`` for a series. None: 5 folds, or each row by itself where there are fewer than 10.
-        Of more than 2000 rows 2000 serve. The search itself sees all rows.
+        How rows are held out to validate a finished formula, whose constants are fitted to the other rows; used for
+        ``r2_cv`` and for ``model_selection="cv"``. It is as in scikit-learn, except that a number of folds takes rows
+        in a fixed random order, since tables are often sorted, and holds out whole groups if `fit` is given `groups`.
+        Use ``TimeSeriesSplit()`` for a time series. None means 5 folds, or each row by itself if there are fewer than
+        10. At most 2000 rows are used. The search itself sees all rows.
     per_group : "auto", int or list of str, optional
-        Which constants each group of rows has for itself, one structure for all: found out, so many of them, or these
-        parameters of the template. The groups are the labels that `fit` is given. None: all rows share all constants.
+        Which constants differ between groups of rows, while all groups share one structure: "auto" finds out which,
+        an integer says how many, and a list names parameters of the template. The groups are given by the labels
+        passed to `fit`. None means that all rows share all constants.
     catalogue : bool
-        Whether the laws that the fields of science know (``ceql.catalogue``, 300 and more) are fitted to the table as
-        well and compete with what the search finds. A formula that was fitted as one has its name in ``equations_``,
-        and ``constants_`` calls its constants what they are called there. False leaves plain models and the search.
+        Whether the more than 300 known laws of science in ``ceql.catalogue`` are also fitted to the table and compete
+        with what the search finds. ``equations_`` shows the name of such a law, and ``constants_`` uses the names that
+        its constants have in the catalogue. With False, only plain models and the search compete.
     prices : Prices, optional
-        What operators, numbers, constants and names of laws cost in the choice among formulas, a
+        What operators, numbers, constants and names of laws cost when a formula is chosen, as a
         ``ceql.expression.prices.Prices``. Raise a price to see less of something.
     more : int
-        How many formulas beside the front ``equations_`` may show: those that are about as likely as the best by the
-        criterion, but beaten in size and loss by a formula of the front. They count in the weights and the intervals.
+        How many formulas that are not on the front ``equations_`` may show. They are about as likely as the best
+        formula, but some formula of the front is both smaller and more accurate. They count in the weights and the
+        intervals.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None
         The same number gives the same formula, whatever the number of workers, unless the clock ends the search. Try
-        another one when a search fails. None takes a different seed each time.
+        another one if a search fails. None takes a different seed each time.
     n_jobs : int, optional
-        Processes that fit the starts. By default it is this one, with all cores as threads, which is the fastest on one
-        machine. A number above 1 starts that many processes through joblib. Inside ``joblib.parallel_config`` the
-        backend named there is used, such as a Dask or Ray cluster. The result is the same in each case. With
-        ``device="gpu"`` each process has a GPU of its own, if there are enough of them, and rounds grow with their
-        number, so that the search takes another course.
+        Number of processes that fit the starts. By default only this process is used, with all cores as threads, which
+        is the fastest on one machine. A number above 1 starts that many processes through joblib. Inside
+        ``joblib.parallel_config`` the backend named there is used, such as a Dask or Ray cluster. The result is the
+        same in each case. With ``device="gpu"`` each process has its own GPU, if there are enough of them, and rounds
+        grow with their number, so that the search takes a different course.
     threads : int, optional
-        Threads of each process; by default they share all cores. Set it to 1 where something else, such as a grid
-        search, already uses all of them.
+        Threads of each process; by default the processes share all cores. Set it to 1 if something else, such as a grid
+        search, already uses all cores.
     device : "cpu", "gpu" or "auto"
         Where starts are fitted. The default gives the same formula on every machine. "auto" takes an NVIDIA GPU if
-        there is one and CuPy is installed (``ceql[gpu]``), unless ``n_jobs`` or a cluster is in use; "gpu" insists.
+        there is one and CuPy is installed (``ceql[gpu]``), unless ``n_jobs`` or a cluster is in use; "gpu" requires
+        one.
     template : Template, optional
-        What is known of the formula, with the parameters, functions and sums to be found in it, and these alone;
-        `operators` is not used: each unknown function has its own.
+        The known form of the formula; only the parameters, functions and sums in it are searched for. `operators` is
+        not used, since each unknown function has its own.
     loss : str
-        What a residual costs: "squared", or one that gross outliers cannot rule: "absolute", "huber", "cauchy",
-        "log-cosh". Or a formula of your own in ``residual``, ``y`` and ``prediction``, such as
-        ``"log(1 + residual**2)"``. ``equations_`` shows the mean of it as `loss`.
+        The loss of a residual: "squared"; "absolute", "huber", "cauchy" or "log-cosh", which are robust against
+        outliers; or your own formula in ``residual``, ``y`` and ``prediction``, such as ``"log(1 + residual**2)"``.
+        ``equations_`` shows its mean as `loss`.
     guesses : list of str, optional
-        Formulas that you suspect, as text over the columns: ``"a*sin(b*x1)/x2"``. Other names are constants to be
-        found, numbers are starting values. They compete with what is found and the search builds on them.
+        Formulas that you suspect, as text over the columns, such as ``"a*sin(b*x1)/x2"``. Names that are not columns
+        are constants to be fitted, and numbers are starting values. Guesses compete with the formulas that are found,
+        and the search builds on them.
     constraints : Constraints, optional
-        What every formula keeps to: operators not nested, columns that must occur, bounds of constants and exponents,
-        costs, and the shape of its values: signs, slopes, limits, symmetries, points, poles. See also ``shapes_``.
+        Conditions that every formula must meet: operators that may not be nested, columns that must occur, bounds of
+        constants and exponents, costs, and the shape of its values (signs, slopes, limits, symmetries, points, poles).
+        See also ``shapes_``.
     units : dict, optional
-        The units of columns and of y by their names, ``{"distance": "mm", "y": "s"}``, as pint reads them (the extra
-        ``units``); "1" is none, and ``"headers"`` takes those of names such as ``distance [mm]``. Formulas are then
-        dimensionally possible, and ``constants_`` has the units of constants.
+        The units of columns and of y, such as ``{"distance": "mm", "y": "s"}``, read by pint (the extra ``units``). "1"
+        means no unit, and ``"headers"`` reads the units from column names such as ``distance [mm]``. Formulas are then
+        dimensionally consistent, and ``constants_`` shows the units of constants.
     constants : "any", "dimensionless", "physics", list or dict
-        With `units`: numbers may carry any unit, none, or those of constants of nature, which may be named:
-        ``["c", "k_B"]``, ``{"g": "9.81 m/s^2"}``. Where they carry none, the law is searched between groups without
-        dimension, of which there are fewer than columns.
+        With `units`: whether numbers in a formula may have any unit, no unit, or only units that come from constants of
+        nature, which may be named: ``["c", "k_B"]``, ``{"g": "9.81 m/s^2"}``. If numbers have no unit, the search is
+        over dimensionless groups, of which there are fewer than columns.
     policy : SearchPolicy, optional
-        Every number that steers the search, for those who want to change one, such as
-        ``ceql.search.policy.SearchPolicy(round_size=256)`` for shorter rounds. None takes the defaults.
+        The numbers that control the search, if you want to change one, such as
+        ``ceql.search.policy.SearchPolicy(round_size=256)`` for shorter rounds. None uses the defaults.
     warm_start : bool
-        True lets a second ``fit`` go on from the formulas of the first: fitted to the new data, they compete with what
-        it finds, and if one of them is exact there is no search.
+        If True, a second ``fit`` starts from the formulas of the first: they are fitted to the new data and compete
+        with what is found. If one of them is exact, there is no search.
     checkpoint : str or path, optional
-        A file in which the search keeps its state, so that it can go on after a kill: ``fit`` with the same data and
-        parameters goes on from the file if it is there, and gives the result at once if the search had ended. A higher
-        `time_limit` goes on as well. Several targets have a file each, with their names. A
-        ``ceql.storage.checkpoint.Checkpoint`` also says how often it is written.
+        A file in which the search saves its state, so that it can be continued after it was killed: ``fit`` with the
+        same data and parameters continues from the file if it exists, and gives the result at once if the search had
+        ended. A higher `time_limit` continues the search as well. With several targets, each has its own file, with its
+        name added. A ``ceql.storage.checkpoint.Checkpoint`` also says how often the file is written.
     verbose : bool, optional
-        Show a live display. By default it is shown in a terminal or notebook and not when output is piped.
+        Whether to show a live display. By default it is shown in a terminal or notebook, but not if output is piped.
 
     Attributes
     ----------
     equations_ : DataFrame
-        The front: for every size the best formula, with ``chosen`` at the one that ``predict`` uses. ``weight`` is
-        how likely a row is among all of them as far as the data can tell, ``r2`` and ``r2_cv`` are its R2 on the
-        training rows and on rows held out (NaN for rows without a chance). ``law`` is the name of the law that a row
-        is, if it is one, and ``price`` what the formula costs in the choice but for its constants. Formulas beside the
-        front come last, with False in the column ``front``.
+        The front: the best formula of every size. ``chosen`` marks the row that ``predict`` uses. ``weight`` says how
+        likely a row is among all rows, judging by the data. ``r2`` and ``r2_cv`` are its R2 on the training rows and on
+        held-out rows (NaN for rows that are too unlikely). ``law`` is the name of the law, if the formula is a named
+        one, and ``price`` is what the formula costs in the choice, not counting its constants. Formulas that are not on
+        the front come last, with False in the column ``front``.
     constants_ : DataFrame
-        The decimal constants of the chosen formula with their standard errors, or those of the law or of the template
-        that it is under the names that they have there. A constant on a bound has no error.
+        The decimal constants of the chosen formula with their standard errors. For a named law or a template, the
+        constants are listed under the names they have there. A constant at one of its bounds has no error.
     covariance_ : DataFrame
-        Their covariances; of a law of the catalogue those of the decimals of its formula.
+        The covariances of these constants; for a law of the catalogue, those of the decimal numbers in its formula.
     chi_square_ : ChiSquare or None
-        Where `sigma` is known: the sum of squares in units of sigma, the degrees of freedom and the probability of a
-        larger sum.
+        If `sigma` is known: the sum of squared residuals in units of sigma, the degrees of freedom, and the probability
+        of a larger sum.
     groups_, group_constants_
-        With `per_group`: the labels, and the constants of each group with their errors; ``constants_`` has the shared
-        ones then.
+        With `per_group`: the labels of the groups, and the constants of each group with their errors; ``constants_``
+        then has the shared constants.
     struck_ : DataFrame
-        Formulas that were found but may not be chosen: ``equation`` and ``why``, such as a pole between two rows that
-        no row shows. Empty where nothing was struck, and for models saved by 0.1.0.
+        Formulas that were found but may not be chosen: ``equation`` and the reason ``why``, such as a pole between two
+        rows that no row supports. Empty if nothing was struck, and for models saved by version 0.1.0.
     poles_ : list
-        Where the chosen formula blows up within the range of the data.
+        The poles and log singularities of the chosen formula within the range of the data.
     shapes_ : DataFrame
-        What constraints ask of its shape: ``shape``, ``kept``, and ``how`` that is known.
+        The shapes that the constraints require: ``shape``, whether it is ``kept``, and ``how`` this is known.
     discovery_ : Discovery
-        How the search went and ended. Of a long table it looks at some rows only: ``discovery_.rows_searched``.
-        Of more than 64 columns it looks at 40 that promise most: ``discovery_.columns_searched``.
+        How the search went and ended. The search uses only some rows of a long table (``discovery_.rows_searched``),
+        and the 40 most promising of more than 64 columns (``discovery_.columns_searched``).
     discoveries_ : list of Discovery
-        The same for each target. With several of them there is no ``discovery_``, and ``equations_``, ``constants_``,
-        ``struck_`` and ``poles_`` are lists.
+        The discovery of each target. With several targets there is no ``discovery_``, and ``equations_``,
+        ``constants_``, ``struck_`` and ``poles_`` are lists.
     target_names_ : list of str
-        The columns of y; "y" where it has no name.
+        The names of the columns of y; "y" if it has no name.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn; the names are there if X was a table.
+        As in all scikit-learn estimators; the names exist only if X was a table.
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -153,7 +158,7 @@ class CEQLRegressor(Model, RegressorMixin, BaseEstimator):
 
 
 def load(path: str | Path) -> CEQLRegressor:
-    """A model as it was saved. Nothing in the file is run as code, so it may come from anybody."""
+    """Loads a saved model. Nothing in the file is run as code, so files from untrusted sources are safe to load."""
     bring_the_library()
     from ceql.estimator.plain_settings import with_objects
     from ceql.estimator.unit_texts import with_known_units

@@ -1,4 +1,4 @@
-"""What was found, as tables and rows: the way a fitted model shows it."""
+"""The results of a search as tables, as a fitted model shows them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ceql.shapes.verdicts import Verdict
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """One target: what it is called, its formula, the search behind it and the data."""
+    """One target: its name, its formula, the search behind it and the data."""
 
     name: str
     formula: Formula
@@ -38,12 +38,12 @@ class Finding:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Whether the formula keeps to each shape that is asked of it, and how that is known."""
+        """For each required shape, whether the formula has it and how this is known."""
         return verdicts_on(self.formula, self.data, self.constraints)
 
     @property
     def row(self) -> int:
-        """Its place among the formulas."""
+        """The row of the formula among the formulas of the discovery."""
         return next(k for k, formula in enumerate(self.discovery.formulas) if formula is self.formula)
 
 
@@ -55,7 +55,7 @@ def finding(
     prices: Prices = PRICES,
     constraints: Constraints = NONE,
 ) -> Finding:
-    """The one that `target` names. A model with a single target may be given another name for it."""
+    """The finding for `target`. A model with a single target accepts any name, which is then displayed."""
     names = targets.names
     if len(names) > 1 and target is None:
         raise InputError(f"This model has {len(names)} targets ({', '.join(names)}): name the one you mean.")
@@ -68,7 +68,7 @@ def finding(
 
 
 def over_table(constraints: Constraints | None, data: Dataset) -> Constraints:
-    """The constraints as they are for these data, whose ranges they may be about."""
+    """The constraints applied to these data, since they may refer to the ranges of columns."""
     return (constraints or NONE).over(data.names, data.x, data.y)
 
 
@@ -77,18 +77,18 @@ def verdicts_on(formula: Formula, data: Dataset, constraints: Constraints | None
 
 
 def shapes_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """A row for each shape that was asked for: whether it is kept, and how that is known."""
+    """A table of the required shapes: whether each is kept, and how this is known."""
     rows = [(str(one.shape), one.kept, one.how) for one in verdicts]
     return pd.DataFrame(rows, columns=pd.Index(["shape", "kept", "how"]))
 
 
 def one_or_all(values: list) -> Any:
-    """The value for the only target, or the list for several."""
+    """The only value of a list with one entry, otherwise the list."""
     return values[0] if len(values) == 1 else values
 
 
 def formula_in_row(discovery: Discovery, row: Any = None) -> Formula:
-    """The chosen formula, or the one in that row of the table: the front, then what competes beside it."""
+    """The chosen formula, or the one in the given row; rows of the front come before those beside it."""
     formulas = discovery.formulas
     if row is None:
         return discovery.best
@@ -98,9 +98,11 @@ def formula_in_row(discovery: Discovery, row: Any = None) -> Formula:
 
 
 def constants_table(formula: Formula, units: Dimensions | None = None) -> pd.DataFrame:
-    """The decimal constants of a formula as it shows them, or those of the law that it is, under the names that they
-    have there, each with its standard error, and with its unit where units are known; of a formula with constants of
-    groups those that all share."""
+    """The constants of a formula with their standard errors, and with their units if units are known.
+
+    For a named law or a template, constants are listed under the names they have there; for a formula with constants of
+    groups, only the shared ones are listed.
+    """
     if isinstance(formula, GroupedFormula):
         shared = formula.parts.shared
         pairs, names = list(formula.constants[: len(shared)]), pd.Index(shared, name="constant")
@@ -116,14 +118,14 @@ def constants_table(formula: Formula, units: Dimensions | None = None) -> pd.Dat
 
 
 def _unit_columns(formula: Formula, units: Dimensions) -> dict[str, list[str]]:
-    """Units of the constants of the table, and where constants have names, those that they are made of."""
+    """The column of units for the table of constants and, if there are named constants, what each is made of."""
     found = constant_units(formula, units)
     columns = {"unit": [one.unit for one in found]}
     return {**columns, "made_of": [one.made_of for one in found]} if units.constants else columns
 
 
 def covariance_table(formula: Formula, data: Dataset) -> pd.DataFrame:
-    """The covariances of the constants of a formula; of a template by their names."""
+    """The covariances of the constants of a formula; for a template under their names."""
     if isinstance(formula, GroupedFormula):
         names = pd.Index(formula.parts.names)
         problem = Problem(formula.program, data.x, data.y, np.sqrt(data.weight))
@@ -134,7 +136,7 @@ def covariance_table(formula: Formula, data: Dataset) -> pd.DataFrame:
     return pd.DataFrame(covariance(formula, data), index=names, columns=names, dtype=float)
 
 
-# Made here, since pandas imports a library for the first texts that it meets, and a fit should import nothing.
+# Made on import, since pandas imports a library for the first strings it sees, and a fit should import nothing.
 _COLUMNS = pd.Index(
     [
         "complexity",
@@ -157,17 +159,17 @@ _STRUCK_COLUMNS = pd.Index(["equation", "why"])
 
 
 def struck_table(discovery: Discovery) -> pd.DataFrame:
-    """The formulas that may not be chosen, each with the sentence that says why."""
+    """The formulas that may not be chosen, each with the reason."""
     texts = {"equation": [str(one.formula) for one in discovery.struck], "why": [one.why for one in discovery.struck]}
     return pd.DataFrame(texts, columns=_STRUCK_COLUMNS, dtype=object)
 
 
 def equations_table(discovery: Discovery, prices: Prices = PRICES) -> pd.DataFrame:
-    """The front as a table, simplest formula first, then what competes beside it, likeliest first.
+    """The front as a table, simplest formula first, then the formulas beside the front, likeliest first.
 
-    `price` is what it takes to say the formula but for its constants, in nats, and `law` the name that it has.
-    `front` tells the two apart, and `chosen` marks the row that `predict` uses. Those beside the front have no `score`,
-    and `r2_cv` is known for rows that compete.
+    `price` is the cost of the formula without its constants, in nats, and `law` is its name if it is a named law.
+    `front` is False for formulas beside the front, and `chosen` marks the row that `predict` uses. Formulas beside the
+    front have no `score`, and `r2_cv` is known only for rows that compete.
     """
     formulas, front = discovery.formulas, len(discovery.front)
     unknown = (np.nan,) * len(formulas)

@@ -1,4 +1,4 @@
-"""What the parameters of a model ask of a fit, each complaint in a sentence."""
+"""Checks the parameters of a model and turns them into the settings of a search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(model: Model) -> Settings:
-    """What a model's parameters ask for; complains of those that cannot be."""
+    """The settings of a search from the parameters of a model; an InputError names a wrong parameter."""
     if model.recipe not in SEARCHES:
         resolve_recipe(model.recipe)
     if not is_number(model.time_limit) or not model.time_limit > 0:
@@ -72,7 +72,7 @@ def settings_of(model: Model) -> Settings:
 
 
 def policy_of(model: Model) -> SearchPolicy | None:
-    """The numbers of the search, with the prices of the choice; None: the defaults."""
+    """The search policy of a model, including its prices; None for the defaults."""
     if model.prices is None:
         return model.policy
     if not isinstance(model.prices, Prices):
@@ -81,5 +81,5 @@ def policy_of(model: Model) -> SearchPolicy | None:
 
 
 def prices_of(model: Model) -> Prices:
-    """What operators, numbers, constants and names cost in the choice."""
+    """The prices of operators, numbers, constants and names that the model uses to choose a formula."""
     return (policy_of(model) or SearchPolicy()).prices

@@ -1,4 +1,4 @@
-"""Several targets: one search each, one after the other, within one time limit."""
+"""Fits several targets: one search after the other, within one time limit."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ def discover_each(
     folds: Folds | None = None,
     units: Sequence[Dimensions] | None = None,
 ) -> tuple[Discovery, ...]:
-    """A discovery for each target. Each may take its share of the time that is left, so what an easy one leaves over
-    goes to those after it. Ctrl-C ends the search of one target and skips those after it. Of several targets each has
-    a checkpoint of its own."""
+    """A discovery for each target, which may use an equal share of the time that is left.
+
+    Time that an easy target does not need goes to the next ones. Ctrl-C ends the search of one target and skips the
+    rest. With several targets, each has its own checkpoint.
+    """
     known = guesses or [()] * len(targets.names)
     kept_in = [None] * len(targets.names) if checkpoint is None else checkpoint.of_each(targets.names)
     found: list[Discovery] = []
@@ -51,7 +53,8 @@ def discover_each(
             skipped.append(name)
     if skipped:
         warnings.warn(
-            f"The fit was interrupted before {', '.join(skipped)} had a turn: a constant stands in for each.",
+            f"The fit was interrupted before it reached {', '.join(skipped)}: each of these has only a constant "
+            "as its formula.",
             CeqlWarning,
             stacklevel=3,
         )

@@ -24,10 +24,10 @@ def predicted(
     with_inputs: bool = False,
     interval: float | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """A column of predictions for each target, behind the columns of the table if these are wanted; and warnings.
+    """A column of predictions for each target, after the columns of the table if `with_inputs`; and warnings.
 
-    A row with a gap in a column that the formula uses gets NaN. With an `interval` two more columns for each target:
-    the bounds of a new measurement that hold with this probability.
+    A row with a gap in a column that the formula uses gets NaN. `interval` is a probability: two more columns for each
+    target hold the bounds of a new measurement.
     """
     findings = [model._finding(row, name) for name in model.target_names_]
     x = inputs_of(table, model, findings[0].data.names)
@@ -47,7 +47,7 @@ def predicted(
 
 
 def inputs_of(table: Table, model: Model, names: Sequence[str]) -> np.ndarray:
-    """The columns that a formula takes, with NaN in gaps, those of groups by their numbers."""
+    """The input columns of a model, with NaN in gaps; labels of groups are replaced by their numbers."""
     if not model.groups_:
         return numbers_of(table, names)
     x = numbers_of(table, names[:-1])
@@ -56,7 +56,7 @@ def inputs_of(table: Table, model: Model, names: Sequence[str]) -> np.ndarray:
 
 
 def numbers_of(table: Table, names: Sequence[str]) -> np.ndarray:
-    """These columns of new rows; an error does not offer what only a fit can choose."""
+    """These columns of the table; errors do not mention options that only a fit has."""
     try:
         return table.numbers(names, gaps=True).to_numpy()
     except InputError as error:
@@ -88,12 +88,12 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
 
 
 def _is_outside(found: Finding, x: np.ndarray) -> np.ndarray:
-    """Rows in which a column that the formula uses is outside the range of the training data."""
+    """Which rows have a column that the formula uses outside the range of the training data."""
     used = _used(found)
     low, high = found.data.x[:, used].min(axis=0), found.data.x[:, used].max(axis=0)
     return ((x[:, used] < low) | (x[:, used] > high)).any(axis=1)
 
 
 def _used(found: Finding) -> list[int]:
-    """The columns that the formula uses."""
+    """The indices of the columns that the formula uses."""
     return [k for k, symbol in enumerate(found.formula.symbols) if symbol in found.formula.expression.free_symbols]

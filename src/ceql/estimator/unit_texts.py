@@ -1,4 +1,4 @@
-"""The door for units: texts such as "mm" or "9.81 m/s^2", read by pint, become dimensions and factors."""
+"""Reads units such as "mm" or "9.81 m/s^2" with pint and turns them into dimensions and factors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ceql.discovery import Discovery
 from ceql.errors import CeqlError, InputError, missing_extra, unknown_name
 
 ANY, DIMENSIONLESS, PHYSICS = "any", "dimensionless", "physics"
-HEADERS = "headers"  # in place of units: they stand in the names of the columns
-# Constants by the names that formulas have for them, and what pint calls them; those first are the ones of "physics".
+HEADERS = "headers"  # in place of units: read them from the names of the columns
+# Constants by their names in formulas, and their names in pint. The first ones are those of "physics".
 NAMED = {
     "c": "speed_of_light",
     "G": "newtonian_constant_of_gravitation",
@@ -53,7 +53,7 @@ def is_installed() -> bool:
 
 
 def is_unit(text: str) -> bool:
-    """Whether it can be read as a unit; nothing can without pint."""
+    """Whether the text can be read as a unit; always False without pint."""
     try:
         _unit(text, "")
     except CeqlError:
@@ -71,16 +71,20 @@ def _registry() -> Any:
 
 
 def read_units(units: Any, constants: Any, inputs: Sequence[str], targets: Sequence[str]) -> list[Dimensions] | None:
-    """What is known of the units of each target's problem; None where no units are given."""
+    """The units of each target's problem; None if no units are given."""
     kind = constants if isinstance(constants, str) else None
     if units is None:
         if kind != ANY:
-            raise InputError("constants= says which units numbers may carry: give units= of the columns and y, too.")
+            raise InputError(
+                "constants= says which units constants may have: give units= of the columns and y as well."
+            )
         return None
     if isinstance(units, str) and units == HEADERS:
         units = units_of_headers([*inputs, *targets])
     if not isinstance(units, Mapping):
-        raise InputError(f"units gives columns their units, such as {{'distance': 'mm'}}, not {units!r}.")
+        raise InputError(
+            f"units must be a dictionary of columns and their units, such as {{'distance': 'mm'}}, not {units!r}."
+        )
     for name in units:
         if name not in inputs and name not in targets:
             raise unknown_name("column", str(name), [*inputs, *targets])
@@ -95,7 +99,7 @@ def read_units(units: Any, constants: Any, inputs: Sequence[str], targets: Seque
 def with_known_units(
     discoveries: Sequence[Discovery], units: Any, constants: Any, targets: Targets
 ) -> tuple[Discovery, ...]:
-    """What was found and saved, with its units again. Without pint it is shown without them."""
+    """The discoveries of a saved model with their units restored; unchanged without pint."""
     if units is None or not is_installed():
         return tuple(discoveries)
     known = read_units(units, constants, targets.inputs, targets.names) or []
@@ -103,7 +107,7 @@ def with_known_units(
 
 
 def quantity(name: str, text: Any) -> Quantity:
-    """A column with this unit; one without a unit where nothing is said of it."""
+    """A column as a quantity with this unit, or without a unit for None."""
     if text is None:
         return Quantity(name)
     unit = _unit(str(text), name)
@@ -112,7 +116,7 @@ def quantity(name: str, text: Any) -> Quantity:
 
 
 def named_constants(given: Any) -> tuple[Quantity, ...]:
-    """The constants with units that formulas may have: by name, with a value, or those of physics."""
+    """The constants with units that formulas may contain, from names, names with values, or "physics"."""
     if isinstance(given, str):
         if given in (ANY, DIMENSIONLESS):
             return ()
@@ -121,8 +125,8 @@ def named_constants(given: Any) -> tuple[Quantity, ...]:
         return tuple(_constant(str(name), value) for name, value in given.items())
     if not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
         raise InputError(
-            f"constants is 'any', 'dimensionless', 'physics', or names with values, such as {{'g': '9.81 m/s^2'}}, "
-            f"not {given!r}."
+            "constants must be 'any', 'dimensionless', 'physics', or names with values, such as {'g': '9.81 "
+            f"m/s^2'}}, not {given!r}."
         )
     pairs = (text.partition("=") for text in given)
     return tuple(_constant(name.strip(), value.strip() or None) for name, _, value in pairs)
@@ -147,7 +151,7 @@ def _constant(name: str, value: Any) -> Quantity:
 
 
 def units_of_headers(names: Iterable[str]) -> dict[str, str]:
-    """The units of the columns whose names end with one in brackets; a sentence where one cannot be read."""
+    """The units in brackets at the end of column names; an InputError if one cannot be read."""
     found = {name: parts[1] for name in names if (parts := unit_in_header(name)) is not None}
     if not found:
         raise InputError("units='headers' needs names such as 'distance [mm]': no column has one.")
@@ -168,13 +172,13 @@ def _unit(text: str, name: str) -> Any:
 
 
 def _why(error: Exception, text: str) -> str:
-    """A sentence about a unit that cannot be read, with what may have been meant."""
+    """A sentence that says why a unit cannot be read, with suggestions."""
     from difflib import get_close_matches
 
     unknown = getattr(error, "unit_names", None)
     names = [unknown] if isinstance(unknown, str) else list(unknown or [])
     if not names:
-        return f"that is no unit, such as 'mm', 'm/s^2' or '1' for a number without one ({text!r} cannot be read)."
+        return f"that is not a unit such as 'mm', 'm/s^2' or '1' for a number without one ({text!r} cannot be read)."
     known = [*_COMMON, *(str(name) for name in dir(_registry()) if name.isidentifier() and not name.startswith("_"))]
     close = get_close_matches(names[0], known, n=3, cutoff=0.6)
     hint = f" Did you mean {' or '.join(dict.fromkeys(close))}?" if close else " Units are written as 'mm' or 'm/s^2'."
@@ -182,7 +186,7 @@ def _why(error: Exception, text: str) -> str:
 
 
 def _in_base_units(unit: Any) -> tuple[Dimension, float, float]:
-    """Its dimension, and what makes a value in it one in base units: value * factor + offset."""
+    """The dimension of a unit, and its factor and offset: value * factor + offset is in base units."""
     registry = _registry()
     dimension = Dimension.of({base.strip("[]"): Fraction(power) for base, power in unit.dimensionality.items()})
     if registry.Quantity(1.0, unit)._is_multiplicative:
@@ -201,19 +205,19 @@ def _parts(unit: Any) -> tuple[Part, ...]:
 
 
 def _require_possible(known: Dimensions) -> None:
-    """A sentence where numbers without units can never make the target of the columns."""
+    """Raises an InputError if the target cannot be made of the columns with numbers that have no units."""
     if not known.is_strict:
         return
     unknown = [one.name for one in (*known.columns, known.target) if one.dimension is None]
     if unknown:
         raise InputError(
-            f"Where numbers carry no units, every column needs its own: {', '.join(unknown)} "
+            f"If constants may have no units, every column needs a unit: {', '.join(unknown)} "
             f"{'has' if len(unknown) == 1 else 'have'} none. Write '1' for a number without one, or constants='any'."
         )
     if not reaches(known, known.constants):
         made = ", ".join(f"{one.name} in {one.text or '1'}" for one in (*known.columns, *known.constants))
         raise InputError(
-            f"{known.target.name} in {known.target.text or '1'} cannot be made of {made} and numbers without units. "
-            "Look at the units, name the constant that is missing (constants={'g': '9.81 m/s^2'} or "
-            "constants='physics'), or let all numbers carry units (constants='any')."
+            f"{known.target.name} in {known.target.text or '1'} cannot be made of {made} and constants without "
+            "units. Check the units, name the constant that is missing (constants={'g': '9.81 m/s^2'} or "
+            "constants='physics'), or let all constants have units (constants='any')."
         )

@@ -1,4 +1,4 @@
-"""All that the methods of a model import, beside what comes with its class."""
+"""Imports everything that the methods of a model need and that its class does not import itself."""
 
 import ceql.choice.chi_square
 import ceql.estimator.around_a_fit

@@ -1,12 +1,12 @@
-"""Formulas as objects: read them, evaluate them, fit and round their constants, write them shorter.
+"""Formulas as objects: reading and evaluating them, fitting and rounding their constants, finding shorter forms.
 
 Everything here works on SymPy expressions whose decimal constants are Float and whose columns are
 real symbols.  A formula from the engine usually passes through ``smallest`` (the equal form with the
 fewest nodes), ``refit`` (constants to rounding level), ``snap`` (constants to the short numbers they
 stand for), ``round_to_errors`` (no more digits than the noise leaves) and ``readable`` (the free scales
-of fractions, logs and roots chosen so that all constants are short).  ``is_exact`` judges the result
-against a known truth.  No step ever changes what the formula computes beyond what its documentation
-states, and none evaluates text.
+of fractions, logs and roots chosen so that all constants are short).  ``is_exact`` compares the result
+with a known truth.  No step changes what the formula computes beyond what its documentation states, and
+none evaluates text.
 """
 
 from ceql.expression.algebra.effort import BRIEF, JUDGEMENT, THOROUGH, Effort

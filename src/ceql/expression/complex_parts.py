@@ -1,4 +1,4 @@
-"""A formula with the imaginary unit as one with real values: its real part, or its imaginary part, by a column.
+"""Converts a formula with the imaginary unit into a real one, whose column `part` selects the real or imaginary part.
 
 Columns and constants are real. Functions of complex arguments have their principal values.
 """
@@ -16,14 +16,14 @@ from ceql.expression.symbolic import Expr
 from ceql.expression.text.parse import parse_formula
 from ceql.expression.text.tokens import FormulaError
 
-UNIT = Symbol("I")  # not real, so that SymPy does not make sqrt(I**2) to |I|
-PART = "part"  # the column that is 0 for real and 1 for imaginary parts
+UNIT = Symbol("I")  # not declared real, so that SymPy does not turn sqrt(I**2) into |I|
+PART = "part"  # name of the column that is 0 for real and 1 for imaginary parts
 
 Parts = tuple[Any, Any]
 
 
 def parse_with_unit(text: str, names: Sequence[str]) -> Expr:
-    """The formula as it is written, where I is the imaginary unit unless it is one of the names."""
+    """Parse a formula in which I is the imaginary unit unless it is one of the names."""
     return parse_formula(text, names, given={} if UNIT.name in names else {UNIT.name: UNIT})
 
 
@@ -31,9 +31,10 @@ def is_complex(expr: Expr) -> bool:
     return UNIT in expr.free_symbols
 
 
-@lru_cache(maxsize=256)  # a template is asked for again and again
+@lru_cache(maxsize=256)  # the same template is converted many times
 def real_form(expr: Expr) -> Expr:
-    """The formula itself where it has no imaginary unit; else its real part where `part` is 0, the imaginary at 1."""
+    """Return a formula whose value is the real part if `part` is 0 and the imaginary part if it is 1; a formula without
+    the imaginary unit is unchanged."""
     if not is_complex(expr):
         return expr
     real, imaginary = _parts(expr)
@@ -88,7 +89,7 @@ def _power(base: Parts, exponent: Parts) -> Parts:
 
 
 def _polar(a: Any, b: Any) -> Parts:
-    """Size and angle; the angle by half of it, which is right on both sides of the imaginary axis."""
+    """Return size and angle; the half-angle formula is correct on both sides of the imaginary axis."""
     if a == 0:
         return Abs(b), pi / 2 * b / Abs(b)
     size = sqrt(a**2 + b**2)
@@ -111,7 +112,7 @@ def _log(a: Any, b: Any) -> Parts:
 
 
 def _tanh(a: Any, b: Any) -> Parts:
-    """By exp(-2 z), which does not overflow where the real part is positive, as that of a root is."""
+    """Return the parts of tanh z, from exp(-2 z), which does not overflow if the real part is positive, as of roots."""
     real, imaginary = _exp(-2 * a, -2 * b)
     return _times((1 - real, -imaginary), _inverse((1 + real, imaginary)))
 

@@ -28,10 +28,10 @@ EXTRA_CONSTANTS = 2
 
 
 class Equivalence(Enum):
-    """How far two formulas are known to be the same."""
+    """The degree to which two formulas are known to be the same."""
 
     EXACT_STRUCTURE = "same structure, constants equal to 1e-6"
-    NUMERIC = "same values far beyond the data, structure undecided"
+    NUMERIC = "same values far beyond the data, structure not compared"
     DIFFERENT = "different"
 
 
@@ -39,12 +39,12 @@ class Equivalence(Enum):
 def equivalence(
     found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, effort: Effort = JUDGEMENT
 ) -> Equivalence:
-    """Compare cross-multiplied coefficients, with values at fresh points as second witness."""
+    """Compare two formulas by cross-multiplied coefficients, and also by their values at new points."""
     inside, beyond = fresh_points(np.asarray(x, dtype=np.float64))
     if not _values_agree(found, truth, symbols, inside, VALUE_TOLERANCE, AGREEING_SHARE):
         return Equivalence.DIFFERENT
     found = _with_exponents_of(truth, found)
-    # c*sqrt(1/(c**2 - v**2)) is 1/sqrt(1 - v**2/c**2) where c > 0: their squares show it, their values settle the sign.
+    # c*sqrt(1/(c**2 - v**2)) equals 1/sqrt(1 - v**2/c**2) for c > 0: their squares agree, and values show the sign.
     if any(same_structure(found**n, truth**n, symbols, x, effort) for n in (1, 2)):
         return Equivalence.EXACT_STRUCTURE
     everywhere = np.vstack([inside, beyond])
@@ -54,7 +54,7 @@ def equivalence(
 
 
 def is_exact(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array) -> bool:
-    """Whether ``found`` is ``truth``: same structure, or the same values with about as many constants."""
+    """Return whether ``found`` is ``truth``: same structure, or the same values with about as many constants."""
     verdict = equivalence(found, truth, symbols, x)
     if verdict is Equivalence.NUMERIC:
         return _constants(found) <= _constants(truth) + EXTRA_CONSTANTS
@@ -68,11 +68,11 @@ def _constants(expr: Expr) -> int:
 
 
 def fresh_points(x: Array) -> tuple[Array, Array]:
-    """Points in the box of the data, and points in a box half as wide again on each side."""
+    """Return points in the box of the data, and points in a box that extends it on each side by half its width."""
     generator = np.random.default_rng(20240601)
     low, high = np.min(x, axis=0), np.max(x, axis=0)
     margin = WIDER * np.maximum(high - low, 1e-6)
-    # What is positive in all rows has no other sign elsewhere: sqrt(a)*sqrt(b) is sqrt(a*b) for two intensities.
+    # Columns positive in all rows stay positive: sqrt(a)*sqrt(b) equals sqrt(a*b) for two intensities.
     below = np.where((low > 0.0) & (low < margin), WIDER * low, low - margin)
     above = np.where((high < 0.0) & (-high < margin), WIDER * high, high + margin)
     shape = (FRESH_POINTS, x.shape[1])
@@ -94,7 +94,7 @@ def _values_agree(
 
 
 def _with_exponents_of(truth: Expr, found: Expr) -> Expr:
-    """``found`` with the exponents of ``truth`` where they are equal to 1e-6, since blocks must have the same one."""
+    """Return ``found`` with the exponents of ``truth`` where they agree to 1e-6, since blocks need equal exponents."""
     wanted = [power.exp for power in truth.atoms(Pow) if power.exp.is_Number and not power.exp.is_Integer]
 
     def with_wanted(power: Expr) -> Expr:
@@ -105,7 +105,7 @@ def _with_exponents_of(truth: Expr, found: Expr) -> Expr:
 
 
 def same_structure(found: Expr, truth: Expr, symbols: Sequence[Symbol], x: Array, effort: Effort = JUDGEMENT) -> bool:
-    """Whether the two are one fraction over the same building blocks; False when undecided."""
+    """Return whether both are the same fraction over the same building blocks; False if undecided."""
     if max(node_count(found), node_count(truth)) > effort.most_nodes:
         return False
     try:
@@ -128,7 +128,7 @@ def _same_coefficients(left: Poly, right: Poly) -> bool:
     top = max((abs(value) for value in (*left.values(), *right.values())), default=0.0)
     for monomial in left.keys() | right.keys():
         a, b = left.get(monomial, 0.0), right.get(monomial, 0.0)
-        # What rounding leaves of a cancelled term is small beside the largest coefficient.
+        # The rounding error left of a cancelled term is small compared with the largest coefficient.
         if abs(a - b) > max(2.0 * CONSTANT_TOLERANCE * max(abs(a), abs(b)), LEFTOVER * top):
             return False
     return True

@@ -1,4 +1,4 @@
-"""A formula as the graph of operators that it is: inputs, units whose arguments are weighted sums, one output."""
+"""Converts a formula into a graph of operators: inputs, units whose arguments are weighted sums, and one output."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _NUMERALS = {2: "²", 3: "³", 4: "⁴", 5: "⁵"}
 
 @dataclass(frozen=True)
 class Port:
-    """An argument of a unit: a sum of edges and a constant."""
+    """An argument of a unit: the sum of its edges plus a constant."""
 
     bias: float = 0.0
 
 
 @dataclass(frozen=True)
 class Node:
-    """`label` shows what the unit does to its arguments, which are called a, b, ...; `depth` is its layer."""
+    """A node of the graph; `label` is its operation on arguments called a, b, ..., and `depth` is its layer."""
 
     label: str
     kind: str
@@ -32,7 +32,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """The value of one node times a weight, into an argument of another; both are places in `Graph.nodes`."""
+    """The value of a node times a weight, added to an argument of another; nodes are given by their index."""
 
     source: int
     target: int
@@ -42,14 +42,14 @@ class Edge:
 
 @dataclass(frozen=True)
 class Graph:
-    """The output is the last node."""
+    """Nodes and edges; the last node is the output."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
 
 
 def graph_of(expression: Expr, symbols: Sequence[Symbol], output: str = "y") -> Graph:
-    """Inputs that the formula does not use are left out; equal parts are one node."""
+    """Return the graph of a formula; unused inputs are left out, and equal parts are one node."""
     builder = _Builder({symbol: symbol.name for symbol in symbols})
     builder.add(output, OUTPUT, [expression])
     return Graph(tuple(builder.nodes), tuple(builder.edges))
@@ -63,7 +63,7 @@ class _Builder:
     known: dict[Expr, int] = field(default_factory=dict)
 
     def place(self, part: Expr) -> int:
-        """Where a part of the formula without a factor stands, added if new."""
+        """Return the index of the node for a part of the formula without a numeric factor, and add it if new."""
         if part not in self.known:
             if isinstance(part, Symbol):
                 self.known[part] = self.add(self.names.get(part, part.name), INPUT, [])
@@ -83,7 +83,7 @@ class _Builder:
 
 
 def _weighted_sum(expression: Expr) -> tuple[float, list[tuple[float, Expr]]]:
-    """The constant, and each other term as a number times the rest."""
+    """Return the constant of a sum, and its other terms as pairs of a number and the rest."""
     bias, terms = 0.0, []
     for term in terms_of(expression):
         number, rest = term.as_independent(*term.free_symbols, as_Add=False)
@@ -95,7 +95,7 @@ def _weighted_sum(expression: Expr) -> tuple[float, list[tuple[float, Expr]]]:
 
 
 def _unit(part: Expr) -> tuple[str, list[Expr]]:
-    """What a part does, and to which sums."""
+    """Return the label of a part's operation, and its arguments."""
     if isinstance(part, Mul):
         above, below = above_and_below(part)
         if below:

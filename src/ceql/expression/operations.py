@@ -1,7 +1,7 @@
-"""Which operators a formula is made of, as seen in its text, and whether it keeps to what is asked of it.
+"""Finds the operators in a formula as a reader sees them, and whether they satisfy constraints.
 
-SymPy writes a quotient as a power and an exponential may be a power of e: here each node is given back the names of
-the operators that a reader sees in it, from the outside in. 1/sqrt(x) is a division around a root.
+SymPy represents a quotient as a power, and an exponential perhaps as a power of e. Here each node gets the names of the
+operators that a reader sees in it, from the outside in: 1/sqrt(x) is a division around a root.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Nesting = Sequence[tuple[str, Sequence[str]]]
 
 
 def operations(node: Expr) -> tuple[str, ...]:
-    """The operators of this one node, the outermost first. Sums, numbers and their products with numbers have none."""
+    """Return the operators of this node alone, the outermost first; sums, numbers and numeric factors have none."""
     if node.is_number:
         return ()
     if isinstance(node, Pow):
@@ -47,19 +47,19 @@ def _of_power(node: Pow) -> tuple[str, ...]:
 
 
 def _plain_factors(node: Mul) -> int:
-    """Factors above the line that are no numbers."""
+    """Return the number of factors in the numerator that are not numbers."""
     above = [f for f in node.args if not f.is_number and "div" not in operations(f)[:1]]
     return len(above)
 
 
 @lru_cache(maxsize=4096)
 def contained(expr: Expr) -> frozenset[str]:
-    """Every operator in a formula."""
+    """Return all operators in a formula."""
     return frozenset(name for node in preorder_traversal(expr) for name in operations(node))
 
 
 def nests(expr: Expr, forbidden: Nesting) -> bool:
-    """Whether an operator stands inside another in which it is forbidden, at any depth."""
+    """Return whether an operator occurs, at any depth, inside another in which it is forbidden."""
     inside = {outer: frozenset(inner) for outer, inner in forbidden}
     return any(_breaks(node, inside) for node in preorder_traversal(expr)) if inside else False
 
@@ -71,14 +71,14 @@ def _breaks(node: Expr, inside: Mapping[str, frozenset[str]]) -> bool:
 
 
 def extra_cost(expr: Expr, costs: Mapping[str, int]) -> int:
-    """What operators that count more than one add to the number of nodes."""
+    """Return how much operators that cost more than one add to the number of nodes."""
     if not costs:
         return 0
     return sum(costs.get(name, 1) - 1 for node in preorder_traversal(expr) for name in operations(node))
 
 
 def numbers_in(expr: Expr) -> Iterator[float]:
-    """Every number that is no exponent, whole ones included; 1 and -1 are signs and not told."""
+    """Yield every number that is not an exponent, including whole ones, but not 1 and -1."""
     if expr.is_number:
         value = float(expr)
         if abs(value) != 1.0:

@@ -12,9 +12,9 @@ from ceql.expression.complexity import node_count
 from ceql.expression.constants.rounding_policy import ROUNDING
 from ceql.expression.symbolic import Expr
 
-_DEGREE = pi / 180  # an angle in degrees has this frequency, which nobody fitted
-_SAME_UNIT = 0.02  # relative deviation within which a fitted frequency is that of degrees
-_MOST_NODES = 200  # of an argument that is differentiated; a longer one counts as fitted where it has a decimal
+_DEGREE = pi / 180  # the frequency of an angle in degrees, which counts as not fitted
+_SAME_UNIT = 0.02  # relative deviation within which a frequency counts as that of degrees
+_MOST_NODES = 200  # arguments with more nodes are not differentiated and count as fitted if they have a decimal
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Oscillation:
 
     call: Expr
     argument: Expr
-    period: float  # of the call, or of its square where only that occurs
-    is_fitted: bool  # a number that no theory gives scales the argument
+    period: float  # period of the call, or of its square if only even powers occur
+    is_fitted: bool  # whether a fitted number scales the argument
     is_tangent: bool
 
 
 def oscillations(expression: Expr) -> Iterator[Oscillation]:
-    """Each sine, cosine and tangent of columns, in an order that depends on the formula alone."""
+    """Yield each sine, cosine and tangent of columns, in an order that depends only on the formula."""
     calls = sorted(expression.atoms(sympy.sin, sympy.cos, sympy.tan), key=sympy.default_sort_key)
     for call in calls:
         argument = call.args[0]
@@ -40,14 +40,15 @@ def oscillations(expression: Expr) -> Iterator[Oscillation]:
 
 
 def _only_in_even_powers(expression: Expr, call: Expr) -> bool:
-    """Whether it occurs as a square alone, which has half its period."""
+    """Return whether it occurs only in even powers, which have half its period."""
     mark = sympy.Dummy(positive=True)
     even = {p: mark for p in expression.atoms(sympy.Pow) if p.base == call and p.exp.is_Integer and p.exp % 2 == 0}
     return bool(even) and not expression.xreplace(even).has(call)
 
 
 def _has_fitted_scale(argument: Expr) -> bool:
-    """Whether the argument changes with a column at a rate that has a decimal, or a number too long for a known one."""
+    """Return whether the derivative of the argument by some column has a decimal, or a number too long to be a known
+    one."""
     if node_count(argument) > _MOST_NODES:
         return argument.has(sympy.Float)
     return any(_is_fitted(argument.diff(symbol)) for symbol in sorted(argument.free_symbols, key=str))

@@ -1,9 +1,9 @@
-"""What it takes to say a formula, in nats: the prior of the criterion.
+"""The description length of a formula in nats, which is the prior of the criterion.
 
-Operators cost minus the logarithm of how often they occur in formulas of science; those of functions stand with the
-functions. A whole number or a fraction p/q costs the logarithm of |p| q, since as many others are as simple; a function
-inside a function costs extra, since laws seldom have that. Decimal constants are paid for by the criterion, which knows
-the rows that determine them.
+The price of an operator is minus the logarithm of its frequency in formulas of science; those of functions are defined
+with the functions. A whole number or a fraction p/q costs the logarithm of |p| q, since that many others are equally
+simple. A function inside a function costs extra, since that is rare in laws. Decimal constants are priced by the
+criterion, which knows the rows that determine them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ceql.operators import functions
 
 @dataclass(frozen=True)
 class Prices:
-    """All in nats. Twice their sum stands beside the misfit in the criterion."""
+    """Costs in nats. Twice their sum is added to the misfit in the criterion."""
 
     leaf: float = 1.10  # a column or a number
     add: float = 1.78
@@ -31,24 +31,24 @@ class Prices:
     mul: float = 0.99
     div: float = 1.88
     power: float = 2.44
-    nested: float = 3.0  # a function inside a function, beside its own price
-    whole_number: float = 1.0  # times the logarithm of |p| q,
-    largest_number: float = 6.0  # but no more than this: a known constant such as 9.81 has its digits for nothing
-    # A constant, times the logarithm of the rows. Half of it would do if the rows were independent and the formula the
-    # only one that was tried; measured rows are neither.
+    nested: float = 3.0  # surcharge for a function inside a function
+    whole_number: float = 1.0  # times log(|p| q), for a whole number or fraction p/q
+    largest_number: float = 6.0  # upper limit of that cost: a known constant such as 9.81 has its digits for free
+    # A constant costs this times the logarithm of the rows. Half of it would do if the rows were independent and this
+    # were the only formula tried, but measured rows are not independent and many formulas are tried.
     constant: float = 1.0
-    few_rows: float = 1.0  # how far constants follow the noise of few rows: times rows log(rows/(rows - constants))
-    # A decimal exponent, times the size of its logarithm: one of 0.07 is as rare as 1/14, and a logarithm is meant.
+    few_rows: float = 1.0  # factor of rows * log(rows/(rows - constants)): with few rows, constants follow the noise
+    # A decimal exponent costs this times |log(exponent)|: one of 0.07 is as rare as 1/14, and suggests a logarithm.
     exponent: float = 1.0
-    # A law that has a name is said by its name: lines, powers, exponentials and saturation, which all sciences use; one
-    # that every textbook has, one known beyond its field, and others.
+    # A named law costs its name only: lines, powers, exponentials and saturation, used in all sciences; laws that every
+    # textbook has; laws known beyond their field; all others.
     everyday_law: float = 2.0
     common_law: float = 4.0
     known_law: float = 8.0
     other_law: float = 12.0
 
     def of_law(self, known: int) -> float:
-        """Of the name of a law, by how well it is known, from 1 to 4."""
+        """Return the price of a law's name, by how well it is known, from 1 (best) to 4."""
         return (self.everyday_law, self.common_law, self.known_law, self.other_law)[known - 1]
 
 
@@ -59,13 +59,14 @@ _NAMED_POWERS = {Rational(2): "square", Rational(3): "cube", Rational(1, 2): "sq
 
 @lru_cache(maxsize=8192)
 def structure_price(expression: Expr, prices: Prices = PRICES) -> float:
-    """Of a formula but for its decimal constants, in the cheaper of two forms: log(x) + log(y) says log(x*y)."""
+    """Return the price of a formula without its decimal constants. It is priced in the cheaper of two forms, so that
+    log(x) + log(y) costs no more than log(x*y)."""
     forms = {expression, expression.replace(lambda node: node.is_Add, _with_one_logarithm)}
     return min(sum(_parts(form, False, prices)) for form in forms)
 
 
 def _with_one_logarithm(total: Any) -> Any:
-    """Whole multiples of logarithms in a sum, and its decimal constant, as the logarithm of a product."""
+    """Join whole multiples of logarithms in a sum, and its decimal constant, to the logarithm of a product."""
     parts = [(term, *term.as_coeff_Mul()) for term in total.args]
     joined = [
         (term, times, inner) for term, times, inner in parts if isinstance(inner, log_function) and times.is_Integer
@@ -80,7 +81,7 @@ def _with_one_logarithm(total: Any) -> Any:
 
 @lru_cache(maxsize=8192)
 def exponents_price(expression: Expr, prices: Prices = PRICES) -> float:
-    """Of the decimal exponents, beside the structure or the name: each once, however often it occurs."""
+    """Return the price of the decimal exponents, in addition to structure or name; each counts once."""
     powers = (power for power in expression.atoms(Pow) if isinstance(power.exp, Float) and power.exp != 0)
     return prices.exponent * sum(abs(log(size)) for size in {abs(float(power.exp)) for power in powers})
 
@@ -90,7 +91,7 @@ def _size(number: Any) -> float:
 
 
 def _parts(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
-    """Prices of the operators, columns and numbers as a reader sees them: a quotient is no power."""
+    """Yield the prices of operators, columns and numbers as a reader sees them: a quotient is not a power."""
     if not node.args:
         yield prices.leaf
         if node.is_Rational:
@@ -110,8 +111,8 @@ def _parts(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
 
 
 def _parts_of_sum(node: Any, is_inside: bool, prices: Prices) -> Iterator[float]:
-    # A number comes first, since its sign is its own, then what is added, then what is taken off. SymPy's order would
-    # make exp(x) - x a sum of -x and exp(x).
+    # Numbers come first, since they include their sign, then added terms, then subtracted ones. In SymPy's order,
+    # exp(x) - x would be the sum of -x and exp(x).
     terms = sorted(node.args, key=lambda term: (not term.is_Number, term.could_extract_minus_sign()))
     yield from _parts(terms[0], is_inside, prices)
     for term in terms[1:]:
@@ -125,12 +126,12 @@ def _parts_of_product(node: Any, is_inside: bool, prices: Prices) -> Iterator[fl
     if all(map(_is_above, Mul.make_args(others))):
         above, below = others, 1
     else:
-        above, below = fraction(others, exact=True)  # exact: exp(-x) stays above the line
+        above, below = fraction(others, exact=True)  # exact: exp(-x) stays in the numerator
     if number in (1, -1):
         above = above if below == 1 else number * above
     elif above == 1:  # a number over something
         above = number
-    else:  # before the fraction is taken apart: 4.905 is one number
+    else:  # price the number as a whole, before the fraction is split: 4.905 is one number
         yield prices.mul
         yield from _parts(number, is_inside, prices)
         yield from _parts(others, is_inside, prices)
@@ -147,7 +148,7 @@ def _parts_of_product(node: Any, is_inside: bool, prices: Prices) -> Iterator[fl
 
 
 def _is_above(factor: Any) -> bool:
-    """Whether one sees without SymPy's `fraction`, which takes long, that no part of it is below the line."""
+    """Return whether it clearly has no part in the denominator, which avoids SymPy's slow `fraction`."""
     if not isinstance(factor, (Pow, exp)):
         return not factor.is_Rational
     exponent = factor.as_base_exp()[1]

@@ -1,15 +1,15 @@
 """The type of formulas.
 
-SymPy's own annotations promise only Basic for the parts of an expression, so a checker would refuse
-every step of a tree walk; for it a formula may be anything, at run time it is SymPy's Expr.
+SymPy's own annotations promise only Basic for the parts of an expression, so a type checker would
+reject every step of a tree walk. To the checker a formula is Any; at run time it is SymPy's Expr.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-# SymPy imports these with its first comparison, sum and sine. An import in the middle of a fit would leave its lock
-# behind in a process that another thread forks meanwhile.
+# SymPy imports these with its first comparison, sum and sine. If another thread forked during such an import, the new
+# process would keep its lock for ever.
 import sympy.assumptions.wrapper
 import sympy.sets.setexpr
 import sympy.tensor.tensor  # noqa: F401
@@ -24,12 +24,12 @@ __all__ = ["Expr", "above_and_below", "factors_of", "terms_of"]
 
 
 def terms_of(expr: Expr) -> tuple[Expr, ...]:
-    """The terms of a sum; anything else is its own only term."""
+    """Return the terms of a sum; anything else is its own only term."""
     return Add.make_args(expr)
 
 
 def above_and_below(product: Expr) -> tuple[list[Expr], list[Expr]]:
-    """The factors above the line of a quotient and those below it, which have positive exponents here."""
+    """Return the factors of numerator and denominator; the latter with positive exponents."""
     above, below = [], []
     for factor in Mul.make_args(product):
         base, exponent = factor.as_base_exp()
@@ -39,5 +39,5 @@ def above_and_below(product: Expr) -> tuple[list[Expr], list[Expr]]:
 
 
 def factors_of(expr: Expr) -> tuple[Expr, ...]:
-    """The factors of a product; anything else is its own only factor."""
+    """Return the factors of a product; anything else is its own only factor."""
     return Mul.make_args(expr)

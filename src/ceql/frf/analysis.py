@@ -1,4 +1,4 @@
-"""From measurements to an analysis: choose what to train on, fit the resonance template, judge what it never saw."""
+"""From measurements to an analysis: choose training data, fit the resonance template, and test it on held-out data."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ceql.frf.splits import Split
 from ceql.templates.resonance.fit_curves import r_squared
 
 _UNITS = (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0))
-_LEAST_PER_TERM = 3  # amplitude, centre and width: the fewest numbers a term can have
-_FINE = 8  # predicted peaks are looked for between the measured frequencies, this many times as densely
+_LEAST_PER_TERM = 3  # least number of parameters of a term: amplitude, centre and width
+_FINE = 8  # the grid for predicted peaks is this many times as dense as the measured one
 _SPLIT = Split("every", 5)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to fit and what to hold out. `split` None means every fifth repetition, where there are as many."""
+    """How to fit and what to hold out. Without a `split`, every fifth repetition is held out if there are enough."""
 
     form: str = "paper"
     max_terms: int = 6
@@ -42,9 +42,10 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The fit and how it compares. `unit` is the formula's unit of frequency; R² is None where nothing was held out.
+    """The fit and how well it compares. `unit` is the formula's unit of frequency; R² is None if nothing was held out.
 
-    `r2_ceiling` is what the training means themselves reach on the held-out means: no formula should be asked for more.
+    `r2_ceiling` is what the training means themselves reach on the held-out means; no formula can be expected to exceed
+    it.
     """
 
     fit: Any
@@ -109,15 +110,15 @@ def analyse(measurements: Measurements, settings: Settings, progress: Callable[.
 
 
 def unit_of(frequency_hz: np.ndarray) -> tuple[str, float]:
-    """The largest unit in which the highest frequency is at least 1: formulas are easiest to read near 1."""
+    """The largest unit in which the highest frequency is at least 1, so that numbers in formulas are easy to read."""
     return next((name, size) for name, size in _UNITS if frequency_hz[-1] >= size or size == 1.0)
 
 
 def explained_scatter(analysis: Analysis) -> list[tuple[Window, float]]:
-    """Per window: the share of the variance of the held-out peak frequencies that the formula explains.
+    """For each window, the share of the variance of the held-out peak frequencies that the formula explains.
 
-    The variance is taken around the mean of each level of the first condition, so what remains is the scatter over
-    the repetitions; only conditions that differ from repetition to repetition, such as positions, can explain it.
+    The variance is taken around the mean at each level of the first condition, so it is the scatter over repetitions.
+    Only conditions that differ between repetitions, such as positions, can explain it.
     """
     held_out = analysis.test
     if held_out is None:
@@ -140,12 +141,12 @@ def explained_scatter(analysis: Analysis) -> list[tuple[Window, float]]:
 
 
 def _prepared(measurements: Measurements, settings: Settings, note: Callable[[str], None]) -> Measurements:
-    """Complex or magnitude, and accelerance where the modal form is to be fitted: it is written for that kind."""
+    """The measurements as complex values or magnitudes, converted to accelerance if the modal form requires it."""
     data = measurements
     if settings.fit_complex and not data.is_complex:
         raise InputError("A complex fit needs phases, and these measurements hold magnitudes only: fit the magnitude.")
     if settings.fit_complex and settings.form == "paper":
-        raise InputError("The paper's form describes magnitudes: take --form modal for a complex fit.")
+        raise InputError("The paper's form describes magnitudes: use --form modal for a complex fit.")
     if settings.form == "modal" and data.kind in (Kind.RECEPTANCE, Kind.MOBILITY):
         note(f"The modal form describes accelerance: the {data.kind.value} was converted.")
         data = data.as_kind(Kind.ACCELERANCE)
@@ -190,7 +191,7 @@ def _peaks(
     windows: Sequence[Window],
     leave_out: float | None,
 ) -> list[Peak]:
-    """Measured peaks are those of the mean over all repetitions; the prediction is looked at more finely."""
+    """Measured peaks of the mean over all repetitions, and predicted peaks, located on a finer grid."""
     found = []
     for window in windows:
         inside = (overall.frequency >= window[0]) & (overall.frequency <= window[1])

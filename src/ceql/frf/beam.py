@@ -1,7 +1,7 @@
-"""A beam with known truth: an Euler-Bernoulli cantilever with six point masses, in finite elements.
+"""A beam with known modes: a finite-element model of an Euler-Bernoulli cantilever with six point masses.
 
-For those who have no measurements at hand, for the documents and for tests: every modal frequency, damping ratio and
-mode shape behind the curves is known.
+It serves users without measurements, the documentation and tests: every modal frequency, damping ratio and mode shape
+behind the curves is known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ MASS_POSITIONS = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
 
 @dataclass(frozen=True)
 class Beam:
-    """A clamped-free steel beam in SI units. `stiffness_loss` pairs the number of an element with the lost share."""
+    """A clamped-free steel beam in SI units. `stiffness_loss` pairs the number of an element with its lost share of
+    stiffness."""
 
     length: float = 0.4
     width: float = 0.03
@@ -43,7 +44,7 @@ class Beam:
             raise InputError("The beam needs one damping ratio for each of its modes, and at least one.")
 
     def damaged(self, share: float, element: int = 12) -> Beam:
-        """The same beam with less stiffness in one element, as behind a crack."""
+        """The same beam with less stiffness in one element, as caused by a crack."""
         return replace(self, stiffness_loss=((element, share),))
 
     def with_mass_at(self, number: int, position: float) -> Beam:
@@ -52,7 +53,7 @@ class Beam:
 
     @cached_property
     def modes(self) -> Modes:
-        """As many modes as there are damping ratios, from the lowest."""
+        """The lowest modes, as many as there are damping ratios."""
         stiffness, mass = _matrices(self)
         count = len(self.damping)
         squares, shapes = eigh(stiffness, mass, subset_by_index=[0, count - 1])
@@ -73,7 +74,7 @@ class Beam:
         return converted(receptance, np.asarray(frequency, dtype=float), Kind.RECEPTANCE, kind)
 
     def residues(self, at: float | None = None, force_at: float | None = None) -> np.ndarray:
-        """Per mode: its shape at the response times its shape at the force, for modes of unit modal mass."""
+        """For each mode, its shape at the response times its shape at the force, for unit modal mass."""
         places = (self.length if x is None else x for x in (at, force_at))
         here, there = (_shape_functions(self, x) @ self.modes.shapes for x in places)
         return here * there
@@ -89,7 +90,7 @@ class Modes:
 
 
 def cantilever_frequencies(beam: Beam, roots: np.ndarray) -> np.ndarray:
-    """The frequencies of the bare beam, from the roots beta L of cos(x) cosh(x) = -1, in Hz."""
+    """The frequencies of the bare beam in Hz, from the roots beta L of cos(x) cosh(x) = -1."""
     area, inertia = _section(beam)
     return (roots / beam.length) ** 2 * np.sqrt(beam.modulus * inertia / (beam.density * area)) / (2.0 * np.pi)
 
@@ -106,10 +107,10 @@ def measure(
     position_scatter: float = 0.0,
     seed: int = 0,
 ) -> Measurements:
-    """Repeated measurements at several losses of stiffness; the condition d is the loss in percent.
+    """Simulated repeated measurements at several losses of stiffness; the condition d is the loss in percent.
 
     The noise is complex and white, `snr_db` below the root mean square of each curve. With `position_scatter`, in
-    metres, the masses sit a little elsewhere in every repetition.
+    metres, the masses are slightly displaced in every repetition.
     """
     rng = np.random.default_rng(seed)
     grid = np.arange(10.0, 2000.25, 0.5) if frequency is None else np.asarray(frequency, dtype=float)
@@ -134,7 +135,7 @@ def _section(beam: Beam) -> tuple[float, float]:
 
 
 def _matrices(beam: Beam) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and mass with the clamped end removed: deflection and slope at each node."""
+    """Stiffness and mass matrices without the clamped end, with deflection and slope at each node."""
     area, inertia = _section(beam)
     h, size = beam.length / beam.elements, 2 * (beam.elements + 1)
     stiffness, mass = np.zeros((size, size)), np.zeros((size, size))
@@ -153,7 +154,7 @@ def _matrices(beam: Beam) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _element(h: float) -> tuple[np.ndarray, np.ndarray]:
-    """The matrices of one element of length h, without stiffness and mass per length."""
+    """The matrices of an element of length h, for unit bending stiffness and unit mass per length."""
     k = np.array([[12, 6 * h, -12, 6 * h], [6 * h, 4 * h**2, -6 * h, 2 * h**2],
                   [-12, -6 * h, 12, -6 * h], [6 * h, 2 * h**2, -6 * h, 4 * h**2]]) / h**3  # fmt: skip
     m = np.array([[156, 22 * h, 54, -13 * h], [22 * h, 4 * h**2, 13 * h, -3 * h**2],
@@ -162,7 +163,7 @@ def _element(h: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shape_functions(beam: Beam, x: float) -> np.ndarray:
-    """The deflection at x as a combination of the free degrees of freedom: cubics within the element."""
+    """The weights of the free degrees of freedom in the deflection at x: cubics within the element."""
     if not 0 <= x <= beam.length:
         raise InputError(f"{x:g} m is not on the beam, which is {beam.length:g} m long.")
     h = beam.length / beam.elements

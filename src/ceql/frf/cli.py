@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _DEMO_REPETITIONS = 10
 _NO_PHASE = (
-    "The files hold no phase, so one formula was fitted to mean magnitudes: where frequencies scatter, its widths are "
-    "no damping. Export the phase, or real and imaginary parts, for a modal analysis."
+    "The files hold no phase, so one formula was fitted to mean magnitudes: where frequencies scatter, its widths "
+    "do not show the damping. Export the phase, or real and imaginary parts, for a modal analysis."
 )
 
 
@@ -38,9 +38,11 @@ _NO_PHASE = (
     "[default: modes where the files hold phases, else paper]",
 )
 @click.option(
-    "--max-terms", type=click.IntRange(1), help="The most resonances. [default: 6; modes: what the data support]"
+    "--max-terms",
+    type=click.IntRange(1),
+    help="The largest number of resonances. [default: 6; modes: as many as the data support]",
 )
-@click.option("--max-parameters", type=click.IntRange(1), help="The most fitted numbers.")
+@click.option("--max-parameters", type=click.IntRange(1), help="The largest number of fitted parameters.")
 @click.option("--weighting", type=click.Choice(["linear", "db"]), default="linear", show_default=True)
 @click.option("--complex", "fit_complex", is_flag=True, help="Fit magnitude and phase together (modal form).")
 @click.option(
@@ -48,27 +50,51 @@ _NO_PHASE = (
 )
 @click.option("--leave-out", type=float, metavar="LEVEL", help="Train without this level and predict it.")
 @click.option("--band", help="Frequencies to use, LOW:HIGH in Hz.")
-@click.option("--windows", default="", help="Where to compare peaks: 100:200,330:450. [default: found in the curves]")
-@click.option("--pattern", default="", help="Where names hold the condition: 'damage_{d}/P-{repetition}-*.txt'.")
 @click.option(
-    "--level", "levels", multiple=True, metavar="WORD=NUMBER", help="The level that a word in a name stands for."
+    "--windows",
+    default="",
+    help="Frequency windows in which to compare peaks, such as 100:200,330:450. [default: found in the curves]",
 )
-@click.option("--conditions", type=click.Path(path_type=Path), help="A table with 'file', 'folder' or 'repetition'.")
+@click.option(
+    "--pattern", default="", help="Where the condition stands in the names: 'damage_{d}/P-{repetition}-*.txt'."
+)
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    metavar="WORD=NUMBER",
+    help="The level that a word in a name stands for, such as healthy=0.",
+)
+@click.option(
+    "--conditions",
+    type=click.Path(path_type=Path),
+    help="A table of the conditions, with a column 'file', 'folder' or 'repetition'.",
+)
 @click.option("--kind", type=click.Choice(["receptance", "mobility", "accelerance", "ratio"]), help="The FRF type.")
 @click.option("--unit", default="", help="The unit of the response, such as m/s²/N.")
 @click.option("--magnitude", type=click.Choice(["auto", "db", "linear"]), default="auto", show_default=True)
 @click.option("--phase", type=click.Choice(["auto", "deg", "rad"]), default="auto", show_default=True,
-              help="The unit of phases whose column does not say it.")  # fmt: skip
-@click.option("--columns", default="", help="Names of columns or arrays: frequency=f,magnitude=A.")
-@click.option("--channel", default="", help="One of several curves in a file: S21, or 3Z/1Z.")
+              help="The unit of phases whose column does not give it.")  # fmt: skip
+@click.option("--columns", default="", help="Which columns or arrays to use, such as frequency=f,magnitude=A.")
+@click.option("--channel", default="", help="Which of several curves in a file to use, such as S21 or 3Z/1Z.")
 @click.option("--numbers", type=click.Choice(["auto", "points", "repetitions"]), default="auto", show_default=True,
               help="What several files or columns of one condition are.")  # fmt: skip
 @click.option("--residuals", type=click.Choice(["both", "lower", "upper", "none"]), default="both", show_default=True,
               help="Residual terms for modes below and above the band (modes).")  # fmt: skip
-@click.option("--encoding", default="", help="Of text files: latin-1, utf-16. [default: found out]")
-@click.option("--estimator", type=click.Choice(["h1", "h2"]), default="h1", show_default=True, help="From time data.")
-@click.option("--sampling-rate", type=click.FloatRange(0, min_open=True), help="Hz, of time data that do not say it.")
-@click.option("--segment", type=click.IntRange(16), help="Samples of time data that are transformed at once.")
+@click.option(
+    "--encoding", default="", help="The encoding of text files, such as latin-1 or utf-16. [default: detected]"
+)
+@click.option(
+    "--estimator",
+    type=click.Choice(["h1", "h2"]),
+    default="h1",
+    show_default=True,
+    help="The FRF estimator for time data.",
+)
+@click.option(
+    "--sampling-rate", type=click.FloatRange(0, min_open=True), help="In Hz, for time data that do not give it."
+)
+@click.option("--segment", type=click.IntRange(16), help="How many samples of time data are transformed at once.")
 @click.option("--grid", type=click.Choice(["refuse", "interpolate"]), default="refuse", show_default=True,
               help="What to do with unequal frequencies and gaps.")  # fmt: skip
 @click.option("--thin", type=click.IntRange(1), default=1, show_default=True, help="Use every n-th frequency.")
@@ -80,14 +106,14 @@ _NO_PHASE = (
     "--out", type=click.Path(path_type=Path), help="A folder for the report, tables and figures; made if new."
 )
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the result here ('-' = stdout).")
-@click.option("--quiet", is_flag=True, help="Print the formula and nothing else.")
+@click.option("--quiet", is_flag=True, help="Print only the formula.")
 def frf(
     paths: tuple[Path, ...], demo: bool, out: Path | None, json_out: Path | None, quiet: bool, **options: Any
 ) -> None:
     """Fit one formula of frequency and condition to frequency response functions in PATHS, folders or files.
 
     Text tables, CSV, universal files (.uff), touchstone (.s2p) and MATLAB files are read, also with several points and
-    with time data. Each folder, or each file name, holds the condition; or a pattern or a table says it.
+    with time data. The condition is read from the name of each folder or file, or given by --pattern or --conditions.
 
     \b
     Examples:
@@ -122,19 +148,22 @@ def frf(
     deliver(_outputs(analysis, notes, prepared, json_out, quiet, _truth if demo else None))
 
 
-# Options of the forms that fit one formula to mean curves; a modal analysis has no use for them.
+# Options of the forms that fit one formula to mean curves; a modal analysis does not use them.
 _OF_A_FORMULA = ("max_parameters", "weighting", "fit_complex", "real_weights", "seed", "time_limit", "threads")
 
 
 def _wants_modes(options: dict[str, Any], recordings: Recordings | None) -> bool:
-    """Where no form is asked for: a modal analysis, if there are phases and no option speaks of another form."""
+    """Whether to make a modal analysis: if asked for, or if there are phases and no option implies another form."""
     context = click.get_current_context()
     said = [name for name in _OF_A_FORMULA if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     if recordings is None:  # the demo draws its noise with the seed, whatever the form
         said = [name for name in said if name != "seed"]
     if options["form"] == "modes" and said:
         words = ", ".join(next(p.opts[0] for p in context.command.params if p.name == name) for name in said)
-        raise click.UsageError(f"{words} belongs to --form paper and --form modal; --form modes has no use for it.")
+        raise click.UsageError(
+            f"{words} works with --form paper and --form modal only, not with --form modes: leave it out, or choose "
+            "another form."
+        )
     if options["form"] is not None:
         return options["form"] == "modes"
     harmless = {"seed", "time_limit", "threads"}
@@ -143,7 +172,7 @@ def _wants_modes(options: dict[str, Any], recordings: Recordings | None) -> bool
 
 @contextmanager
 def _stage_display(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
-    """Yields the callback that a fit reports its stage and fraction to; None where nobody looks."""
+    """Yields the callback to which a fit reports its stage and fraction; None if there is no interactive session."""
     from ceql.output.progress import is_interactive
 
     if quiet or not is_interactive():
@@ -192,7 +221,7 @@ def _recordings(paths: tuple[Path, ...], options: dict[str, Any]) -> Recordings:
         table=options["conditions"],
         grid=Grid(options["grid"]),
         band=parse_band(options["band"]) if options["band"] else None,
-        # a split goes over repetitions, so whoever asks for one says that there are some
+        # asking for a split implies that there are repetitions
         numbers="repetitions" if options["split_rule"] and options["numbers"] == "auto" else options["numbers"],
     )
     said = ReadOptions(
@@ -237,7 +266,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _prepared(out: Path | None) -> Path | None:
-    """The folder, made before the fit, so that no result is lost to a bad path or a missing package."""
+    """The output folder, created before the fit, so that no result is lost to a bad path or a missing package."""
     if out is None:
         return None
     from ceql.output.plots.canvas import new_figure
@@ -255,7 +284,7 @@ def _outputs(
     quiet: bool,
     truth: Callable[[np.ndarray], str] | None,
 ) -> Iterator[Callable[[], None]]:
-    """What is printed comes first, for a file may turn out to have no room."""
+    """What to output, printing first, since writing a file may fail for lack of space."""
     from ceql.frf.pictures import all_figures
     from ceql.frf.summary import as_json, in_words, modes_table, peaks_table
     from ceql.output.plots.canvas import save_figure
@@ -290,10 +319,10 @@ def made(path: Path, write: Callable[..., None], say: bool) -> None:
 
 
 def _truth(levels: np.ndarray) -> str:
-    """What the embedded beam really is, beside the modes above."""
+    """The true modes of the embedded beam, for comparison with the fitted ones."""
     from ceql.frf.beam import Beam
 
-    lines = ["The truth, frequency in Hz (damping):"]
+    lines = ["The true frequencies in Hz (damping):"]
     for level in levels:
         modes = Beam().damaged(level[0] / 100.0).modes
         words = ", ".join(f"{f:.2f} ({z:g})" for f, z in zip(modes.frequency, modes.damping, strict=True))

@@ -1,4 +1,4 @@
-"""A small table of conditions: which file, folder or repetition was measured under which values."""
+"""A table of conditions: the values under which each file, folder or repetition was measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE, _FOLDER = "file", "folder"
 
 @dataclass(frozen=True)
 class ConditionTable:
-    """Rows found by their keys; the values are the conditions."""
+    """A table of conditions, looked up by file, folder or repetition."""
 
     path: Path
     keys: tuple[str, ...]
@@ -27,7 +27,7 @@ class ConditionTable:
     rows: Mapping[tuple[str, ...], tuple[float, ...]]
 
     def label(self, name: str, known: Label) -> Label:
-        """The label of a file. Where the table goes by repetition alone, what the name says is kept beside it."""
+        """The label of a file. If the table has repetitions as its only key, conditions read from the name are kept."""
         wanted = tuple(_key(key, name, known) for key in self.keys)
         values = self.rows.get(wanted)
         if values is None:
@@ -76,7 +76,7 @@ def _key_name(name: str) -> str:
 
 
 def _written(value: object) -> str:
-    """A key as text: 3.0 and 3 are the same, and a file is known by its name without folder and ending."""
+    """A key as text: 3.0 and 3 are equal, and files are identified by their names without folder and extension."""
     if isinstance(value, int | float):
         return str(int(value))
     path = PurePosixPath(str(value))
@@ -84,7 +84,7 @@ def _written(value: object) -> str:
 
 
 def _from_workbook(path: Path) -> pd.DataFrame:
-    """The first block of numbers on the first sheet, under the header line right above it."""
+    """The first block of numbers on the first sheet, with the header line directly above it."""
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
     try:
@@ -97,7 +97,7 @@ def _from_workbook(path: Path) -> pd.DataFrame:
     if not starts:
         raise InputError(f"{path} holds no block of numbers under a header line.")
     first = starts[0]
-    # A run ends before the first cell that is no number; with one false behind it there is always such a cell.
+    # A run ends before the first cell that is not a number; the appended False makes sure that there is one.
     width = int(np.argmin([*filled.iloc[first], False]))
     height = int(np.argmin([*filled.iloc[first:, :width].all(axis=1), False]))
     block = numbers.iloc[first : first + height, :width]
@@ -106,6 +106,6 @@ def _from_workbook(path: Path) -> pd.DataFrame:
 
 
 def _header(sheet: pd.DataFrame, row: int, column: int) -> str:
-    """The nearest text above; headings may span two lines."""
+    """The nearest text above a column, since headings may span two lines."""
     above = [sheet.iloc[k, column] for k in range(row - 1, -1, -1)]
     return next((text.strip() for text in above if isinstance(text, str) and text.strip()), f"column_{column + 1}")

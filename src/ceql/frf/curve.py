@@ -1,4 +1,4 @@
-"""One curve as a file holds it, before it is compared with the others, and what a user can say about the files."""
+"""A curve as stored in a file, before it is combined with others, and the options for reading files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HERTZ = {"hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9, "rad/s": 1.0 / (2.0 * np
 
 
 class Scale(StrEnum):
-    """How magnitudes are written. UNSAID is decided over all files together, never file by file."""
+    """The scale of magnitudes. UNSAID is resolved for all files together, never file by file."""
 
     LINEAR = "linear"
     DECIBEL = "db"
@@ -24,7 +24,7 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A curve: frequencies in Hz, magnitudes as written, phases in radians where there are any."""
+    """A curve: frequencies in Hz, magnitudes as written in the file, and phases in radians if there are any."""
 
     source: str
     frequency: np.ndarray
@@ -37,17 +37,17 @@ class Recording:
     repetition: int | None = None
     point: str = ""  # where it was measured, if the file says so
     coherence: np.ndarray | None = None
-    note: str = ""  # what a reader left out or assumed, in a sentence
+    note: str = ""  # a sentence about what a reader left out or assumed
 
     def values(self) -> np.ndarray:
-        """The linear response, complex where the phase is known."""
+        """The linear response, complex if the phase is known."""
         linear = 10.0 ** (self.magnitude / 20.0) if self.scale == Scale.DECIBEL else self.magnitude
         return linear if self.phase is None else linear * np.exp(1j * self.phase)
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the files do not say themselves. Empty fields mean: take what the file says."""
+    """What the files do not state themselves; empty fields leave it to the file."""
 
     kind: Kind | None = None
     unit: str = ""
@@ -56,9 +56,9 @@ class ReadOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     channel: str = ""
     encoding: str = ""
-    sampling_rate: float | None = None  # Hz, of time data that do not say it
-    estimator: str = "h1"  # of the response to a force, from time data
-    segment: int | None = None  # samples that are transformed at once
+    sampling_rate: float | None = None  # in Hz, for time data that do not state it
+    estimator: str = "h1"  # FRF estimator for time data
+    segment: int | None = None  # samples of time data per segment
 
 
 def from_complex(source: str, frequency: np.ndarray, values: np.ndarray, **known) -> Recording:
@@ -70,9 +70,9 @@ def from_complex(source: str, frequency: np.ndarray, values: np.ndarray, **known
 
 
 def checked(recording: Recording) -> Recording:
-    """The recording with rising frequencies, or an error that names the first bad row.
+    """The recording sorted by frequency; raises `InputError` naming the first bad row.
 
-    At 0 Hz, where a magnitude is often -inf dB, a row that is not finite goes.
+    Rows at 0 Hz that are not finite (the magnitude there is often -inf dB) are dropped.
     """
     still = (recording.frequency == 0) & ~np.isfinite(recording.magnitude)
     if still.any():
@@ -100,7 +100,7 @@ def checked(recording: Recording) -> Recording:
 
 
 def recording_at(recording: Recording, rows: np.ndarray) -> Recording:
-    """Some of the rows, or all of them in another order."""
+    """The recording restricted to these rows, in this order."""
     phase = None if recording.phase is None else recording.phase[rows]
     coherence = None if recording.coherence is None else recording.coherence[rows]
     return replace(

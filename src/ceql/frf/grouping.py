@@ -1,7 +1,8 @@
-"""Which recordings are points of one structure and which repetitions of one point; all of them as sets of points.
+"""Decides which recordings are points of one structure and which are repetitions of one point, and forms sets of
+points.
 
-Files say it in their headers, names of files say it in words, a user says it with `--numbers`. Where nothing does,
-curves that agree in shape are repetitions and others are points, and a note tells what was assumed.
+This follows from file headers, words in file names, or the option `--numbers`. If none of these decides, curves of
+similar shape count as repetitions and others as points, and a note tells what was assumed.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ NUMBERS = ("auto", "points", "repetitions")
 _REPETITION_WORDS = re.compile(
     r"(?<![a-z])(?:rep|repetition|run|trial|hit|meas|measurement|test|avg|sample)[\W_]*\d", re.I
 )
-_ALIKE = 0.9  # correlation of two curves in dB from which on they agree in shape
+_ALIKE = 0.9  # least correlation in dB of curves with similar shape
 _MOST_COMPARED = 8
 
 
 def with_roles(labelled: Sequence[Labelled], numbers: str) -> list[Labelled]:
-    """What a user says about the numbers: all are points, or all are repetitions."""
+    """Applies `--numbers`: all recordings become points, or all become repetitions, or they keep their points."""
     if numbers == "repetitions":
         return [(replace(recording, point=""), replace(label, point="")) for recording, label in labelled]
     if numbers == "points":
@@ -44,7 +45,7 @@ def gathered(
     grid: Grid = Grid.REFUSE,
     band: tuple[float, float] | None = None,
 ) -> tuple[Survey, list[str]]:
-    """The sets of points, and the sentences about what was assumed."""
+    """The sets of points, and sentences about what was assumed."""
     notes: list[str] = []
     recordings = one_scale([recording for recording, _ in labelled], options.scale, notes.append)
     kind = one_kind(recordings, options.kind, notes.append)
@@ -73,7 +74,7 @@ def _as_point(recording: Recording, label: Label) -> Labelled:
 
 
 def _above_zero(recording: Recording) -> Recording:
-    """Without 0 Hz, where nothing moves and a division by the frequency fails."""
+    """The recording without 0 Hz, where nothing moves and dividing by the frequency fails."""
     from ceql.frf.curve import recording_at
 
     return recording_at(recording, recording.frequency > 0) if (recording.frequency <= 0).any() else recording
@@ -82,13 +83,13 @@ def _above_zero(recording: Recording) -> Recording:
 def _decided(
     pairs: list[Labelled], keys: Sequence[tuple[float, ...]], numbers: str, note: Callable[[str], None]
 ) -> list[Labelled]:
-    """Recordings without a point that share a condition are points or repetitions."""
+    """Decides whether recordings without a point that share a condition are points or repetitions."""
     most = max(keys.count(key) for key in set(keys))
     if numbers != "auto" or any(r.point for r, _ in pairs) or most == 1:
         return pairs
     names = [PurePath(r.source.split(",")[0]).stem for r, _ in pairs]
     if all(POINT_WORDS.search(name) for name in names):
-        note("The names of the files number points (--numbers repetitions says otherwise).")
+        note("The numbers in the file names are taken as points (change this with --numbers repetitions).")
         return [_as_point(*pair) for pair in pairs]
     if all(_REPETITION_WORDS.search(name) for name in names):
         return pairs
@@ -97,16 +98,20 @@ def _decided(
     agree = alike >= _ALIKE
     words = f"Nothing says whether the {most} files of a condition are points or repetitions; their curves "
     if agree:
-        note(f"{words}agree (correlation {alike:.2f} in dB), so they are repetitions: --numbers points says otherwise.")
+        note(
+            f"{words}agree (correlation {alike:.2f} in dB), so they are taken as repetitions (change this with "
+            "--numbers points)."
+        )
         return pairs
     note(
-        f"{words}differ (correlation {alike:.2f} in dB), so they count as points: --numbers repetitions says otherwise."
+        f"{words}differ (correlation {alike:.2f} in dB), so they are taken as points (change this with --numbers "
+        "repetitions)."
     )
     return [_as_point(*pair) for pair in pairs]
 
 
 def likeness(recordings: Sequence[Recording]) -> float:
-    """The median correlation between curves in dB, over some of them."""
+    """The median correlation between curves in dB, computed for some of them."""
     chosen = sorted({round(k) for k in np.linspace(0, len(recordings) - 1, min(_MOST_COMPARED, len(recordings)))})
     some = [recordings[k] for k in chosen]
     low, high = max(r.frequency[0] for r in some), min(r.frequency[-1] for r in some)
@@ -125,7 +130,8 @@ def likeness(recordings: Sequence[Recording]) -> float:
 def _sets(
     pairs: Sequence[Labelled], keys: Sequence[tuple[float, ...]], grid: Grid, note: Callable[[str], None]
 ) -> tuple[list[PointSet], tuple[str, ...]]:
-    """Recordings of one condition and repetition are one set; the same point again is the next repetition."""
+    """Sets of the recordings with the same condition and repetition; a repeated point belongs to the next
+    repetition."""
     members: dict[tuple[tuple[float, ...], int], dict[str, Recording]] = {}
     numbered = _are_numbered(pairs, keys)
     for (recording, label), key in zip(pairs, keys, strict=True):
@@ -149,7 +155,7 @@ def _sets(
 
 
 def _are_numbered(pairs: Sequence[Labelled], keys: Sequence[tuple[float, ...]]) -> bool:
-    """Whether names number the repetitions: a number that goes with the point alone is none."""
+    """Whether names number the repetitions, as opposed to numbers that depend only on the point."""
     if not any(r.point for r, _ in pairs):
         return True
     seen: dict[tuple[tuple[float, ...], int | None], set[str]] = {}
@@ -172,7 +178,7 @@ def _check_points(points: Sequence[str], own: dict[str, Recording]) -> None:
 def _on_one_grid(
     recordings: Sequence[Recording], grid: Grid, note: Callable[[str], None]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gaps are no obstacle to a modal fit; only different grids of points measured together are."""
+    """The frequencies and curves of one set; gaps are allowed, but points measured together need equal grids."""
     first = recordings[0].frequency
     if all(len(r.frequency) == len(first) and np.allclose(r.frequency, first, rtol=1e-9) for r in recordings):
         return first, np.stack([r.values() for r in recordings])

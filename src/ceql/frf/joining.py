@@ -1,4 +1,4 @@
-"""Single recordings become one set of measurements: one scale, one kind, one unit, one frequency grid."""
+"""Combines single recordings into one set of measurements: one scale, one kind, one unit, one frequency grid."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ceql.frf.labels import VARIABLE, Label, check_names
 from ceql.frf.measurements import Measurements
 
 Labelled = tuple[Recording, Label]
-_SAME_GRID = 1e-6  # of the largest step
-_GAP = 1.5  # a single step this many times as long as both its neighbours is a gap
+_SAME_GRID = 1e-6  # share of the largest step by which equal grids may differ
+_GAP = 1.5  # a step this many times as long as both of its neighbours is a gap
 ASSUMED = Kind.ACCELERANCE
 
 
@@ -33,7 +33,7 @@ def assemble(
     grid: Grid = Grid.REFUSE,
     band: tuple[float, float] | None = None,
 ) -> tuple[Measurements, list[str]]:
-    """The measurements of one point and the sentences about what was assumed."""
+    """The measurements of one point, and sentences about what was assumed."""
     notes: list[str] = []
     check_one_point([recording for recording, _ in labelled])
     recordings = one_scale([recording for recording, _ in labelled], options.scale, notes.append)
@@ -50,7 +50,7 @@ def assemble(
     repetitions = _repetitions(recordings, labels, conditions)
     if len(np.unique(conditions, axis=0)) == 1:
         notes.append(
-            "There is a single condition: every h is a constant, and nothing can be said about how resonances move."
+            "There is only one condition: every h is a constant, and nothing can be said about how resonances move."
         )
     unit = options.unit or next(iter(by_unit), "")
     found = Measurements(frequency, curves, conditions, names, repetitions, kind, unit)
@@ -58,7 +58,7 @@ def assemble(
 
 
 def check_one_point(recordings: Sequence[Recording]) -> None:
-    """Several points are no repetitions of each other."""
+    """Raises `InputError` if the recordings belong to several points, which are not repetitions of each other."""
     points = list(dict.fromkeys(recording.point for recording in recordings if recording.point))
     if len(points) > 1:
         raise InputError(
@@ -76,7 +76,7 @@ def one_scale(recordings: Sequence[Recording], said: Scale, note: Callable[[str]
         if any(negative) and not all(negative):
             raise InputError(
                 f"Mixed units: {unsaid[negative.index(True)].source} has negative magnitudes, so it is in dB, while "
-                f"{unsaid[negative.index(False)].source} has none and may be linear. Say --magnitude db or "
+                f"{unsaid[negative.index(False)].source} has none and may be linear. Use --magnitude db or "
                 "--magnitude linear, or write the unit into the header: Magnitude (dB)."
             )
         scale = Scale.DECIBEL if any(negative) else Scale.LINEAR
@@ -87,7 +87,7 @@ def one_scale(recordings: Sequence[Recording], said: Scale, note: Callable[[str]
     for recording in scaled:
         if recording.scale == Scale.LINEAR and (recording.magnitude < 0).any():
             raise InputError(
-                f"{recording.source}: a linear magnitude cannot be negative. Is it in dB (--magnitude db)?"
+                f"{recording.source}: a linear magnitude cannot be negative. If it is in dB, use --magnitude db."
             )
     return scaled
 
@@ -98,9 +98,9 @@ def one_kind(recordings: Sequence[Recording], said: Kind | None, note: Callable[
         by_kind.setdefault(said, "--kind")
     if len(by_kind) > 1:
         words = ", ".join(f"{source} says {kind.value}" for kind, source in by_kind.items())
-        raise InputError(f"Mixed FRF types: {words}. Read them apart, or convert them to one type.")
+        raise InputError(f"Mixed FRF types: {words}. Read them separately, or convert them to one type.")
     if not by_kind:
-        note(f"The files do not say their FRF type: {ASSUMED.value} is assumed (--kind says another).")
+        note(f"The files do not name their FRF type: {ASSUMED.value} is assumed (change this with --kind).")
     return next(iter(by_kind), ASSUMED)
 
 
@@ -138,8 +138,8 @@ def _why_not(first: Recording, other: Recording | None, holes: np.ndarray) -> st
             for r in (first, other)
         ]
         return (
-            f"Unequal frequency grids: {', '.join(words)}. Nothing is interpolated unasked: say --grid interpolate, or "
-            "leave files out."
+            f"Unequal frequency grids: {', '.join(words)}. Curves are interpolated only on request: use --grid "
+            "interpolate, or leave files out."
         )
     low, high = first.frequency[holes[0]], first.frequency[holes[0] + 1]
     return (
@@ -153,7 +153,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def gaps(frequency: np.ndarray) -> np.ndarray:
-    """Where a step is longer than those before and after it; grids that grow steadily have no gaps."""
+    """Where a step is longer than both of its neighbours; grids that grow steadily have no gaps."""
     steps = np.diff(frequency)
     if len(steps) < 3:
         return np.zeros(0, dtype=int)
@@ -162,7 +162,7 @@ def gaps(frequency: np.ndarray) -> np.ndarray:
 
 
 def _common(recordings: Sequence[Recording]) -> np.ndarray:
-    """The finest of the grids, where all of them reach, with its gaps filled: coarser curves lose nothing."""
+    """The finest grid in the range that all curves cover, with its gaps filled, so that coarser curves lose nothing."""
     low = max(r.frequency[0] for r in recordings)
     high = min(r.frequency[-1] for r in recordings)
     inside = [r.frequency[(r.frequency >= low) & (r.frequency <= high)] for r in recordings]
@@ -198,7 +198,7 @@ def conditions_of(recordings: Sequence[Recording], labels: Sequence[Label]) -> t
 
 
 def _repetitions(recordings: Sequence[Recording], labels: Sequence[Label], conditions: np.ndarray) -> np.ndarray:
-    """The numbers that files or names give; where they are not distinct within a condition, the order of the files."""
+    """Repetition numbers from files or names, or by the order of files if these are not unique within a condition."""
     given = [(r.repetition, label.repetition) for r, label in zip(recordings, labels, strict=True)]
     numbers = np.array([next((number for number in pair if number is not None), -1) for pair in given])
     _, member = np.unique(conditions, axis=0, return_inverse=True)

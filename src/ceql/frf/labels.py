@@ -1,4 +1,4 @@
-"""The condition and the repetition of a measurement, read off the name of its file."""
+"""The condition and the repetition of a measurement, read from the name of its file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ceql.errors import InputError
 VARIABLE = "d"
 REPETITION = "repetition"
 POINT = "point"
-# Folders of an undamaged structure seldom carry a number.
+# Folders of an undamaged structure rarely contain a number.
 ZERO_WORDS = ("healthy", "intact", "undamaged", "baseline", "reference", "pristine")
 _NUMBER = r"(?<![\d.])\d+(?:\.\d+)?"
-# A number with a unit behind it, or with the name of a quantity before it, is a condition and no count.
+# A number followed by a unit, or preceded by the name of a quantity, is a condition and not a count.
 _CONDITION = re.compile(
     r"\d\s?(?:k?N|Nm|[mck]?m|k?g|m?V|K|°?C|deg\w*|bar|%|pct|percent)(?![A-Za-z])|(?:amp|amplitude|force|load|preload|level|"
     r"temp|temperature|damage|volt|voltage|kraft|stufe|loss|length|mass|torque)[\W_]*\d",
@@ -32,7 +32,7 @@ _FORBIDDEN = {"w"}  # the formula's own name for the frequency
 
 @dataclass(frozen=True)
 class Label:
-    """What a name says; None where it does not number the repetition."""
+    """What a file name states; `repetition` is None if the name does not number it."""
 
     conditions: Mapping[str, float] = field(default_factory=dict)
     repetition: int | None = None
@@ -40,7 +40,7 @@ class Label:
 
 
 def by_pattern(names: Sequence[str], pattern: str, words: Mapping[str, float]) -> list[Label]:
-    """Labels by a pattern such as `damage_{d}/P-{repetition}-*.txt`; `*` stands for anything within a name."""
+    """Labels by a pattern such as `damage_{d}/P-{repetition}-*.txt`; `*` matches anything within a name."""
     expression = _compiled(pattern)
     labels = []
     for name in names:
@@ -61,7 +61,7 @@ def by_pattern(names: Sequence[str], pattern: str, words: Mapping[str, float]) -
 
 
 def by_name(names: Sequence[str], top: str, words: Mapping[str, float]) -> tuple[list[Label], list[str]]:
-    """Labels without a pattern, and what was assumed: one folder per condition, or one number per file name.
+    """Labels without a pattern, and notes on what was assumed: one folder per condition, or one number per file name.
 
     `top` is the name of the folder that all names are relative to.
     """
@@ -81,13 +81,13 @@ def by_name(names: Sequence[str], top: str, words: Mapping[str, float]) -> tuple
     if any(len(found) > 1 for found in numbers):
         example = next(stem for stem, found in zip(stems, numbers, strict=True) if len(found) > 1)
         raise InputError(
-            f"The name {example!r} holds several numbers, so the condition is unclear. Say where it stands with "
+            f"The name {example!r} holds several numbers, so the condition is unclear. Show where it stands with "
             "--pattern 'name_{d}_{repetition}.txt', or list the conditions in a table with the column 'file' "
             "(--conditions)."
         )
     whole = sorted(int(found[0]) for found in numbers if found and found[0].isdecimal())
     if len(names) >= 3 and whole == list(range(1, len(names) + 1)) and not all(map(_CONDITION.search, stems)):
-        note = f"The files are numbered 1 to {len(names)}: the numbers are no conditions."
+        note = f"The files are numbered 1 to {len(names)}: these numbers are not conditions."
         level = _level_in(top, words)
         conditions = {} if level is None else {VARIABLE: level}
         return [Label(conditions, int(found[0])) for found in numbers], [note]
@@ -96,21 +96,21 @@ def by_name(names: Sequence[str], top: str, words: Mapping[str, float]) -> tuple
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuses names that cannot stand in a formula."""
+    """Raises `InputError` for names that cannot be used in a formula."""
     for name in names:
         if not name.isidentifier() or name in _FORBIDDEN:
             raise InputError(f"A condition cannot be called {name!r}: use letters, and not w, which is the frequency.")
 
 
 def parse_words(texts: Sequence[str]) -> dict[str, float]:
-    """Levels given as words, such as `healthy=0`; lower case counts."""
+    """The levels that words stand for, from texts such as `healthy=0`; words are in lower case."""
     words: dict[str, float] = dict.fromkeys(ZERO_WORDS, 0.0)
     for text in texts:
         word, _, value = text.partition("=")
         try:
             words[word.strip().lower()] = float(value)
         except ValueError:
-            raise InputError(f"{text!r} is no level: write WORD=NUMBER, such as healthy=0.") from None
+            raise InputError(f"{text!r} is not a level: write WORD=NUMBER, such as healthy=0.") from None
     return words
 
 
@@ -123,7 +123,7 @@ def natural_order(name: str) -> list[tuple[int, float, str]]:
 def _compiled(pattern: str) -> re.Pattern[str]:
     def piece(text: str) -> str:
         if text == "*":
-            return "[^/]*?"  # as little as possible, so that all digits belong to the number behind it
+            return "[^/]*?"  # non-greedy, so that all digits belong to the number after it
         if text == "{" + REPETITION + "}":
             return rf"(?P<{REPETITION}>\d+)"
         if text == "{" + POINT + "}":
@@ -142,7 +142,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _level_in(text: str, words: Mapping[str, float]) -> float | None:
-    """The last number in a text, or what the first known word in it stands for."""
+    """The last number in a text, or the level of the first known word in it; None if there is neither."""
     numbers = re.findall(_NUMBER, text)
     if numbers:
         return float(numbers[-1])
@@ -154,6 +154,6 @@ def _from_words(text: str, name: str, words: Mapping[str, float]) -> float:
     if level is not None:
         return level
     raise InputError(
-        f"{name}: its condition is missing, as {text!r} holds no number and no known word. Say --level WORD=NUMBER, "
+        f"{name}: its condition is missing, as {text!r} holds no number and no known word. Use --level WORD=NUMBER, "
         "show with --pattern where the condition stands, or list the conditions in a table (--conditions)."
     )

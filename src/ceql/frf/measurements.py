@@ -45,13 +45,13 @@ class Measurements:
         return np.unique(self.conditions, axis=0)
 
     def rows(self, keep: np.ndarray) -> Measurements:
-        """Some of the curves."""
+        """The measurements restricted to some of the curves."""
         return replace(
             self, curves=self.curves[keep], conditions=self.conditions[keep], repetitions=self.repetitions[keep]
         )
 
     def magnitudes(self) -> Measurements:
-        """The same without phase."""
+        """The measurements without phases."""
         return replace(self, curves=np.abs(self.curves)) if self.is_complex else self
 
     def band(self, low: float, high: float) -> Measurements:
@@ -69,22 +69,22 @@ class Measurements:
         return replace(self, frequency=self.frequency[::step], curves=self.curves[:, ::step])
 
     def as_kind(self, kind: Kind) -> Measurements:
-        """As receptance, mobility or accelerance. The unit follows in SI and is left out where it is another one."""
+        """The measurements as another kind. The unit is converted if it is the SI unit, and otherwise left empty."""
         curves = converted(self.curves, self.frequency, self.kind, kind)
         unit = self.unit if kind == self.kind else UNITS[kind] if self.unit == UNITS[self.kind] else ""
         return replace(self, curves=curves, kind=kind, unit=unit)
 
     def mean(self) -> Measurements:
-        """One curve per condition, the mean over its repetitions; each then carries the repetition number 0."""
+        """One curve per condition: the mean over its repetitions, with the repetition number 0."""
         levels, member = np.unique(self.conditions, axis=0, return_inverse=True)
         member = member.reshape(-1)
         means = np.stack([self.curves[member == k].mean(axis=0) for k in range(len(levels))])
         return replace(self, curves=means, conditions=levels, repetitions=np.zeros(len(levels), dtype=int))
 
     def split(self, rule: Split) -> tuple[Measurements, Measurements]:
-        """The curves to train on and those held out; every level of the first condition must be among both.
+        """The curves to train on and the held-out ones; every level of the first condition must occur in both.
 
-        Further conditions, such as the positions of masses, may differ from repetition to repetition.
+        Further conditions, such as positions of masses, may differ between repetitions.
         """
         out, first = rule.held_out(self.repetitions), self.conditions[:, 0]
         for side, chosen in (("hold out", out), ("train on", ~out)):
@@ -99,7 +99,7 @@ class Measurements:
         return self.rows(~out), self.rows(out)
 
     def leave_out(self, level: float, name: str | None = None) -> tuple[Measurements, Measurements]:
-        """The curves of all other levels of a condition, and those of this one."""
+        """The curves at all other levels of a condition, and those at this level."""
         name = name or self.names[0]
         column = self.conditions[:, self.names.index(name)]
         chosen = np.isclose(column, level, rtol=1e-9, atol=1e-12)
@@ -107,7 +107,7 @@ class Measurements:
         if not chosen.any():
             raise InputError(f"No curve was measured at {name} = {level:g}. Known levels: {known}.")
         if chosen.all():
-            raise InputError(f"{name} = {level:g} is the only level: without it nothing is left to train on.")
+            raise InputError(f"{name} = {level:g} is the only level, so nothing is left to train on without it.")
         return self.rows(~chosen), self.rows(chosen)
 
     def describe(self, level: np.ndarray) -> str:
@@ -117,12 +117,12 @@ class Measurements:
 
 
 def parse_band(text: str) -> tuple[float, float]:
-    """A band or window such as 50:2000, in Hz."""
+    """The band or window in Hz given by a text such as 50:2000."""
     low, _, high = text.partition(":")
     try:
         band = float(low), float(high)
     except ValueError:
-        raise InputError(f"{text!r} is no band: write LOW:HIGH in Hz, such as 50:2000.") from None
+        raise InputError(f"{text!r} is not a band: write LOW:HIGH in Hz, such as 50:2000.") from None
     if not 0 <= band[0] < band[1]:
-        raise InputError(f"{text!r} is no band: the lower end comes first and is not negative.")
+        raise InputError(f"{text!r} is not a band: the lower end must come first and must not be negative.")
     return band

@@ -1,4 +1,5 @@
-"""The terms of a fitted formula as modes: frequency, damping ratio, amplitude and Q for every condition, with flags."""
+"""The terms of a fitted formula as modes: frequency, damping, amplitude and Q for every condition, with warning
+flags."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-_RECURS = 0.5  # share of the starts in which a real pole is found again
+_RECURS = 0.5  # share of the starts that find a genuine pole
 _NEAR = 0.01  # poles of two starts this close, relative to their frequency, are the same
-_FAINT = 0.01  # a peak below this share of the largest one is hardly seen by the fit
+_FAINT = 0.01  # a peak below this share of the largest one hardly affects the fit
 _OVERDAMPED = 0.3  # beyond this ratio a term is a slope of the background rather than a resonance
 
 
@@ -32,9 +33,9 @@ class Flag(StrEnum):
 
 @dataclass(frozen=True)
 class Mode:
-    """One term under one condition; frequencies in Hz. The errors are standard errors, None where unknown.
+    """One term under one condition; frequencies in Hz. Errors are standard errors, None if unknown.
 
-    That of the frequency is the error of the constant in the law of the centre.
+    The error of the frequency is that of the constant term in the formula of the centre.
     """
 
     term: int
@@ -54,7 +55,7 @@ class Mode:
 
 
 def modes_of(fit: Any, levels: np.ndarray, grid_hz: np.ndarray, hertz: float) -> list[Mode]:
-    """Every term of a fit at every level. `hertz` is the size of the fit's unit of frequency in Hz."""
+    """Every term of a fit at every level. `hertz` is the fit's unit of frequency in Hz."""
     centres = np.array([np.broadcast_to(term.centre_at(levels), len(levels)) for term in fit.terms]) * hertz
     modal, widths = fit.form == "modal", [float(term.width) for term in fit.terms]
     of_terms = zip(widths, centres / hertz, strict=True)
@@ -67,7 +68,7 @@ def modes_of(fit: Any, levels: np.ndarray, grid_hz: np.ndarray, hertz: float) ->
         for j, level in enumerate(levels):
             ratio = float(ratios[k, j])
             of_ratio = of_width
-            if not modal and of_width is not None:  # the ratio goes with the root of the width
+            if not modal and of_width is not None:  # the ratio is proportional to the root of the width
                 of_ratio = ratio * of_width / (2.0 * widths[k]) if widths[k] > 0 else None
             found.append(
                 Mode(
@@ -87,15 +88,15 @@ def modes_of(fit: Any, levels: np.ndarray, grid_hz: np.ndarray, hertz: float) ->
 
 
 def equivalent_damping(width: float, centre: np.ndarray) -> np.ndarray:
-    """The damping ratio of the mode whose peak is as wide, at half its height, as A/((w - h)² + width).
+    """The damping ratio of the mode whose peak has the same half-height width as A/((w - h)² + width).
 
-    That term falls to half at |w - h| = sqrt(width); the magnitude of a lightly damped mode does so at sqrt(3) z h.
+    That term falls to half its height at |w - h| = sqrt(width); the magnitude of a lightly damped mode at sqrt(3) z h.
     """
     return np.sqrt(max(width, 0.0)) / (math.sqrt(3.0) * np.maximum(np.abs(centre), np.finfo(float).tiny))
 
 
 def recurrence(poles_over_starts: Sequence[np.ndarray], centres: np.ndarray) -> float:
-    """The share of the starts that found a pole where this one lies under some condition."""
+    """The share of the starts that found a pole within the range of these centres."""
     if not len(poles_over_starts):
         return 1.0
     low, high = (1.0 - _NEAR) * float(np.min(centres)), (1.0 + _NEAR) * float(np.max(centres))
@@ -104,7 +105,7 @@ def recurrence(poles_over_starts: Sequence[np.ndarray], centres: np.ndarray) -> 
 
 
 def standard_errors(term: Any) -> dict[str, float]:
-    """The errors that are known, in the units of the formula."""
+    """The known standard errors, in the units of the formula."""
     errors = {name: float(getattr(term, f"{name}_error")) for name in ("centre", "amplitude", "width")}
     return {name: error for name, error in errors.items() if math.isfinite(error)}
 
@@ -122,7 +123,7 @@ def _flags(
         Flag.BROAD: ratios > _OVERDAMPED,
     }
     sound = ~np.any(list(reasons.values()), axis=0)
-    highest = heights[sound].max(initial=0.0)  # a pole beyond the band may be of any height
+    highest = heights[sound].max(initial=0.0)  # a pole outside the band may have any height
     poles = [np.asarray(found) * hertz for found in fit.poles_over_starts]
     rare = [recurrence(poles, centre) < _RECURS for centre in centres]
     reasons |= {
@@ -135,7 +136,7 @@ def _flags(
 
 
 def _cancel(amplitudes: np.ndarray, centres: np.ndarray, widths: np.ndarray, heights: np.ndarray) -> Any:
-    """Per term, whether another one of the opposite sign sits within its width and is about as high."""
+    """For each term, whether one of opposite sign and similar height lies within its width."""
     opposed = np.real(np.outer(amplitudes, np.conj(amplitudes))) < 0
     close = np.abs(centres[:, None] - centres) < np.maximum(widths[:, None], widths)
     alike = np.abs(heights[:, None] - heights) < 0.5 * np.maximum(heights[:, None], heights)

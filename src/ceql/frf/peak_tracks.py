@@ -1,4 +1,4 @@
-"""Peaks of measured and predicted curves: where they stand out, and how they move from condition to condition."""
+"""Peaks of measured and predicted curves: which ones stand out, and how they move between conditions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ceql.frf.measurements import Measurements, parse_band
 
 Window = tuple[float, float]
 _PROMINENCE_DB = 3.0
-_PROMINENCE_SHARE = 0.02  # of the largest value; smaller peaks count for nothing in a fit of linear magnitudes
-_PROMINENCE_NOISE = 8.0  # standard deviations of the noise from point to point; noise alone reaches about 6
+_PROMINENCE_SHARE = 0.02  # share of the largest value; smaller peaks do not matter in a fit of linear magnitudes
+_PROMINENCE_NOISE = 8.0  # in standard deviations of the noise; noise alone reaches about 6
 _SAME_PEAK = 0.06  # peaks of two conditions this close, relative to their frequency, are the same resonance
 _REACH = 1.5  # a window reaches this many widths beyond the outermost peaks
 
@@ -24,7 +24,7 @@ _REACH = 1.5  # a window reaches this many widths beyond the outermost peaks
 class Peak:
     """The peak of one condition in one window. `scatter_hz` is its standard deviation over the repetitions.
 
-    From `low_hz` to `high_hz` reaches the interval of the prediction, where there is one.
+    `low_hz` and `high_hz` delimit the interval of the prediction, if there is one.
     """
 
     condition: tuple[float, ...]
@@ -67,8 +67,8 @@ def find_windows(means: Measurements) -> list[Window]:
     if not kept:
         raise InputError(
             f"No resonance was found between {means.frequency[0]:g} and {means.frequency[-1]:g} Hz: no peak stands "
-            f"out by {_PROMINENCE_DB:g} dB and from the noise. Look at the band (--band) and the FRF type (--kind), "
-            "or name the windows to watch (--windows 100:200,330:450)."
+            f"out by {_PROMINENCE_DB:g} dB and from the noise. Check the band (--band) and the FRF type (--kind), or "
+            "name the windows to look in (--windows 100:200,330:450)."
         )
     edges = [_window(group) for group in kept]
     for left, right in itertools.pairwise(edges):  # neighbours that overlap meet in the middle
@@ -97,7 +97,7 @@ def peak_in(frequency: np.ndarray, curve: np.ndarray, window: Window) -> tuple[f
 
 
 def scatter(measurements: Measurements, level: np.ndarray, window: Window) -> float | None:
-    """The standard deviation of the peak over the repetitions of a condition; None for a single one."""
+    """The standard deviation of the peak frequency over the repetitions of a condition; None if there is only one."""
     own = measurements.curves[(measurements.conditions == level).all(axis=1)]
     if len(own) < 2:
         return None
@@ -105,8 +105,8 @@ def scatter(measurements: Measurements, level: np.ndarray, window: Window) -> fl
 
 
 def _spans(frequency: np.ndarray, magnitude: np.ndarray) -> list[tuple[float, float]]:
-    """Centre and width of every peak of a curve that stands out in dB, in size and from the noise."""
-    # Smooth curves hardly have second differences, and the median does not mind the peaks.
+    """Centre and width of every peak that stands out in dB, in absolute size and from the noise."""
+    # Smooth curves have small second differences, and the median ignores the peaks.
     noise = float(np.median(np.abs(np.diff(magnitude, 2))) / (0.6745 * np.sqrt(6.0)))
     floor = max(noise, np.finfo(float).tiny)
     level = 20.0 * np.log10(np.maximum(magnitude, floor))

@@ -1,4 +1,4 @@
-"""The pictures of an analysis. Colours are told apart by colour-blind readers and backed by markers and dashes."""
+"""The figures of an analysis. Colours are safe for colour-blind readers, and markers and dashes differ as well."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEVEL_LOOKS = tuple(zip((BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK), "osD^vPX"
 
 
 def all_figures(analysis: Analysis) -> Iterator[tuple[str, Any]]:
-    """Names and figures; the Bode plot exists for complex fits only."""
+    """Names and figures; the Bode plot exists only for complex fits."""
     yield "overlay", overlay(analysis)
     yield "peaks", peak_comparison(analysis)
     if analysis.settings.fit_complex:
@@ -33,7 +33,7 @@ def all_figures(analysis: Analysis) -> Iterator[tuple[str, Any]]:
 
 
 def overlay(analysis: Analysis) -> Any:
-    """Measured and predicted magnitude, one panel per condition, with the peaks marked."""
+    """Measured and predicted magnitude with marked peaks, one panel per condition."""
     means = analysis.measurements.mean()
     shown = _shown_levels(means.conditions)
     figure, axes = _panels(len(shown), 5.6, 2.7)
@@ -115,7 +115,7 @@ def bode(analysis: Analysis) -> Any:
 
 
 def recurring_poles(analysis: Analysis) -> Any:
-    """Which centre frequencies the starts arrived at, over the measured curve, as in a stabilisation diagram."""
+    """The centre frequencies found by each start, over the measured curve, like a stabilisation diagram."""
     means = analysis.measurements.mean()
     figure = new_figure(9, 4.6)
     place = figure.subplots()
@@ -144,7 +144,8 @@ def recurring_poles(analysis: Analysis) -> Any:
 
 
 def _term_spans(analysis: Analysis) -> list[tuple[float, float, bool]]:
-    """Per term: the lowest and the highest centre over the conditions, and whether it has no flag."""
+    """For each term, the lowest and highest centre over the conditions, and whether it is free of flags other than
+    faint."""
     spans = []
     for number in range(1, len(analysis.fit.terms) + 1):
         own = [mode for mode in analysis.modes if mode.term == number]
@@ -170,7 +171,7 @@ def _mark_peaks(
 
 
 def _shown_levels(levels: np.ndarray, most: int = _MOST_PANELS) -> list[int]:
-    """All conditions, or some spread evenly over them where there are many."""
+    """The places of all conditions, or of some evenly spread ones if there are many."""
     return sorted({round(k) for k in np.linspace(0, len(levels) - 1, min(most, len(levels)))})
 
 
@@ -196,7 +197,7 @@ def _legend(figure: Any, axes: Any) -> None:
 
 
 def _words(analysis: Analysis, level: np.ndarray) -> str:
-    """The condition in lines that fit above a panel."""
+    """The condition in words, wrapped to fit above a panel."""
     return textwrap.fill(analysis.measurements.describe(level), _TITLE)
 
 

@@ -1,4 +1,4 @@
-"""From files to `Measurements`: finds the files, reads them, labels them and brings them onto one grid."""
+"""From files to `Measurements`: finds files, reads and labels them, and brings them onto one grid."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _REMEDIES = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where the conditions come from (names, a pattern or a table) and how grids and bands are treated."""
+    """Where conditions come from (names, a pattern or a table), and how grids and bands are treated."""
 
     pattern: str = ""
     words: Mapping[str, float] = field(default_factory=lambda: parse_words(()))
     table: Path | None = None
     grid: Grid = Grid.REFUSE
     band: tuple[float, float] | None = None
-    numbers: str = "auto"  # what files of one condition are: points, repetitions, or what their headers say
+    numbers: str = "auto"  # whether files of one condition are points or repetitions; auto: as their headers state
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The measurements and, in sentences, what had to be assumed to get them."""
+    """The measurements, and sentences about what was assumed to obtain them."""
 
     measurements: Measurements
     notes: tuple[str, ...]
@@ -53,7 +53,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class SurveyReading:
-    """The sets of points and, in sentences, what had to be assumed to get them."""
+    """The sets of points, and sentences about what was assumed to obtain them."""
 
     survey: Survey
     notes: tuple[str, ...]
@@ -61,7 +61,7 @@ class SurveyReading:
 
 @dataclass(frozen=True, eq=False)
 class Recordings:
-    """All curves of the files with their labels, before it is decided what they are together."""
+    """All curves of the files with their labels, before they are combined."""
 
     labelled: tuple[Labelled, ...]
     notes: tuple[str, ...]
@@ -73,13 +73,13 @@ class Recordings:
         return all(recording.phase is not None for recording, _ in self.labelled)
 
     def one_point(self) -> Reading:
-        """Curves of one point on one grid."""
+        """The curves as measurements of one point on one grid."""
         labelled = with_roles(self.labelled, self.source.numbers)
         measurements, more = assemble(labelled, self.options, self.source.grid, self.source.band)
         return Reading(measurements, (*self.notes, *more))
 
     def survey(self) -> SurveyReading:
-        """Sets of points measured together."""
+        """The curves as sets of points measured together."""
         source = self.source
         found, more = gathered(self.labelled, self.options, source.numbers, source.grid, source.band)
         return SurveyReading(found, (*self.notes, *more))
@@ -93,7 +93,7 @@ def read(paths: Sequence[Path], source: Source | None = None, options: ReadOptio
 def read_survey(
     paths: Sequence[Path], source: Source | None = None, options: ReadOptions | None = None
 ) -> SurveyReading:
-    """The same files as sets of points, for a modal analysis."""
+    """Reads files, or all known files in folders and their subfolders, as sets of points for a modal analysis."""
     return read_recordings(paths, source, options).survey()
 
 
@@ -112,7 +112,7 @@ def read_recordings(
 
 
 def read_file(path: Path, options: ReadOptions) -> list[Recording]:
-    """All curves of one file. One with an unknown ending is read if it is a table in text."""
+    """All curves of one file; a file with an unknown extension is read if it is a text table."""
     reader = _FORMATS.get(path.suffix.lower())
     if reader is not None:
         return reader(path, options)
@@ -123,7 +123,7 @@ def read_file(path: Path, options: ReadOptions) -> list[Recording]:
 
 
 def find_files(paths: Sequence[Path], table: Path | None = None) -> list[Path]:
-    """The files to read, in their natural order; a table of conditions among them is no measurement."""
+    """The files to read, in natural order, without the table of conditions."""
     if not paths:
         raise InputError("Give a folder or files to read.")
     found: list[Path] = []
@@ -149,7 +149,7 @@ def _common_folder(paths: Sequence[Path], files: Sequence[Path]) -> Path:
 
 
 def _are_points(names: Sequence[str], source: Source, found: Sequence[Sequence[Recording]]) -> bool:
-    """Files side by side in one folder that are the points of a structure, so their numbers are no conditions."""
+    """Whether files in one folder are points of a structure, so that their numbers are not conditions."""
     if any("/" in name for name in names) or len(names) < 2:
         return False
     if source.numbers == "points":
@@ -164,14 +164,14 @@ def _labels(
     if source.pattern:
         labels, notes = by_pattern(names, source.pattern, source.words), []
     elif all(recording.conditions for part in found for recording in part):
-        labels, notes = [Label()] * len(names), []  # the files say it themselves
+        labels, notes = [Label()] * len(names), []  # the files contain the conditions
     elif source.table is None and _are_points(names, source, found):
         labels, notes = [Label(repetition=None, point=PurePosixPath(name).stem) for name in names], []
     else:
         try:
             labels, notes = by_name(names, top.name, source.words)
         except InputError:
-            if source.table is None:  # with a table, names need not say the condition
+            if source.table is None:  # with a table, names need not contain the condition
                 raise
             labels, notes = [Label()] * len(names), []
     if source.table is not None:

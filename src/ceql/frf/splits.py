@@ -13,13 +13,13 @@ _LEAST = {"first": 1, "every": 2}  # the smallest number that a rule can have
 
 @dataclass(frozen=True)
 class Split:
-    """A rule over repetition numbers, which count from 1."""
+    """A rule for repetition numbers, which count from 1."""
 
     rule: str
     number: int
 
     def held_out(self, repetitions: np.ndarray) -> np.ndarray:
-        """True where a repetition is not for training."""
+        """A mask that is True for repetitions that are held out."""
         if self.rule == "first":
             return repetitions > self.number
         return repetitions % self.number == 0
@@ -32,7 +32,7 @@ def parse_split(text: str) -> Split:
     rule, _, number = text.partition(":")
     if rule not in _LEAST or not number.isdecimal() or int(number) < _LEAST[rule]:
         raise InputError(
-            f"{text!r} is no split. Write first:56 to train on repetitions 1 to 56, "
-            "or every:5 to hold out every fifth (2 or more)."
+            f"{text!r} is not a split. Write first:56 to train on repetitions 1 to 56, or every:5 to hold out every "
+            "fifth (2 or more)."
         )
     return Split(rule, int(number))

@@ -1,4 +1,4 @@
-"""An analysis in words, tables and JSON."""
+"""The results of an analysis in words, tables and JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ceql.frf.analysis import Analysis, explained_scatter
 from ceql.frf.modes import Mode, recurrence, standard_errors
 from ceql.frf.peak_tracks import Peak, in_words_of
 
-_MOST_LEVELS = 12  # a table with more conditions goes to a file only
+_MOST_LEVELS = 12  # tables with more conditions are written to files only
 _MODE_HEADINGS = {
     "term": "term",
     "frequency_hz": "frequency Hz",
@@ -37,7 +37,7 @@ _PEAK_HEADINGS = {
 
 
 def in_words(analysis: Analysis) -> str:
-    """What the command prints."""
+    """The text that the command prints."""
     fit, data = analysis.fit, analysis.measurements
     what = "H" if analysis.settings.fit_complex else "|H|"
     lines = [
@@ -57,7 +57,7 @@ def in_words(analysis: Analysis) -> str:
 
 
 def peak_lines(peaks: Sequence[Peak]) -> list[str]:
-    """How far the formula's peaks are off, and how many it lacks: there its largest value is at a window's edge."""
+    """The error of the formula's peaks, and the number of windows without a peak, where the maximum is at an edge."""
     errors = np.abs([peak.error_hz for peak in peaks if not peak.at_edge])
     missing = len(peaks) - len(errors)
     lines = []
@@ -81,13 +81,13 @@ def peaks_table(analysis: Analysis) -> pd.DataFrame:
 
 
 def _row(entry: Mode | Peak, names: tuple[str, ...], headings: Mapping[str, str]) -> dict[str, Any]:
-    """The cells of a mode or a peak under their headings; the conditions stand behind the first one."""
+    """The cells of a mode or a peak under their headings; the conditions follow the first one."""
     cells = [(heading, getattr(entry, name)) for name, heading in headings.items()]
     return dict([cells[0], *zip(names, entry.condition, strict=True), *cells[1:]])
 
 
 def as_json(analysis: Analysis) -> dict[str, Any]:
-    """Everything that is known, in plain numbers; what JSON cannot hold (infinity, not a number) is null."""
+    """The complete result as plain numbers; values that JSON cannot represent (infinity, NaN) become null."""
     fit, data = analysis.fit, analysis.measurements
     scatter = explained_scatter(analysis) if len(data.names) > 1 else []
     found = {

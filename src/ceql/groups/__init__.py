@@ -1,1 +1,1 @@
-"""One structure for all groups of rows, with constants that all share and constants that each group has for itself."""
+"""Finding one formula for all groups of rows, with some constants shared by all groups and others fitted per group."""

@@ -1,4 +1,4 @@
-"""New groups for a formula that is known: their own constants from a few rows, with the shared ones as they are."""
+"""Adding new groups to a known formula: their own constants are fitted to a few rows; the shared ones stay fixed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ceql.groups.grouped_formula import GroupedFormula, GroupedProgram
 from ceql.groups.making import to_their_errors
 
 Array = np.ndarray
-_STEPS = 80  # of a fit from the constants of a known group
+_STEPS = 80  # most steps of a fit that starts at the constants of a known group
 _LEAST_NOISE = 1e-300
 
 
@@ -41,11 +41,13 @@ class _OneGroup:
 
 
 def with_new_groups(found: Discovery, old: Dataset, new: Dataset, labels: Labels) -> tuple[Discovery, Dataset]:
-    """What was found with the groups of these rows beside those that it knows, and all rows; `old` has the numbers of
-    the groups as its last column, `new` has none."""
+    """The discovery with the new groups added, and the table of all rows, old and new.
+
+    The last column of `old` holds the numbers of the groups; `new` has no such column.
+    """
     first = max(_groups(formula) for formula in found.formulas)
     joined = _joined(old, new, labels.codes + first)
-    # Beside the chosen formula those stay that so few rows determine.
+    # Besides the chosen formula, keep those whose per-group constants so few rows can determine.
     rows = int(labels.sizes.min())
     kept = [k for k, f in enumerate(found.formulas) if k == found.chosen or _own(f) <= rows]
     formulas = tuple(_extended(found.formulas[k], old, new, labels, joined) for k in kept)
@@ -73,7 +75,7 @@ def _groups(formula: Formula) -> int:
 
 
 def _joined(old: Dataset, new: Dataset, codes: Array) -> Dataset:
-    """Rows of both; a new row of weight one counts as an old one does."""
+    """The rows of both tables, so that a new row of weight one counts as much as an old one."""
     x = np.vstack([old.x, np.column_stack([new.x, codes])])
     weight = np.concatenate([old.weight, new.weight])
     mean = float(weight.mean())
@@ -111,7 +113,7 @@ def _extended(formula: Formula, old: Dataset, new: Dataset, labels: Labels, join
 def _constants(
     formula: GroupedFormula, x: Array, y: Array, weight: Array, label: str, noise: float
 ) -> list[tuple[float, float]]:
-    """The best of the fits that begin at the constants of every known group, and at their median."""
+    """Values and errors of one group's constants: the best fit among starts at every known group and their median."""
     parts = formula.parts
     if not parts.own:
         return []
@@ -131,7 +133,7 @@ def _constants(
     ends = [minimise(problem, start, _STEPS) for start in starts]
     values, misfit = min(ends, key=lambda end: end[1])
     if not np.isfinite(misfit):
-        raise InputError(f"The formula has no value in some row of group {label!r}: look at its rows, or fit again.")
+        raise InputError(f"The formula has no value in some row of group {label!r}: check its rows, or fit again.")
     errors = np.sqrt(np.abs(np.diag(covariance_of(problem, values, misfit, noise))))
     short = problem.within(to_their_errors(values, errors))
     return list(zip(map(float, short), map(float, errors), strict=True))

@@ -1,4 +1,4 @@
-"""Where structures come from: laws, small forms and searches, of single groups and of all rows with y made alike."""
+"""Where candidate structures come from: laws, small forms, and searches of single groups and of all rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ceql.groups.rows import GroupedRows
 from ceql.groups.screening import assigned, extended
 from ceql.groups.structures import skeleton
 
-Pair = tuple[Law, tuple[int, ...]]  # a structure and the columns that it is of
-Search = Callable[[Dataset], Sequence[Formula]]  # the formulas that are found for a table
+Pair = tuple[Law, tuple[int, ...]]  # a structure and the columns that it uses
+Search = Callable[[Dataset], Sequence[Formula]]  # finds formulas for a table
 
 
 def from_laws(with_laws: bool, columns: int, policy: GroupPolicy) -> Iterator[Pair]:
-    """The catalogue, or its plain models alone, and laws of one column with something beside them."""
+    """The laws of the catalogue, or only its plain models, and laws of one column extended by an offset or a column."""
     laws = [law for law in catalogue() if (with_laws or law.is_plain) and len(law.columns) <= columns]
     both = [*laws, *extended(laws, columns, policy)]
     return assigned(both, range(columns), policy.most_looks)
@@ -32,7 +32,7 @@ def from_laws(with_laws: bool, columns: int, policy: GroupPolicy) -> Iterator[Pa
 def from_small_forms(
     rows: GroupedRows, policy: GroupPolicy, forms: CataloguePolicy, until: Deadline
 ) -> dict[str, Pair]:
-    """Small forms of the largest groups and of all rows; by their texts, since they often agree."""
+    """Small forms of the largest groups and of all rows, keyed by their text, since they often agree."""
     found: dict[str, Pair] = {}
     for table in tables(rows, policy):
         if until.over:
@@ -45,7 +45,7 @@ def from_small_forms(
 
 
 def _with_starts(law: Law, values: Sequence[float]) -> Law:
-    """Its own numbers to start from, and others of their sizes: groups differ."""
+    """The law with these values, and multiples of them, as starting values, since groups differ."""
     constants = tuple(
         c if c.start is None else replace(c, start=replace(c.start, kind="numbers", numbers=_around(float(value))))
         for c, value in zip(law.constants, values, strict=True)
@@ -58,7 +58,8 @@ def _around(value: float) -> tuple[float, ...]:
 
 
 def from_searches(rows: GroupedRows, search: Search, policy: GroupPolicy, until: Deadline) -> Iterator[Pair]:
-    """What searches find for a large group, and for all rows with y in units of its group."""
+    """Structures that searches find for the largest groups, and for all rows with y in units of its size in each
+    group."""
     for table in tables(rows, replace(policy, alone=policy.searched), only_alike=True):
         if until.over:
             return
@@ -69,7 +70,7 @@ def from_searches(rows: GroupedRows, search: Search, policy: GroupPolicy, until:
 
 
 def tables(rows: GroupedRows, policy: GroupPolicy, only_alike: bool = False) -> Iterator[Dataset]:
-    """The largest groups by themselves, all rows, and all rows with y in units of its size or spread in its group."""
+    """The largest groups on their own, all rows, and all rows with y scaled by its size or spread in each group."""
     for group in range(min(policy.alone, rows.groups)):
         if rows.sizes[group] >= policy.alone_rows:
             yield rows.one(group)

@@ -1,4 +1,4 @@
-"""Which of the grouped formulas are shown and which is chosen: vetoes in each group, the criterion, rows held out."""
+"""Which grouped formulas are shown and which one is chosen: vetoes in each group, the criterion, and held-out rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ceql.formula import constant_formula, mean_square
 from ceql.groups.grouped_formula import GroupedFormula
 from ceql.groups.policy import GroupPolicy
 
-_IN_ANY = (undefined_between_rows, unsupported_by_rows)  # what strikes a formula in any group strikes it
+_IN_ANY = (undefined_between_rows, unsupported_by_rows)  # a formula is struck if one of these applies in any group
 
 
 def concluded(
@@ -37,8 +37,10 @@ def concluded(
     folds: Folds | None,
     policy: GroupPolicy,
 ) -> Discovery:
-    """The front of these formulas, what competes beside it and what the rows say of each; `data` have the numbers of
-    the groups as their last column."""
+    """The result: the front of these formulas, the best others beside it, the chosen formula, and how well each fits.
+
+    The last column of `data` holds the numbers of the groups.
+    """
     rows, prices = len(data.y), settings.search.prices
     folds = folds or folds_within(data)
     allowed, struck = _sifted(formulas, data, settings, policy)
@@ -55,7 +57,7 @@ def concluded(
     chosen = choose(shown, settings.model_selection, rows, size, held, prices)
     own = scores(shown, data, prices)
     exact = [k for k, formula in enumerate(shown) if is_hit(formula, data)]
-    if exact and settings.model_selection == "best":  # of several ways to write it, the one that has a name or is short
+    if exact and settings.model_selection == "best":  # among exact formulas, the named or the shortest one
         chosen = min(exact, key=lambda k: own[k])
     if is_hit(shown[chosen], data) and outcome is not Outcome.INTERRUPTED:
         outcome = Outcome.EXACT
@@ -85,7 +87,7 @@ def concluded(
 def _sifted(
     formulas: Sequence[GroupedFormula], data: Dataset, settings: Settings, policy: GroupPolicy
 ) -> tuple[list[GroupedFormula], list[Struck]]:
-    """Those that may be chosen, the best first, and those that may not with the reason; each once."""
+    """The distinct formulas that may be chosen, the best first, and those that may not, each with the reason."""
     rows, prices = len(data.y), settings.search.prices
     ranked = sorted(formulas, key=lambda formula: criterion(formula, rows, prices))
     if settings.template is not None:
@@ -105,8 +107,11 @@ def _sifted(
 def _told_by_rows(
     allowed: list[GroupedFormula], struck: list[Struck], policy: GroupPolicy
 ) -> tuple[list[GroupedFormula], list[Struck]]:
-    """With the formula back whose sine was struck as one that the rows cannot tell from a parabola, where nothing that
-    may be chosen fits nearly as well: then they do tell."""
+    """Reinstates a formula struck for a sine too slow to tell from a parabola, if no allowed formula fits nearly as
+    well.
+
+    In that case the rows can tell the two apart.
+    """
     for one in struck:
         formula = one.formula
         if one.why.startswith(SLOW) and isinstance(formula, GroupedFormula):
@@ -117,7 +122,7 @@ def _told_by_rows(
 
 
 def _veto(formula: GroupedFormula, data: Dataset, vetoes: VetoPolicy, policy: GroupPolicy) -> str | None:
-    """Why it may not be chosen, however well it fits."""
+    """Why the formula may not be chosen, however well it fits; None if it may."""
     errors = np.array([error for _, error in formula.constants])
     shared, own = errors[: len(formula.parts.shared)] == np.inf, formula.parts.table(errors) == np.inf
     loose = [*np.array(formula.parts.shared)[shared], *np.array(formula.parts.own)[own.mean(axis=0) > policy.loose]]
@@ -130,13 +135,14 @@ def _veto(formula: GroupedFormula, data: Dataset, vetoes: VetoPolicy, policy: Gr
         said = next((sentence for veto in _IN_ANY if (sentence := veto(case)) is not None), None)
         if said is not None:
             return f"{said}{where}"
-    # A group may see a part of the period that another one sees as a whole.
+    # One group may cover only part of a period that another covers completely.
     slow = [(sentence, where) for case, where in cases if (sentence := unseen_frequency(case)) is not None]
     return "".join(slow[0]) if slow and len(slow) == len(cases) else None
 
 
 def _cases(formula: GroupedFormula, data: Dataset, vetoes: VetoPolicy, policy: GroupPolicy) -> list[tuple[Case, str]]:
-    """The formula of each of the largest groups beside its rows, or of all rows where these share all constants."""
+    """The formula for each of the largest groups with that group's rows, or one case if all groups share all
+    constants."""
     codes = data.x[:, -1].astype(int)
     if not formula.parts.own:
         codes = np.zeros_like(codes)
@@ -153,7 +159,7 @@ def _cases(formula: GroupedFormula, data: Dataset, vetoes: VetoPolicy, policy: G
 
 
 def folds_within(data: Dataset, count: int | None = None) -> Folds:
-    """Folds that take their share of every group: a group without rows has no constants."""
+    """Folds that each hold out a share of every group, since a group without rows to fit to would have no constants."""
     rows = np.random.default_rng(0).permutation(len(data.y))
     rows = rows[np.argsort(data.x[rows, -1], kind="stable")]
     place = np.empty(len(rows), int)
@@ -161,7 +167,7 @@ def folds_within(data: Dataset, count: int | None = None) -> Folds:
     sizes = np.bincount(codes)
     place[rows] = np.concatenate([np.arange(size) for size in sizes])
     number = count or VALIDATION.folds
-    # of each group the folds begin elsewhere, so that small groups do not all leave the first fold a row
+    # the groups start at different folds, so that small groups do not all put their rows into the first one
     part = (place + data.x[:, -1].astype(int)) % number
     everything = np.arange(len(part))
     parts = [(everything[part != k], everything[part == k]) for k in range(number)]

@@ -1,4 +1,4 @@
-"""Structures that compete: fitted with their constants told apart, the leading ones made simpler."""
+"""A contest of structures: each is fitted with its shared constants determined, and the best are simplified."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ceql.groups.structures import expression_in
 
 
 class Contest:
-    """Every structure once, however often it is proposed; what cannot come near the best is not fitted further."""
+    """Fits each structure once, however often it is proposed, and gives up those that cannot come near the best."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Contest:
         numbers: int | None = None,
     ) -> None:
         self._rows, self._policy, self._allows, self._prices = rows, policy, allows, prices
-        self._numbers = numbers  # of constants that each group has for itself, where the user says so
+        self._numbers = numbers  # how many constants are per group, if the user says so
         self._seen: set[tuple[str, tuple[int, ...]]] = set()
         self._structure: dict[tuple[str, tuple[int, ...]], float] = {}
         self.fits: list[SplitFit] = []
@@ -50,11 +50,11 @@ class Contest:
         return min((self.score(fit) for fit in self.fits), default=np.inf)
 
     def score(self, fit: SplitFit) -> float:
-        """The criterion, as far as it is known without a formula."""
+        """The criterion, as far as it is known before there is a formula."""
         return fit.score + 2.0 * self._price(fit.structure)
 
     def _price(self, structure: Structure) -> float:
-        """Of what it takes to say the structure; infinite where it is not allowed."""
+        """The price of writing the structure; infinite if it is not allowed."""
         key = structure.law.formula, structure.places
         if key not in self._structure:
             expression = self._expression(structure.law, self._rows.data, structure.places)
@@ -82,7 +82,7 @@ class Contest:
                 self.fits += [fit for fit in found[: self._policy.splits_kept] if np.isfinite(fit.score)]
 
     def enter_tried(self, tried: Sequence[Tried], few: GroupedRows, until: Deadline) -> None:
-        """Those that promise most, fitted to the bottom in every group first."""
+        """Enters the most promising structures, after fitting them in every group until they converge."""
         steps = self._policy.last_steps // 2
         for one in _promising(tried, self._policy):
             if self.fits and until.over:
@@ -92,7 +92,8 @@ class Contest:
             self.enter([structure, *written_otherwise(structure, few.sizes)], until)
 
     def simplify(self, until: Deadline) -> None:
-        """The leading ones with whole numbers for shared constants, and one constant for two, as long as that helps."""
+        """Tries whole numbers for shared constants, and one constant for two, in the best structures while that
+        helps."""
         before = np.inf
         while self.best < before and not until.over:
             before = self.best
@@ -110,7 +111,7 @@ class Contest:
 
 
 def _promising(tried: Sequence[Tried], policy: GroupPolicy) -> list[Tried]:
-    """The best of all, and the best of each number of constants: what these cost is decided by how they are shared."""
+    """The best structures overall and for each number of constants, since the cost depends on which are shared."""
     ranked = sorted((one for one in tried if np.isfinite(one.score)), key=lambda one: one.score)
     counts: dict[int, int] = {}
     kept = []

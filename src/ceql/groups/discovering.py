@@ -1,4 +1,4 @@
-"""One law for all groups: structures are proposed, told apart in shared and own constants, and one is chosen."""
+"""Finds one law for all groups: proposes structures, separates shared from per-group constants, and chooses one."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which constants each group has for itself: found out, so many of them, or those with these names."""
+    """Which constants differ between groups: a number of them, given names, or (neither) whatever the data show."""
 
     number: int | None = None
     names: tuple[str, ...] = ()
 
 
-@np.errstate(all="ignore")  # what has no value is left out where it occurs
+@np.errstate(all="ignore")  # undefined values are handled where they occur
 def discover_groups(
     data: Dataset,
     labels: Labels,
@@ -52,8 +52,8 @@ def discover_groups(
 ) -> Discovery:
     """Finds formulas for `data`, whose rows have these labels. Ctrl-C ends the search and keeps what was found.
 
-    `search` finds formulas of a table without groups, and `operators` are those that formulas may have (None: any). The
-    result is over the columns and the numbers of the groups.
+    `search` finds formulas for a table without groups. `operators` are those that formulas may use (None: any). The
+    formulas found take the columns of `data` followed by the number of the group.
     """
     watch = Stopwatch()
     until = watch.until(settings.time_limit)
@@ -79,7 +79,7 @@ def discover_groups(
 
 
 class _Hunt:
-    """The structures that are tried one after the other."""
+    """The state of a search for one law: the structures tried so far and how to try more."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class _Hunt:
         self.looks = 1
 
     def look_around(self, until: Deadline) -> None:
-        """The catalogue, small forms and guesses, in all groups at once."""
+        """Tries the guesses, the catalogue and small forms on all groups at once."""
         guesses = [guessed_law(text, self._rows.data.names) for text in self._settings.guesses]
         self._enter(guesses, until)
         columns = self._rows.data.x.shape[1]
@@ -122,7 +122,7 @@ class _Hunt:
         self.contest.simplify(until)
 
     def search_further(self, search: Search, until: Deadline) -> None:
-        """Where something is left that is no noise, networks are searched, too."""
+        """Searches networks as well, if the best structure leaves more than noise."""
         if until.over or self._is_explained():
             return
         self._enter(list(from_searches(self._many, search, self._policy, until)), until)
@@ -145,7 +145,7 @@ class _Hunt:
         self._report(Progress(self._watch.seconds, limit, self.looks, loss, message, formula=words))
 
     def _is_explained(self) -> bool:
-        """Whether a neighbour in the same group knows nothing about what the best structure leaves."""
+        """Whether neighbours in the same group say nothing about the residuals of the best structure."""
         leader = self.contest.leading()[:1]
         if not leader or not np.isfinite(self.contest.best):
             return False
@@ -159,7 +159,7 @@ class _Hunt:
         return look_like_noise(data.y - fitted, fitted, near)
 
     def formulas(self, labels: Labels) -> list[GroupedFormula]:
-        """The best, fitted to all rows."""
+        """The best structures as formulas, fitted to all rows."""
         constraints, most = self._settings.constraints, self._policy.vetoed + self._settings.more
         made: list[GroupedFormula] = []
         for split in sorted(self.contest.fits, key=self.contest.score)[:most]:

@@ -1,7 +1,7 @@
-"""A formula with constants that all groups share and constants that each group has for itself.
+"""A formula with some constants shared by all groups and others fitted per group.
 
-It takes the columns of the table and behind them one more, which says by its number what group a row is of. So it can
-stand wherever a formula can.
+Its arguments are the columns of the table followed by the number of the row's group, so that it can be used wherever a
+formula can.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Constants:
-    """What the constants of a structure are called, and which of them each group has for itself."""
+    """The names of a structure's shared and per-group constants, and the labels of the groups."""
 
     shared: tuple[str, ...]
     own: tuple[str, ...]
-    labels: tuple[str, ...]  # of the groups, in the order of their numbers
+    labels: tuple[str, ...]  # labels of the groups, in the order of their numbers
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all, in the order of their values: the shared ones, then those of each group."""
+        """The names of all constants in the order of their values: the shared ones, then those of each group."""
         return (*self.shared, *(f"{name}[{label}]" for label in self.labels for name in self.own))
 
     @property
@@ -43,18 +43,18 @@ class Constants:
         return len(self.shared) + len(self.own) * len(self.labels)
 
     def rows_of(self, values: Array, codes: Array) -> Array:
-        """The constants of the structure in each row: (constants, rows)."""
+        """The values of the structure's constants in each row: (constants, rows)."""
         shared = np.repeat(np.asarray(values[: len(self.shared)])[:, None], len(codes), axis=1)
         return np.vstack([shared, self.table(values)[codes].T])
 
     def table(self, values: Array | Sequence[float]) -> Array:
-        """Those of the groups: (groups, own)."""
+        """The values of the per-group constants: (groups, own)."""
         return np.asarray(values, float)[len(self.shared) :].reshape(len(self.labels), len(self.own))
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedProgram:
-    """The structure compiled for rows that say what group they are of."""
+    """The compiled structure, evaluated on rows whose last column is the number of the group."""
 
     compiled: CompiledJacobian
     constants: Constants
@@ -68,7 +68,8 @@ class GroupedProgram:
         return np.concatenate([self.compiled.value(*self._inner(block, constants)[:2]) for block in blocks])
 
     def __call__(self, x: Array, constants: Array) -> tuple[Array, Array]:
-        """Values, and their derivatives by all constants: a row depends on those of its own group alone."""
+        """Values, and their derivatives by all constants: a row depends only on those of its own group and the
+        shared ones."""
         inner, parameters, codes = self._inner(x, constants)
         values, slopes = self.compiled(inner, parameters)
         shared, own = len(self.constants.shared), len(self.constants.own)
@@ -81,7 +82,7 @@ class GroupedProgram:
 
 @dataclass(frozen=True, eq=False)
 class GroupedForm:
-    """The constants of a grouped formula by their names, with their values and bounds."""
+    """A grouped formula's constants by name, with their values and bounds."""
 
     structure: Expr
     constants: Constants
@@ -98,19 +99,22 @@ class GroupedForm:
         return make_symbols(self.constants.names)
 
     def program(self, columns: Sequence[sympy.Symbol]) -> Program:
-        """`columns` end with that of the groups."""
+        """The compiled structure; the last of `columns` is that of the groups."""
         names = make_symbols((*self.constants.shared, *self.constants.own))
         return GroupedProgram(value_and_jacobian(self.structure, tuple(columns[:-1]), names), self.constants)
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedFormula(Formula):
-    """`structure` has the names of all constants, `expression` the numbers of the shared ones and `f[lens]` for the
-    others; `constants` holds the shared ones, then those of each group, each with its standard error."""
+    """A formula with shared and per-group constants.
+
+    `structure` contains the names of all constants; `expression` has numbers for the shared ones and names such as
+    `f[lens]` for the others. `constants` holds the shared ones, then those of each group, each with its standard error.
+    """
 
     structure: Expr = field(default=sympy.S.Zero)
     parts: Constants = Constants((), (), ())
-    bounds: tuple[tuple[float, float], ...] = ()  # of each constant of the structure, where the user gave them
+    bounds: tuple[tuple[float, float], ...] = ()  # bounds of each constant of the structure, if the user gave them
 
     @classmethod
     def of(
@@ -123,7 +127,7 @@ class GroupedFormula(Formula):
         loss: float = np.inf,
         **more: object,
     ) -> GroupedFormula:
-        """`symbols` end with that of the groups."""
+        """A grouped formula from the values of its constants; the last of `symbols` is the column of the groups."""
         constants = tuple(zip(map(float, values), map(float, errors), strict=True))
         shared = {s: sympy.Float(v) for s, v in zip(make_symbols(parts.shared), map(float, values), strict=False)}
         expression = structure.xreplace({**shared, **_marked(parts.own, symbols[-1].name)})
@@ -131,7 +135,7 @@ class GroupedFormula(Formula):
 
     @property
     def column(self) -> str:
-        """What the groups are groups by."""
+        """The name of the column that the rows are grouped by."""
         return self.symbols[-1].name
 
     @cached_property
@@ -158,7 +162,7 @@ class GroupedFormula(Formula):
 
     @property
     def named(self) -> Expr:
-        """With the names of all constants, those of the groups marked."""
+        """The formula with the names of all its constants, per-group ones written as `f[lens]`."""
         return self.structure.xreplace(_marked(self.parts.own, self.column))
 
     def latex(self) -> str:
@@ -166,18 +170,18 @@ class GroupedFormula(Formula):
         return sympy.latex(self.expression, symbol_names={**numbers, **self.marks_in_latex()})
 
     def marks_in_latex(self) -> dict[sympy.Symbol, str]:
-        """What stands for the constants of groups: f with the column below it."""
+        """The LaTeX for each per-group constant: its name with the grouping column as a subscript."""
         marked = _marked(self.parts.own, self.column)
         return {mark: _with_subscript(sympy.latex(name), self.column) for name, mark in marked.items()}
 
     def at(self, values: Array) -> GroupedFormula:
-        """With these numbers for its constants; their errors are not known then."""
+        """The formula with these values for its constants, whose errors are then unknown."""
         errors = np.full(len(values), np.nan)
         more = {"costs": self.costs, "law": self.law, "bounds": self.bounds}
         return GroupedFormula.of(self.structure, self.symbols, self.parts, values, errors, self.loss, **more)
 
     def fitted_to(self, data: Dataset) -> GroupedFormula:
-        """As it is: it was fitted to all rows."""
+        """The formula unchanged, since it is fitted to all rows already."""
         return self
 
     def code(self, label: str) -> int:
@@ -186,7 +190,7 @@ class GroupedFormula(Formula):
         return self.parts.labels.index(label)
 
     def of_group(self, label: str) -> Formula:
-        """The formula of one group, over the columns alone."""
+        """The formula of one group, a function of the columns alone."""
         code = self.code(label)
         shared, own = len(self.parts.shared), len(self.parts.own)
         places = [*range(shared), *range(shared + code * own, shared + (code + 1) * own)]
@@ -196,7 +200,7 @@ class GroupedFormula(Formula):
         return Formula(self.structure.xreplace(numbers), self.symbols[:-1], self.loss, chosen, self.costs)
 
     def poles_among(self, x: Array) -> list[Pole]:
-        """Of each group within the range of its rows."""
+        """The poles of each group's formula within the range of that group's rows."""
         if not self.parts.own:
             return self.of_group(self.parts.labels[0]).poles_among(x[:, :-1])
         found = []
@@ -211,12 +215,12 @@ class GroupedFormula(Formula):
 
 
 def _marked(names: Sequence[str], column: str) -> dict[sympy.Symbol, sympy.Symbol]:
-    """f as f[lens]."""
+    """Maps the symbol of each constant, such as `f`, to the marked one, such as `f[lens]`."""
     return {s: sympy.Symbol(f"{s.name}[{column}]", real=True) for s in make_symbols(tuple(names))}
 
 
 def _with_subscript(name: str, column: str) -> str:
-    """The name in LaTeX with what it is a constant of below it; a subscript of its own stays first."""
+    """A constant's LaTeX name with the grouping column as a subscript, after any subscript of its own."""
     base, _, below = name.partition("_")
     own = f"{below.removeprefix('{').removesuffix('}')}, " if below else ""
     words = "".join(f"\\{sign}" if sign in "_%&#$" else sign for sign in column)

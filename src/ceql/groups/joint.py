@@ -1,8 +1,9 @@
-"""Least squares over the rows of all groups at once: a block of constants for each group beside those that all share.
+"""Least squares over the rows of all groups at once: shared constants and a block of constants for each group.
 
-The derivatives have the shape of an arrow. Each group is folded by an orthogonal decomposition into a small triangle,
-its own constants are eliminated there, what is left of all groups is solved for the shared ones, and these give the
-others back. So a step costs as much as one for each group alone, and nothing squares the condition number.
+The Jacobian is an arrow: blocks on the diagonal, beside columns for the shared constants. Each group's block is reduced
+to a small triangle by a QR decomposition, which eliminates the constants of that group. The remaining rows of all
+groups are solved for the shared constants, and back-substitution yields the others. A step therefore costs as much as
+separate fits of all groups, and the condition number is never squared.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from ceql.catalogue.separable import Rows, evaluated
 Array = np.ndarray
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-12, 1e10
 _EASED, _RAISED = 0.1, 8.0  # factors of the damping after a step that helped and one that did not
-_STANDS_STILL = 1e-9  # relative gain of a step at the bottom
-_ROUNDING = 1e-31  # of the sum of squares, below which a misfit is rounding
-_LARGEST = 1e150  # of a derivative that is still computed with
-_NOTHING = 1e-13  # of a column of length one: a constant that the rows of its group do not move
+_STANDS_STILL = 1e-9  # relative gain of a step below which the fit has converged
+_ROUNDING = 1e-31  # share of the sum of squares below which a misfit is rounding error
+_LARGEST = 1e150  # largest derivative that can be computed with
+_NOTHING = 1e-13  # of a column of length one: below this, the rows do not determine the constant
 _LOOSE = 1e-6  # share of a constant in a direction that no row determines
-_KEPT = 0.1  # of the distance to a bound that may not be reached, at the end of a step across it
+_KEPT = 0.1  # share of the distance to an open bound that remains after a step across it
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Of every constant of a law: open ones are approached, closed ones may be reached."""
+    """The bounds of a law's constants: `above` and `below` are only approached, `low` and `high` may be reached."""
 
     above: Array
     below: Array
@@ -42,20 +43,20 @@ class Bounds:
         return cls(above, below, -open_end if low is None else low, open_end if high is None else high)
 
     def within(self, values: Array, step: Array) -> Array:
-        """Where a step ends."""
+        """Where a step from these values ends once the bounds are respected."""
         there = values + step
         there = np.where(there <= self.above, self.above + _KEPT * (values - self.above), there)
         there = np.where(there >= self.below, self.below - _KEPT * (self.below - values), there)
         return np.clip(there, self.low, self.high)
 
     def holds_back(self, values: Array, downhill: Array) -> Array:
-        """Which constants stand on a bound that they would leave."""
+        """Which constants lie on a bound that a downhill step would cross."""
         return ((values <= self.low) & (downhill < 0.0)) | ((values >= self.high) & (downhill > 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class JointFit:
-    """The constants of every group, the shared ones alike in all of them, and the sum of weighted squares."""
+    """The constants of every group, with equal values for shared ones, and the weighted sum of squares."""
 
     values: Array  # (groups, constants)
     own: tuple[bool, ...]
@@ -63,7 +64,7 @@ class JointFit:
 
     @property
     def count(self) -> int:
-        """How many constants there are in all."""
+        """The number of constants in total."""
         return sum(len(self.values) if own else 1 for own in self.own)
 
 
@@ -74,7 +75,7 @@ def residuals(law: Law, rows: Rows, values: Array) -> Array:
 
 
 def misfit_of(law: Law, rows: Rows, values: Array) -> float:
-    """Infinite where the law has no value in some row."""
+    """The weighted sum of squares; infinite if the law is undefined in some row."""
     with np.errstate(all="ignore"):
         total = float(np.sum(residuals(law, rows, values) ** 2))
     return total if np.isfinite(total) else np.inf
@@ -90,8 +91,11 @@ def fitted(
     bounds: Bounds,
     still: float = _STANDS_STILL,
 ) -> JointFit:
-    """Levenberg-Marquardt from these constants, a row for each group; the misfit never grows. It ends where a step
-    gains no more than `still` of it. Shared constants begin at the median of what is given for them."""
+    """Fits a law by Levenberg-Marquardt from `start`, which has one row for each group; the misfit never grows.
+
+    Shared constants begin at the median of their starting values. The fit ends when a step lowers the misfit by no more
+    than the share `still`.
+    """
     mask = np.array(own, bool)
     values = np.clip(np.where(mask, start, np.median(start, axis=0)), bounds.low, bounds.high)
     best = misfit_of(law, rows, values)
@@ -119,7 +123,7 @@ def fitted(
 
 @dataclass(frozen=True, eq=False)
 class _Arrow:
-    """The derivatives at some constants, folded into a triangle for each group: own columns, shared ones, residual."""
+    """The Jacobian at given constants, as one triangle per group: per-group columns, shared columns, residual."""
 
     triangles: Array  # (groups, constants + 1, constants + 1)
     scale: Array  # (groups, constants) by which the columns were divided
@@ -149,7 +153,7 @@ class _Arrow:
         return cls(triangles, scale, own)
 
     def step(self, damping: float) -> Array:
-        """Minimises the linearised misfit and the damped squares of the step in units of the columns."""
+        """The step that minimises the linearised misfit plus the damped squares of the step, in scaled columns."""
         groups, size = self.triangles.shape[0], self.triangles.shape[2]
         mine = int(self.own.sum())
         shared = size - 1 - mine
@@ -183,9 +187,9 @@ def _damped(matrix: Array, right: Array, damping: float) -> Array:
 
 @np.errstate(all="ignore")
 def covariance(law: Law, rows: Rows, fit: JointFit, noise: float | None = None) -> Array:
-    """Of all constants, the shared ones first, then those of the groups, a group after the other.
+    """The covariance of all constants: the shared ones first, then those of one group after another.
 
-    `noise` is the variance of a row of weight one where it is known; otherwise the residuals tell it.
+    `noise` is the variance of a row of weight one, if known; otherwise it is estimated from the residuals.
     """
     own = np.array(fit.own, bool)
     bounds = Bounds.of(law)
@@ -205,7 +209,7 @@ def covariance(law: Law, rows: Rows, fit: JointFit, noise: float | None = None) 
 
 
 def _inverse(matrix: Array) -> Array:
-    """Of the normal matrix; infinite for constants in directions that no row determines."""
+    """The inverse of the normal matrix; infinite variance for constants in directions that no row determines."""
     scale = np.linalg.norm(matrix, axis=0)
     idle = scale == 0.0
     scale[idle] = 1.0
@@ -219,7 +223,7 @@ def _inverse(matrix: Array) -> Array:
 
 
 def errors_of(fit: JointFit, covariances: Array) -> Array:
-    """Standard errors as the values stand: (groups, constants)."""
+    """Standard errors, arranged like the values: (groups, constants)."""
     own = np.array(fit.own, bool)
     errors = np.sqrt(np.abs(np.diag(covariances)))
     table = np.empty(fit.values.shape)

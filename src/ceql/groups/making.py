@@ -1,4 +1,4 @@
-"""From a fitted structure to a formula: names, rounded constants with their errors, and the loss on all rows."""
+"""Turns a fitted structure into a formula: names, rounded constants with their errors, and the loss on all rows."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ceql.groups.splitting import SplitFit, Structure
 from ceql.groups.structures import expression_in, free_names
 
 Array = np.ndarray
-_EXACT_DIGITS = range(1, 15)  # of constants of data without noise: the last ones are rounding
-_ROUNDED = 4.0  # times the misfit, that rounding such constants may leave
-_BEYOND = 2  # digits that a constant is given beyond its error
+_EXACT_DIGITS = range(1, 15)  # numbers of digits tried for noiseless data, where the last digits are rounding
+_ROUNDED = 4.0  # factor by which rounding such constants may raise the misfit
+_BEYOND = 2  # digits shown beyond the error of a constant
 
 
 def formula_of(
     split: SplitFit, rows: GroupedRows, labels: Labels, policy: GroupPolicy, costs: Mapping[str, int]
 ) -> GroupedFormula | None:
-    """Fitted to all rows; None where it has no value in some of them."""
+    """The structure fitted to all rows, as a formula; None if it is undefined in some row."""
     structure = split.structure
     law, table = structure.law, rows.seen_by(structure.places)
     bounds = Bounds.of(law, structure.low, structure.high)
@@ -57,13 +57,13 @@ def formula_of(
 
 
 def _names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """Of the constants, others where columns have them."""
+    """The names of the constants, replaced by new ones where a column has the same name."""
     fresh = free_names([*names, *taken])
     return [next(fresh) if name in taken else name for name in names]
 
 
 def _in_line(table: Array, own: Array, order: Array) -> Array:
-    """The shared ones, then those of each group in the order of the labels."""
+    """One flat array: the shared values, then those of each group in the order of the labels."""
     of_groups = np.empty((len(table), int(own.sum())))
     of_groups[order] = table[:, own]
     return np.concatenate([table[0, ~own], of_groups.ravel()])
@@ -77,7 +77,7 @@ def _limits(structure: Structure, own: Array) -> tuple[tuple[float, float], ...]
 
 
 def _law(structure: Structure, made: GroupedFormula, order: Array) -> NamedLaw | None:
-    """The law that it is, by its name, with the constants of every group; None for a structure without one."""
+    """The structure's named law with the constants of every group, or the template; None if it has no name."""
     law = structure.law
     is_template = law.name == TEMPLATE
     if not is_template and not law.is_named:
@@ -102,7 +102,8 @@ def _limit(structure: Structure, place: int) -> tuple[float, float]:
 
 
 def _rounded(fit: JointFit, errors: Array, structure: Structure, rows: Rows, exact: float) -> JointFit:
-    """With the digits that the errors leave and two more; of exact data with as few as do."""
+    """The fit with each constant rounded to its error and two more digits; for exact data, to as few digits as
+    suffice."""
     law = structure.law
     if fit.misfit <= exact:
         for digits in _EXACT_DIGITS:
@@ -119,7 +120,7 @@ def _rounded(fit: JointFit, errors: Array, structure: Structure, rows: Rows, exa
 
 
 def to_their_errors(values: Array, errors: Array) -> Array:
-    """With two digits more than their errors leave; all digits where no error is known."""
+    """The values rounded to two digits beyond their errors; unchanged where no error is known."""
     with np.errstate(all="ignore"):
         places = _BEYOND - np.floor(np.log10(errors))
     known = np.isfinite(places)

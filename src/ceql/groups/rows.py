@@ -1,4 +1,4 @@
-"""The rows of a table by their groups, in an order that neither the order of the rows nor the labels decide."""
+"""The rows of a table sorted by group, independently of the original order of the rows and of the labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class GroupedRows:
-    """A table whose rows of a group stand together, the largest group first; `codes` says which group a row is of."""
+    """A table sorted by group, the largest group first; `codes` holds the number of each row's group."""
 
     data: Dataset
     codes: Array
@@ -24,7 +24,7 @@ class GroupedRows:
 
     @classmethod
     def of(cls, data: Dataset, codes: Array) -> GroupedRows:
-        """Sorted by what is in the rows: the same for any order of the rows and any names of the groups."""
+        """The rows sorted by content, so that neither their original order nor the names of the groups matter."""
         table = np.column_stack([data.x, data.y, data.weight])
         sorted_rows = np.lexsort(table.T[::-1])
         members = [sorted_rows[codes[sorted_rows] == code] for code in range(int(codes.max()) + 1)]
@@ -43,19 +43,19 @@ class GroupedRows:
 
     @cached_property
     def variances(self) -> Array:
-        """Of y in each group: what a constant would leave of it."""
+        """The variance of y in each group, which a constant alone would leave."""
         return np.array([self.data.y[self.codes == group].var() for group in range(self.groups)])
 
     @cached_property
     def _places(self) -> tuple[Array, Array]:
-        """The rows of each group side by side, the shorter ones filled up with their first row; and which are real."""
+        """Row numbers by group, padded to equal length with the group's first row, and a mask of the real ones."""
         first = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         along = np.arange(self.sizes.max())
         there = along < self.sizes[:, None]
         return first[:, None] + np.where(there, along, 0), there
 
     def seen_by(self, columns: Sequence[int], times: int = 1) -> Rows:
-        """The groups as so many tables of a law in these columns, each `times` over: for as many starts of each."""
+        """One table per group with these columns, each repeated `times` times: once for every start."""
         places, there = self._places
         x = np.swapaxes(self.data.x[:, list(columns)][places], 1, 2)
         root = np.sqrt(self.data.weight)[places] * there
@@ -63,11 +63,12 @@ class GroupedRows:
         return Rows(np.tile(x, (times, 1, 1)), np.tile(self.data.y[places], tile), np.tile(root, tile))
 
     def one(self, group: int) -> Dataset:
-        """The rows of a group as a table."""
+        """The rows of one group as a table."""
         return _some(self.data, np.flatnonzero(self.codes == group))
 
     def thinned(self, most: int, least: int) -> GroupedRows:
-        """At most about that many rows, evenly out of each group in the order of its rows, but `least` of each."""
+        """About `most` rows, taken evenly from each group in the order of its rows, but at least `least` of each
+        group."""
         if len(self.codes) <= most:
             return self
         share = max(least, most // self.groups)

@@ -1,4 +1,4 @@
-"""Structures compared in all groups at once, every group with constants of its own, and the better ones fitted so."""
+"""Compares structures on all groups at once, with all constants per group, and fits the better ones further."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from ceql.groups.rows import GroupedRows
 from ceql.groups.structures import with_column, with_offset
 
 Array = np.ndarray
-_NATS_A_NODE = 1.5  # about what a node costs, before there is a formula to be priced
-_AS_GOOD = 1e-6  # relative difference of misfits that are taken for equal
-_SEARCHED = 3  # kinds of structures: with no, one, and more constants that have to be searched for
+_NATS_A_NODE = 1.5  # approximate price of a node, before there is a formula to be priced
+_AS_GOOD = 1e-6  # misfits with a smaller relative difference count as equal
+_SEARCHED = 3  # kinds of structures: with no, one, or more nonlinear constants
 
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A structure in these columns, the constants of every group at several ends, and how good it is; small is good."""
+    """A structure in given columns, several fits of its constants in every group, and its score (smaller is better)."""
 
     law: Law
     places: tuple[int, ...]
     ends: Array  # (starts, groups, constants)
     misfit: Array  # (starts, groups)
     score: float
-    variance: float  # of the residuals with constants of its own in every group; infinite where rows are too few
+    variance: float  # residual variance with all constants per group; infinite if there are too few rows
 
     @property
     def best(self) -> Array:
-        """The best end of each group; of several as good as each other, such as mirror images, the first."""
+        """The best fit of each group; the first of equally good ones, such as mirror images."""
         least = self.misfit.min(axis=0)
         first = np.argmax(self.misfit <= (1.0 + _AS_GOOD) * least + _AS_GOOD * least.mean(), axis=0)
         return self.ends[first, np.arange(len(first))]
@@ -50,13 +50,13 @@ class Tried:
 
 
 def assigned(laws: Iterable[Law], places: Sequence[int], most: int) -> Iterator[tuple[Law, tuple[int, ...]]]:
-    """Every law with the columns that it may be of; the plainest first, at most that many."""
+    """Each law with every assignment of columns to its variables, in the order of the laws; at most `most` pairs."""
     pairs = ((law, chosen) for law in laws for chosen in permutations(places, len(law.columns)))
     return islice(pairs, most)
 
 
 def extended(laws: Sequence[Law], columns: int, policy: GroupPolicy) -> list[Law]:
-    """Laws of one column with an offset, or beside another column."""
+    """Laws of one column with an added offset, or combined with another column."""
     short = [law for law in laws if len(law.columns) == 1 and len(law.constants) <= policy.extended_constants]
     found = [longer for law in short if (longer := with_offset(law)) is not None]
     if columns > 1:
@@ -69,7 +69,8 @@ def extended(laws: Sequence[Law], columns: int, policy: GroupPolicy) -> list[Law
 def screened(
     pairs: Iterable[tuple[Law, tuple[int, ...]]], rows: GroupedRows, policy: GroupPolicy, until: Deadline
 ) -> list[Tried]:
-    """Each at its starting values, the better ones of each kind some steps further; as they stand when time is up."""
+    """Tries each structure at its starting values, then fits the better ones of each kind further while there is
+    time."""
     facts = Facts(rows.data)
     tried: list[Tried] = []
     for law, places in pairs:
@@ -84,7 +85,7 @@ def screened(
 
 
 def _ahead(tried: Sequence[Tried], kind: int, most: int) -> list[Tried]:
-    """The best of this kind, and of every number of constants in it as many."""
+    """The best structures of this kind, with an equal share for each number of constants."""
     ranked = sorted((one for one in tried if one.kind == kind and np.isfinite(one.score)), key=lambda one: one.score)
     sizes = sorted({len(one.law.constants) for one in ranked})
     share = max(most // max(len(sizes), 1), 1)
@@ -103,7 +104,7 @@ def look(law: Law, places: tuple[int, ...], rows: GroupedRows, facts: Facts, pol
 
 
 def look_at(law: Law, places: tuple[int, ...], rows: GroupedRows, grid: Array, policy: GroupPolicy) -> Tried:
-    """The structure with these values of the constants that it is not linear in."""
+    """The structure with these values for the constants that it is not linear in."""
     ends = first_look(law, rows.seen_by(places, len(grid)), np.repeat(grid, rows.groups, axis=0))
     constants = ends.constants.reshape(len(grid), rows.groups, -1)
     misfit = ends.misfit.reshape(len(grid), rows.groups)
@@ -115,7 +116,7 @@ def look_at(law: Law, places: tuple[int, ...], rows: GroupedRows, grid: Array, p
 
 
 def improved(tried: Tried, rows: GroupedRows, steps: int) -> Tried:
-    """After some steps of every group from each of its ends."""
+    """The structure after some more steps in every group from each of its fits."""
     if not tried.law.nonlinear:
         return tried
     starts, groups, count = tried.ends.shape
@@ -125,7 +126,7 @@ def improved(tried: Tried, rows: GroupedRows, steps: int) -> Tried:
 
 
 def spread(tried: Tried, rows: GroupedRows, steps: int) -> Tried:
-    """Every group once more from where others ended: the median of all, and the group that fits best."""
+    """Fits every group again from the constants of others: the median of all, and the group that fits best."""
     if not tried.law.nonlinear:
         return tried
     best, groups = tried.best, rows.groups
@@ -136,7 +137,8 @@ def spread(tried: Tried, rows: GroupedRows, steps: int) -> Tried:
 
 
 def scored(law: Law, places: tuple[int, ...], ends: Array, misfit: Array, rows: GroupedRows) -> Tried:
-    """Close to the criterion of the best that may come of it: one constant of each group, the others shared."""
+    """Scores a structure close to the best criterion it may reach: with one per-group constant and the others
+    shared."""
     count, constants, groups = len(rows.codes), len(law.constants), rows.groups
     least = EXACT.loss * size_of(rows.data)
     structure = _NATS_A_NODE * law.structure
@@ -144,7 +146,7 @@ def scored(law: Law, places: tuple[int, ...], ends: Array, misfit: Array, rows: 
     free = np.minimum(rows.sizes, constants).sum()
     total = float(misfit.min(axis=0).sum())
     variance = total / (count - free) if free < count else np.inf
-    # Where every group takes all its rows to determine its constants, only shared ones can be compared.
+    # If the constants take up all rows of every group, only shared constants can be compared.
     alike = float(misfit[-1].sum()) / max(count - groups * len(law.linear), 1)
     left = min(variance, alike) if np.isfinite(variance) else alike
     price = price_of_constants(min(constants - 1 + groups, count - 1), count)

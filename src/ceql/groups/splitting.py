@@ -1,4 +1,5 @@
-"""Which constants of a structure all groups share: from all to none and from none to all, one constant at a time."""
+"""Which constants of a structure the groups share: tried from none to all shared and from all to none, one at a
+time."""
 
 from __future__ import annotations
 
@@ -21,25 +22,25 @@ from ceql.groups.structures import rewritten, substituted
 
 Array = np.ndarray
 Split = tuple[bool, ...]
-_CONSTANT = 0.3  # of the spreads of two constants over the groups: below it their product or ratio is rather the same
+_CONSTANT = 0.3  # a product or ratio of two constants is tried below this share of their smaller spread
 _LEAST = 1e-300
-_GAIN = 1e-3  # relative, of a repair that is gone on with
-# Error of a constant above which every number has a simple one near it, and the size above which none is simple.
+_GAIN = 1e-3  # relative gain of a repair below which no further one is tried
+# Simple numbers other than zero are tried only for constants with smaller errors; whole and half ones, below this size.
 _TELLING, _SIMPLE = 0.05, 2.25
-_MOST = 0.9  # of the groups in which two constants must agree
+_MOST = 0.9  # share of the groups in which two constants must agree
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A law in these columns of a table, with constants of every group to begin with and bounds of the user's."""
+    """A law in these columns of a table, with starting constants for every group and bounds from the user."""
 
     law: Law
     places: tuple[int, ...]
     start: Array  # (groups, constants)
     low: Array | None = None
     high: Array | None = None
-    given: Split | None = None  # where the user says which constants are of each group
-    numbers: int | None = None  # or how many are
+    given: Split | None = None  # which constants are per group, if the user says so
+    numbers: int | None = None  # or how many of them
 
     def allows(self, split: Split) -> bool:
         if self.given is not None:
@@ -49,7 +50,7 @@ class Structure:
 
 @dataclass(frozen=True, eq=False)
 class SplitFit:
-    """A structure with its constants told apart and fitted to all rows; small scores are good."""
+    """A structure with a choice of shared constants, fitted to all rows, and its score (smaller is better)."""
 
     structure: Structure
     fit: JointFit
@@ -57,10 +58,10 @@ class SplitFit:
 
 
 class Splitter:
-    """Fits one structure with this or that split, each at most once.
+    """Fits one structure with different choices of shared constants (splits), each at most once.
 
-    Sharing a constant never lowers the misfit. So what is shared at too high a price with all others free is of no use
-    in any other split either, and few of the many splits are ever fitted.
+    Sharing a constant never lowers the misfit. If sharing some constants costs too much while all others are free, no
+    other split that shares them is worthwhile either, so only a few of the many splits are fitted.
     """
 
     def __init__(self, structure: Structure, rows: GroupedRows, policy: GroupPolicy, prices: Prices = PRICES) -> None:
@@ -76,7 +77,7 @@ class Splitter:
 
     @np.errstate(all="ignore")
     def _precisions(self) -> Array:
-        """How well the rows of each group know each constant, up to a factor."""
+        """How well the rows of each group determine each constant, up to a factor."""
         law, start = self.structure.law, self.structure.start
         _, slopes = evaluated(law, self._rows, start, range(len(law.constants)))
         squares = np.nansum((slopes * self._rows.root_weight[..., None]) ** 2, axis=1)
@@ -85,7 +86,8 @@ class Splitter:
 
     @np.errstate(all="ignore")
     def fit(self, split: Split, values: Array) -> SplitFit:
-        """From these constants: shared ones begin at their median or at their weighted mean, whichever fits better."""
+        """Fits a split from these constants; shared ones begin at their median or weighted mean, whichever fits
+        better."""
         if split not in self.known:
             law, mask = self.structure.law, np.array(split)
             weighted = np.sum(values * self._precision, axis=0) / self._precision.sum(axis=0)
@@ -98,8 +100,10 @@ class Splitter:
         return self.known[split]
 
     def _led(self, start: Array, own: Array) -> Array:
-        """With groups begun where others are that a shared constant leaves worse than a constant would be: constants
-        that few rows had to determine, or those of a mirror image of the law, would lead those of all groups astray."""
+        """Starting values in which groups that fit worse than a constant restart from other groups, if that helps.
+
+        Constants determined by few rows, or those of a mirror image of the law, would otherwise lead all groups astray.
+        """
         left = self._left(start)
         odd = ~(left <= self._table.variances)
         if not own.any() or not odd.any() or odd.all():
@@ -112,11 +116,12 @@ class Splitter:
         return start
 
     def _left(self, values: Array) -> Array:
-        """The mean square of each group; not a number where it has none."""
+        """The mean square of the residuals of each group; NaN if the law is undefined there."""
         return np.sum(residuals(self.structure.law, self._rows, values) ** 2, axis=1) / self._table.sizes
 
     def _repaired(self, fit: JointFit) -> JointFit:
-        """Groups that fit far worse than most may lie in another valley: they begin anew where others are."""
+        """Refits groups that fit far worse than most, and so may be in another minimum, from the constants of
+        others."""
         own = np.array(fit.own)
         for _ in range(self.policy.repairs if own.any() and np.isfinite(fit.misfit) else 0):
             left = self._left(fit.values)
@@ -140,12 +145,12 @@ class Splitter:
         )
 
     def _is_too_much(self, misfit: float, own: Array) -> bool:
-        """Whether a split with such a misfit would not be gone on with."""
+        """Whether a split with this misfit is too far behind the best to be followed."""
         best = min([self._to_beat, *(known.score for known in self.known.values())])
         return self._priced(misfit, len(own)) > best + self.policy.slack
 
     def score(self, fit: JointFit) -> float:
-        """The criterion but for the structure, which is the same for all splits."""
+        """The criterion without the price of the structure, which is the same for all splits."""
         rows = len(self._table.codes)
         if 2 * fit.count >= rows or not all(map(self.structure.law.allows, fit.values)):
             return np.inf
@@ -157,7 +162,8 @@ class Splitter:
         return float(rows * np.log(loss) + 2.0 * price_of_constants(min(count, rows - 1), rows, self.prices))
 
     def all_splits(self, to_beat: float = np.inf) -> list[SplitFit]:
-        """The best first; none that cannot come near the score that is to be beaten."""
+        """The allowed splits that were fitted, the best first; none if the structure cannot come near the score
+        `to_beat`."""
         self._to_beat = to_beat
         if self.structure.given is not None:
             return [self.fit(self.structure.given, self.structure.start)]
@@ -172,11 +178,11 @@ class Splitter:
         return sorted(found, key=lambda one: one.score)
 
     def _is_hopeless(self, one: SplitFit) -> bool:
-        """Whether neither it nor anything with fewer constants of groups can come near the best."""
+        """Whether neither this split nor any with fewer per-group constants can come near the best."""
         return self._is_too_much(one.fit.misfit, np.array(one.fit.own))
 
     def _share(self, every: SplitFit) -> None:
-        """One constant shared after the other, in all ways that are not hopeless yet."""
+        """Shares one more constant at a time, following every split that is not hopeless."""
         level = [every]
         while level:
             wanted: dict[Split, SplitFit] = {}
@@ -190,12 +196,13 @@ class Splitter:
             self._kept |= {child.fit.own for child in level}
 
     def _may_be_shared(self, split: Split) -> bool:
-        """Whether all splits with one shared constant less were worth going on with."""
+        """Whether all splits with one shared constant fewer were worth following."""
         less = [_turned(split, k) for k, own in enumerate(split) if not own]
         return all(all(one) or one in self._kept for one in less)
 
     def _free(self, current: SplitFit) -> None:
-        """From all shared, one after the other free: where groups are too small to have all constants of their own."""
+        """Starts with all constants shared and frees the best one at a time, for groups too small to determine them
+        all."""
         while not all(current.fit.own):
             own = current.fit.own
             nearby = [self.fit(_turned(own, k), current.fit.values) for k, mine in enumerate(own) if not mine]
@@ -211,8 +218,10 @@ def _turned(split: Split, place: int) -> Split:
 
 @np.errstate(all="ignore")
 def written_otherwise(structure: Structure, sizes: Array) -> Iterator[Structure]:
-    """With plainer constants, and with the product or the ratio of two constants in place of one, where that is rather
-    the same in all groups."""
+    """The structure with plainer constants, and versions with a product or ratio of two constants in place of one.
+
+    The latter are tried if the product or ratio varies less between the groups than the constants do.
+    """
     plain = plainer(structure)
     if plain is not structure:
         yield plain
@@ -236,8 +245,10 @@ def written_otherwise(structure: Structure, sizes: Array) -> Iterator[Structure]
 
 
 def plainer(structure: Structure) -> Structure:
-    """With a constant in place of its square or its reciprocal, where it occurs in no other way: s in place of s**2
-    is a constant as good, and shorter."""
+    """The structure with each constant that occurs only as a power replaced by that power, such as s**2 by s.
+
+    The new constant is as good as the old one, and the formula is shorter.
+    """
     law, start = structure.law, structure.start
     if structure.given is not None or structure.low is not None:
         return structure
@@ -263,13 +274,13 @@ def _one_sign(values: Array) -> bool:
 
 @np.errstate(all="ignore")
 def _spread(values: Array) -> float:
-    """Of their logarithms in the middle of the groups, so that one that knows nothing has no say."""
+    """The median deviation of the logarithms, so that poorly determined groups have no influence."""
     logs = np.log(np.abs(values))
     return float(np.median(np.abs(logs - np.median(logs))))
 
 
 def tied(structure: Structure, fit: JointFit, errors: Array, within: float) -> Iterator[Structure]:
-    """With one constant in place of two that have the same values, up to the sign, as far as their errors tell."""
+    """Versions with one constant in place of two whose values agree within their errors, up to the sign."""
     symbols = make_symbols(structure.law.names)
     for i in range(len(symbols)):
         for j in range(i + 1, len(symbols)):
@@ -289,8 +300,10 @@ def tied(structure: Structure, fit: JointFit, errors: Array, within: float) -> I
 
 
 def with_simple_numbers(structure: Structure, fit: JointFit, errors: Array, within: float) -> Iterator[Structure]:
-    """With zero, a small whole or half number, or a quarter turn in place of a shared constant that is so close to it
-    that its error cannot tell them apart."""
+    """Versions in which a shared constant is zero, a small whole or half number, or a multiple of pi/2.
+
+    A number is tried if the constant agrees with it within its error.
+    """
     for k, own in enumerate(fit.own):
         value, error = float(fit.values[0, k]), float(errors[0, k])
         if own or not np.isfinite(error):

@@ -1,4 +1,4 @@
-"""Structures as laws: of the catalogue, with an offset or another column, or a formula with all its numbers freed."""
+"""Structures as laws: laws with an added offset or column, and formulas whose numbers have become constants."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ceql.formula import make_symbols
 from ceql.operators.program import UnsupportedExpression
 from ceql.search.guesses import read_guess
 
-_TIMES = (0.4, 1.0, 2.5)  # of a number in a formula, at which its constant starts
+_TIMES = (0.4, 1.0, 2.5)  # multiples of a number in a formula at which its constant starts
 _EXPONENTS = (0.5, 1.0, 1.7)  # exponents to begin with
-_MOST_EXPONENT = 6  # whole exponents up to this one are part of a structure
+_MOST_EXPONENT = 6  # rational exponents up to this size are part of a structure
 _LETTERS = "abcdghkmnpqrsuvw"
 
 
 def free_names(taken: Sequence[str]) -> Iterator[str]:
-    """Short names that are none of these."""
+    """Short names that are not taken."""
     for suffix in chain([""], map(str, count(1))):
         yield from (letter + suffix for letter in _LETTERS if letter + suffix not in taken)
 
@@ -36,7 +36,7 @@ def _columns(number: int) -> tuple[Column, ...]:
 
 
 def linear_places(text: str, columns: Sequence[str], names: Sequence[str]) -> tuple[int, ...]:
-    """Constants that the text is linear in together, taken in their order."""
+    """The places of constants that the formula is jointly linear in, chosen greedily from the first."""
     program = compiled(text, columns, names)
     found: list[int] = []
     for place in range(len(names)):
@@ -46,7 +46,7 @@ def linear_places(text: str, columns: Sequence[str], names: Sequence[str]) -> tu
 
 
 def made_law(text: str, columns: int, names: Sequence[str], starts: Sequence[Sequence[float]]) -> Law:
-    """A structure without a name; `starts` are starting values of each constant."""
+    """An unnamed law with this formula; `starts` holds the starting values of each constant."""
     linear = linear_places(text, [f"x{k + 1}" for k in range(columns)], names)
     constants = tuple(
         Constant(name, "constant", float(start[0]), None if k in linear else Start("numbers", numbers=tuple(start)))
@@ -59,12 +59,12 @@ def made_law(text: str, columns: int, names: Sequence[str], starts: Sequence[Seq
 
 
 def with_offset(law: Law) -> Law | None:
-    """The law and a constant added to it; None where it has one."""
+    """The law plus an additive constant; None if it already has one."""
     return _with_terms(law, "({}) + {}", ())
 
 
 def with_column(law: Law) -> list[Law]:
-    """The law beside or times a power of a column of its own, the next one."""
+    """The law plus a multiple of a new column, and the law times a power of it, as far as possible."""
     other = f"x{len(law.columns) + 1}"
     added = _with_terms(law, f"({{}}) + {{}}*{other}", (other,))
     times = _with_terms(law, f"({{}})*{other}**{{}}", (other,), Start("numbers", numbers=(-1.0, *_EXPONENTS)))
@@ -93,7 +93,7 @@ def _with_terms(law: Law, shape: str, columns: Sequence[str], start: Start | Non
 
 
 def _has_offset(law: Law) -> bool:
-    """Whether adding a number changes one of its constants alone."""
+    """Whether the law has an additive constant."""
     x = np.linspace(1.3, 2.9, 3)[:, None] * np.ones(len(law.columns))
     _, slopes = law.program(x, np.array([constant.typical for constant in law.constants]))
     return any(bool((slopes[:, k] == 1.0).all()) for k in law.linear)
@@ -103,9 +103,10 @@ def _has_offset(law: Law) -> bool:
 
 
 def skeleton(expression: Expr, symbols: Sequence[sympy.Symbol]) -> tuple[Law, tuple[int, ...]] | None:
-    """The structure of a formula with every number a constant, in the columns that it has; None where it has none.
+    """The structure of a formula, with every number replaced by a constant, and the columns that it uses.
 
-    Whole exponents are part of it, and so are factors of one and minus one, which nobody writes.
+    Small whole and fractional exponents, and factors of one and minus one, remain part of the structure. None if the
+    formula has no numbers or no columns.
     """
     used = [k for k, symbol in enumerate(symbols) if symbol in expression.free_symbols]
     names, values = free_names([*(f"x{k + 1}" for k in range(len(used)))]), []
@@ -141,18 +142,18 @@ def _freed(node: Expr, named: Callable[[Expr], Expr]) -> Expr:
 
 
 def expression_in(law: Law, columns: Sequence[str], constants: Sequence[sympy.Symbol]) -> Expr:
-    """The law over columns of a table and these symbols for its constants."""
+    """The law as an expression in these columns of a table and these symbols for its constants."""
     names = (*law.names, *(column.name for column in law.columns))
     parsed = parse_formula(law.formula, names)
     return parsed.xreplace(dict(zip(make_symbols(names), [*constants, *make_symbols(tuple(columns))], strict=True)))
 
 
 def substituted(law: Law, instead: Mapping[int, Expr]) -> Law | None:
-    """The law with numbers, or expressions of its constants, in place of some of these; None where others would go with
-    them, or a column, or all.
+    """The law with numbers, or expressions of its constants, in place of some constants.
 
-    With a zero or a quarter turn for a constant it is a case of the law that its name says as well. Otherwise it has no
-    name: there are many ways to put constants together, and what was chosen among them has to be said.
+    None if other constants or a column would vanish as well, or if no constant would be left. A law with zero or a
+    multiple of pi/2 in place of a constant keeps a name that says so. Any other has no name, since there are many ways
+    to combine constants and the chosen one has to be stated.
     """
     symbols = make_symbols(law.names)
     changed = law.expression.xreplace({symbols[k]: value for k, value in instead.items()})
@@ -165,7 +166,7 @@ def substituted(law: Law, instead: Mapping[int, Expr]) -> Law | None:
 
 
 def _name_of_case(law: Law, instead: Mapping[int, Expr]) -> str:
-    """What the law is called with these in place of constants; empty where that is no name."""
+    """The name of this special case of the law; empty if it has none."""
     plain = all(value == 0 or (value.is_number and value.has(sympy.pi)) for value in instead.values())
     if not law.is_named or not plain:
         return ""
@@ -173,7 +174,7 @@ def _name_of_case(law: Law, instead: Mapping[int, Expr]) -> str:
 
 
 def rewritten(law: Law, expression: Expr, place: int) -> Law | None:
-    """The same law written over another constant in that place; None where it is no longer a law of all of them."""
+    """The law with another constant in this place; None if a constant or column would vanish, or others appear."""
     wanted = {*law.names, *(column.name for column in law.columns)}
     if wanted != {symbol.name for symbol in expression.free_symbols}:
         return None
@@ -181,8 +182,10 @@ def rewritten(law: Law, expression: Expr, place: int) -> Law | None:
 
 
 def _made_of(law: Law, expression: Expr, left: Sequence[int], moved: Collection[int], name: str) -> Law:
-    """What is left of the constants of a law, in an expression of its columns; those that moved have no bounds. Without
-    a name it is no law that people know."""
+    """The law as this expression with the remaining constants; those in `moved` lose their bounds.
+
+    Without a name it no longer counts as a known law.
+    """
     text, columns = write_formula(expression), [column.name for column in law.columns]
     linear = [left[k] for k in linear_places(text, columns, [law.names[k] for k in left])]
     constants = tuple(
@@ -200,7 +203,7 @@ def _made_of(law: Law, expression: Expr, left: Sequence[int], moved: Collection[
 
 
 def guessed_law(text: str, columns: Sequence[str]) -> tuple[Law, tuple[int, ...]]:
-    """What the user suspects: names that are no columns are constants, and so are its numbers."""
+    """The user's guess as a law and its columns: its numbers and unknown names are the constants."""
     expression, unknown = read_guess(text, columns)
     numbers = {symbol: sympy.Float(1.0) for symbol in make_symbols(unknown)}
     pair = skeleton(expression.xreplace(numbers), make_symbols(tuple(columns)))

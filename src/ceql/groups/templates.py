@@ -1,4 +1,4 @@
-"""A template whose constants are told apart in shared ones and those of each group."""
+"""Turns a template into a structure whose constants may be shared or fitted per group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ceql.templates.sizes import SizePolicy, drawn_values
 def template_structure(
     template: Template, rows: GroupedRows, names: Sequence[str], number: int | None, seed: int, policy: GroupPolicy
 ) -> Structure:
-    """The template as a structure, with constants of every group to begin with; `names` are those of each group."""
+    """The template as a structure, with starting constants for every group; `names` are the per-group parameters."""
     found = {name: p for name, p in template.parameters.items() if p.value is None}
     for name in names:
         if name not in found:
@@ -44,8 +44,8 @@ def template_structure(
     tried = spread(improved(tried, few, policy.last_steps), few, policy.last_steps)
     if not np.isfinite(tried.misfit.min(axis=0)).all():
         raise InputError(
-            "The template has no finite value in all rows with all the numbers that were tried for its parameters: "
-            "look at its logarithms, roots and divisions, or give a parameter bounds."
+            "For all values of its parameters that were tried, the template is undefined on some row: check its "
+            "logarithms, roots and divisions, or give a parameter bounds."
         )
     low, high = (np.array([getattr(found[name], end) for name in law.names]) for end in ("low", "high"))
     given = tuple(name in names for name in law.names) if names else None

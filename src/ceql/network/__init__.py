@@ -1,4 +1,4 @@
-"""The network of operators: its layers and edges, which edges are alive, and its plain complex reference."""
+"""The network of operators: its layers and edges, masks of live edges, and a reference in plain complex arithmetic."""
 
 from ceql.network.compiled import clean_up
 from ceql.network.network import Network

@@ -1,8 +1,8 @@
-"""From a formula to edges and weights of a network: the way back from `extract`.
+"""Converts a formula into edges and weights of a network: the inverse of `extract`.
 
-Sums become weighted sums, everything else a unit of the first layer that has one free and sees all it needs, or of the
-last that leaves room for what is above it. A product of sums is one unit, a product of many factors is split in halves.
-What the library has no unit for does not fit.
+Sums become weighted sums. Everything else becomes a free unit in the first layer that has access to its arguments, or
+in the last layer that leaves room for the units above it. A product of sums is one unit; a product of many factors is
+split in halves. A formula does not fit if the library lacks a unit for it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ceql.expression.symbolic import Expr, above_and_below
 from ceql.network.wiring import OUTPUT, Wiring
 from ceql.operators import functions
 
-Weights = dict[int, float]  # per node
+Weights = dict[int, float]  # weight by node
 
 
 class _Misfit(Exception):
-    """The formula has no place in the network."""
+    """The formula does not fit into the network."""
 
 
 def embed(
@@ -32,9 +32,9 @@ def embed(
     y_scale: float,
     late: bool = False,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Edges and parameters that compute the formula over scaled columns; None where it does not fit in the library.
+    """Return edges and parameters that compute the formula over scaled columns; None if it does not fit.
 
-    Units are in layers as early as possible, which leaves room above them, or as `late` as possible: room below.
+    Units are placed in layers as early as possible, or as `late` as possible.
     """
     try:
         return _Builder(network, symbols, x_scale, late).build(expression, y_scale)
@@ -50,7 +50,7 @@ class _Builder:
         self.inputs: Mapping[Any, tuple[int, float]] = {s: (k, float(x_scale[k])) for k, s in enumerate(symbols)}
         self.free = set(range(len(network.units)))
         self.known: dict[Expr, Weights] = {}
-        self.weights: dict[int, float] = {}  # per edge
+        self.weights: dict[int, float] = {}  # weight by edge
 
     def build(self, expression: Expr, y_scale: float) -> tuple[np.ndarray, np.ndarray]:
         readout = self.linear(expression, len(self.network.layers) - 1)
@@ -63,7 +63,7 @@ class _Builder:
         return edges, params
 
     def linear(self, expression: Expr, last: int) -> Weights:
-        """The expression as a weighted sum over nodes of no later layer than `last`."""
+        """Return the expression as a weighted sum over nodes up to layer `last`."""
         total: Weights = {}
         for term in expression.as_ordered_terms() if expression.is_Add else [expression]:
             for node, weight in self._term(term, last).items():

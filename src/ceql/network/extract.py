@@ -1,4 +1,4 @@
-"""From weights on live edges to a SymPy expression."""
+"""Converts weights on live edges into a SymPy expression."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 def in_units(network: Wiring, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling) -> Any:
-    """The formula in the user's units: powers of two are put back into the symbols, so no digit is lost."""
+    """Return the formula in the user's units. The scales are powers of two, so no digit is lost."""
     scaled = [s / float(k) for s, k in zip(symbols, scaling.x, strict=True)]
     return scaling.y * extract(network, edges, params, scaled)
 
 
 def extract(network: Wiring, edges: np.ndarray, params: np.ndarray, symbols: Sequence[sympy.Expr]) -> sympy.Expr:
-    """The real formula of a network. The imaginary parts must have been dropped, or be negligible, before.
+    """Return the real formula of a network whose imaginary parts are dropped or negligible.
 
-    On the real axis the surrogate of log(a) is log|a|; what is written is log(a). `upright` turns arguments that are
-    negative throughout, and the result is to be checked on the data.
+    On the real axis the surrogate of log(a) is log|a|, but the formula has log(a). `upright` negates arguments that are
+    negative throughout; the caller must check the result on the data.
     """
 
     def total(s: Sum, nodes: Mapping[int, sympy.Expr]) -> sympy.Expr:
@@ -41,7 +41,7 @@ def extract(network: Wiring, edges: np.ndarray, params: np.ndarray, symbols: Seq
 
 
 def upright(network: Wiring, edges: np.ndarray, params: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The same parameters with the argument of every log negated that is negative at all rows of `x`."""
+    """Return the parameters with the argument of a log negated wherever it is negative in all rows of `x`."""
     params = params.copy()
 
     def total(s: Sum, nodes: Mapping[int, np.ndarray]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The library a search draws on: by name, or made of the operators that the user lists."""
+"""The library of operators for a search: chosen by name, or made of the operators that the user lists."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ceql.network.wiring import expand
 Layers = tuple[tuple[str, ...], ...]
 
 DEFAULT_OPERATORS = ("square", "mul", "div", "log", "sqrt", "exp", "sin", "cos")
-PAPER_LAYERS = ({"const": 2, "square": 2, "mul": 2}, {"id": 1, "log": 2, "sqrt": 2, "div": 2})  # its table
-_TWICE = {"square", "mul", "div", "pow"}  # units that a formula often needs more than one of in a layer
+PAPER_LAYERS = ({"const": 2, "square": 2, "mul": 2}, {"id": 1, "log": 2, "sqrt": 2, "div": 2})  # from the paper's table
+_TWICE = {"square", "mul", "div", "pow"}  # operators that a formula often needs more than once in a layer
 _ALWAYS_THERE = {"id", "const"}  # a sum of the search sees all earlier layers and has a bias
 
 
 def three_layers(names: Sequence[str]) -> Layers:
-    """Three equal layers of these operators."""
+    """Return three equal layers of these operators."""
     layer = expand({name: 2 if name in _TWICE else 1 for name in names if name not in _ALWAYS_THERE})
     if not layer:
         raise InputError("operators is empty: name at least one, for example ['mul', 'div'].")
@@ -25,7 +25,7 @@ def three_layers(names: Sequence[str]) -> Layers:
 
 
 def papers_layers() -> Layers:
-    """The two layers of the paper: products first, then logarithms, roots and quotients."""
+    """Return the two layers of the paper: products first, then logarithms, roots and quotients."""
     return tuple(tuple(name for name in expand(layer) if name not in _ALWAYS_THERE) for layer in PAPER_LAYERS)
 
 
@@ -33,7 +33,7 @@ LIBRARIES: dict[str, Layers] = {"default": three_layers(DEFAULT_OPERATORS), "pap
 
 
 def search_network(n_inputs: int, operators: str | Sequence[str] | None = None, without: Sequence[str] = ()) -> Network:
-    """The library less those in `without`, as a network in which every sum has a bias and sees all before it."""
+    """Return a network of these operators except those in `without`; each sum has a bias and sees all earlier nodes."""
     if operators is None:
         operators = "default"
     if isinstance(operators, str):

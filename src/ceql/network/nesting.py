@@ -1,4 +1,4 @@
-"""Which operators may not stand inside which, as bits of one number per unit: the core tells from them what nests."""
+"""Encodes which operators may not be nested inside which, as bits per unit, for the core to check."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Nesting = Sequence[tuple[str, Sequence[str]]]
 
 
 def nesting_bits(network: Wiring, nesting: Nesting) -> tuple[np.ndarray, np.ndarray]:
-    """Per unit, the operators that it is and those that may not stand inside it."""
+    """Return two bit masks per unit: the operators that it consists of, and those that may not occur inside it."""
     table = {outer: tuple(inner) for outer, inner in nesting}
     bit = {name: np.int64(1 << k) for k, name in enumerate(sorted({n for inner in table.values() for n in inner}))}
     parts = [_parts(operator) if nesting else () for operator in network.units]
@@ -23,7 +23,7 @@ def nesting_bits(network: Wiring, nesting: Nesting) -> tuple[np.ndarray, np.ndar
 
 
 def _parts(operator: Operator) -> tuple[str, ...]:
-    """The operators it counts as: one of the user's own counts as all that its formula consists of."""
+    """Return the operators it counts as; a user's own operator counts as all operators in its formula."""
     if operator.definition is None:
         return (operator.name,)
     from ceql.expression.operations import contained

@@ -1,4 +1,4 @@
-"""The network as a model that can be searched: its wiring, and a method for each thing the search asks of a model."""
+"""The network as a searchable model: its wiring and the methods of `Structure`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Network(Wiring):
         return extract.upright(self, edges, params, x)
 
     def named(self, edges: np.ndarray, params: np.ndarray, shorten: Callable[[Any], Any]) -> None:
-        """All of a network is free."""
+        """Return None: no part of a network's formula is fixed."""
 
     def in_units(self, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling) -> Any:
         return extract.in_units(self, edges, params, symbols, scaling)

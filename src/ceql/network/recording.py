@@ -1,4 +1,4 @@
-"""A network as a tape. Parameters keep the network's numbering: real parts by edge, then the imaginary parts."""
+"""Records a network as a tape. Parameters keep the network's order: real parts by edge, then the imaginary parts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ceql.operators import Argument
 from ceql.operators.onto_tape import penalise_outside
 from ceql.operators.tape import Tape, TapeBuilder
 
-Slots = tuple[int, int | None]  # of a value: its real part, and its imaginary part where one is passed on
+Slots = tuple[int, int | None]  # slots of a value's real part, and of its imaginary part if it has one
 
 
 class DomainPenalty(Enum):
-    """How arguments that must lie in a domain are pushed into it."""
+    """The penalty on arguments outside their domain."""
 
-    SHORTFALL = "shortfall"  # how far they are outside: exactly zero when satisfied
-    # The angle in the complex plane of those that must be positive: it jumps where an argument near zero wavers.
+    SHORTFALL = "shortfall"  # the distance to the domain: exactly zero inside
+    # The angle in the complex plane of arguments that must be positive. It jumps when one near zero changes sign.
     ANGLE = "angle"
 
 
@@ -27,9 +27,9 @@ class DomainPenalty(Enum):
 def network_tape(
     network: Wiring, penalty: DomainPenalty = DomainPenalty.SHORTFALL, passes_complex: bool = False
 ) -> Tape:
-    """Records the network; another structure records itself.
+    """Return the tape of a network.
 
-    ``passes_complex`` lets log and sqrt hand on a complex value, as the text of the paper has it.
+    ``passes_complex`` lets log and sqrt pass on complex values, as described in the paper.
     """
     builder = TapeBuilder(network.n_inputs)
     for _ in range(network.n_params):
@@ -42,8 +42,11 @@ def network_tape(
 
 
 def embed(network: Wiring, builder: TapeBuilder, inputs: Sequence[int], first: int, imaginary: int) -> int:
-    """Writes the network into a larger tape, over these slots; its edges are parameters from `first` on and its
-    imaginary parts from `imaginary` on, both declared before. Gives the slot of its value."""
+    """Write the network into a larger tape, with these slots as inputs, and return the slot of its value.
+
+    Its edges are the parameters from `first` on and its imaginary parts those from `imaginary` on; both must be
+    declared already.
+    """
     recorder = _Recorder(network, DomainPenalty.SHORTFALL, False, builder, inputs)
     recorder.first, recorder.first_imaginary = first, imaginary
     return recorder.readout()

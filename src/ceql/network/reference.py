@@ -1,4 +1,4 @@
-"""The network in plain complex128 arithmetic: slow, obvious, and what the core's real arithmetic is tested against."""
+"""The network in plain complex128 arithmetic: slow but simple, as a reference for the core's real arithmetic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ceql.network.wiring import Sum, Wiring
 
 
 def forward(network: Wiring, weights: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The output for complex weights, one per edge (zero where an edge is gone), at the rows of `x`."""
+    """Return the output at the rows of `x` for complex weights, one per edge, zero for removed edges."""
 
     def total(s: Sum, nodes: Mapping[int, np.ndarray]) -> np.ndarray:
         sources = network.edge_source[s.first : s.last]

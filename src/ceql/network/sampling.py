@@ -1,7 +1,7 @@
 """Small random sub-networks of a library, many at a time, as masks over its edges.
 
-One dense network fits a few points in a thousand wrong ways. A sub-network with a handful of operators and edges
-either is the formula or is not, and a core that fits thousands of them a second can afford to ask.
+A dense network can fit a few points in many wrong ways. A sub-network with a handful of operators and edges either is
+the formula or is not, and the core is fast enough to test thousands of them per second.
 """
 
 from __future__ import annotations
@@ -21,40 +21,42 @@ from ceql.network.wiring import Wiring
 
 @dataclass(frozen=True)
 class Prior:
-    """What sub-networks look like before the data have spoken."""
+    """The distribution of random sub-networks before any data are seen."""
 
-    depths: tuple[float, ...] = (0.15, 0.50, 0.35)  # chances of using 1, 2, 3 layers; the last one counts for more
-    # Chances of 0, 1, 2, ... units in the first, a middle and the last of the layers that a draw uses.
+    # Chances of using 1, 2, 3 layers; the last value also applies to deeper ones.
+    depths: tuple[float, ...] = (0.15, 0.50, 0.35)
+    # Chances of 0, 1, 2, ... units in the first, a middle and the last of the layers that are used.
     first_layer: tuple[float, ...] = (0.05, 0.42, 0.35, 0.18)
     middle_layer: tuple[float, ...] = (0.0, 0.55, 0.35, 0.10)
     last_layer: tuple[float, ...] = (0.0, 0.75, 0.22, 0.03)
-    low_fan_in: float = 0.3  # share of draws whose sums have one or two sources
-    full_fan_in: float = 0.3  # share of draws whose sums take every source there is
-    bare_readout: float = 0.5  # share of draws whose output has only the edges that nothing else uses
-    # How much likelier than others an operator is in the first layer of a draw and in the later ones: products and
-    # squares come early in formulas, quotients, logarithms and roots late.
+    low_fan_in: float = 0.3  # share of sub-networks whose sums have one or two sources
+    full_fan_in: float = 0.3  # share of sub-networks whose sums take every available source
+    bare_readout: float = 0.5  # share of sub-networks whose output takes hardly more than units that nothing else uses
+    # Relative chances of operators in the first layer and in later ones: products and squares come early in formulas;
+    # quotients, logarithms and roots come late.
     early: tuple[tuple[str, float], ...] = (("square", 2.0), ("mul", 2.0), ("log", 0.5), ("sqrt", 0.5))
     late: tuple[tuple[str, float], ...] = (("div", 2.0), ("log", 1.5), ("sqrt", 1.5), ("square", 0.5))
     inputs_used: tuple[float, ...] = (0.25, 0.25, 0.2, 0.15, 0.15)  # chances of using 1, 2, ... of many inputs
-    few_inputs: int = 8  # up to this number of inputs, some draws may use all of them
-    all_inputs: float = 0.4  # share of these draws
+    few_inputs: int = 8  # up to this number of inputs, some sub-networks may use all of them
+    all_inputs: float = 0.4  # share of sub-networks that do
     maximum_edges: int = 26
-    # Chances of an edge: where sums have one or two sources, in other draws (anywhere between two numbers), and into an
-    # output that has few edges, or into another one.
-    low_density: float = 0.12
+    # Chances of each edge.
+    low_density: float = 0.12  # in sums with one or two sources
+    # In sums of any other kind: drawn from this range, except where all sources are taken.
     density: tuple[float, float] = (0.3, 0.9)
-    bare_density: float = 0.1
-    readout_density: tuple[float, float] = (0.2, 1.0)
-    # A mutation adds an edge, drops one, adds a unit or swaps one, with these chances.
+    bare_density: float = 0.1  # into an output with few edges
+    readout_density: tuple[float, float] = (0.2, 1.0)  # into any other output: drawn from this range
+    # Relative chances that a mutation adds an edge, drops one, adds a unit or swaps one.
     mutations: tuple[float, ...] = (0.35, 0.25, 0.2, 0.2)
     more_mutations: float = 0.7  # mean number of further mutations of a child
-    more_sources: float = 0.6  # mean number of further sources of each sum of a unit that is added
-    # What the constraints ask for: operators that may not stand inside another, inputs of which one must be used.
+    more_sources: float = 0.6  # mean number of further sources for each sum of an added unit
+    # From the user's constraints: operators that may not stand inside another, and groups of inputs of which one is
+    # used.
     nesting: tuple[tuple[str, tuple[str, ...]], ...] = ()
     needed: tuple[tuple[int, ...], ...] = ()
 
     def depth_chances(self, network: Wiring) -> np.ndarray:
-        """Per number of layers in use. Only where all layers feed the output can the later ones stay empty."""
+        """Return the chance of each number of layers in use. Unless all layers feed the output, all are in use."""
         n = len(network.layers)
         chances = np.array([self.depths[min(k, len(self.depths) - 1)] for k in range(n)])
         if network.skip != "all":
@@ -72,15 +74,15 @@ class Prior:
 
 @dataclass(frozen=True)
 class Stream:
-    """The random numbers of some starts: those of a start depend on the key and its number alone."""
+    """The random numbers of some starts; those of a start depend only on the key and its number."""
 
     key: int
     first: int = 0  # the number of the first start
-    threads: int = 1  # that share the starts
+    threads: int = 1  # number of threads that share the starts
 
     @property
     def rng(self) -> np.random.Generator:
-        """For what is drawn in Python, for all of the starts together."""
+        """Return a generator for numbers drawn in Python, for all starts together."""
         return np.random.default_rng([self.key, self.first])
 
     def after(self, starts: int) -> Stream:
@@ -88,7 +90,7 @@ class Stream:
 
 
 def draw(network: Wiring, count: int, stream: Stream, prior: Prior = Prior()) -> np.ndarray:
-    """`count` clean sub-networks, (count, n_edges)."""
+    """Return `count` random clean sub-networks, (count, n_edges)."""
     given = core_wiring(network), _core_prior(network, prior), stream.key, stream.first, count, stream.threads
     try:
         return _core.draw(*given).view(bool)
@@ -97,15 +99,15 @@ def draw(network: Wiring, count: int, stream: Stream, prior: Prior = Prior()) ->
 
 
 def mutate(network: Wiring, parents: np.ndarray, stream: Stream, prior: Prior = Prior()) -> np.ndarray:
-    """One child per parent: edges added or dropped, units added or swapped for others of their layer.
+    """Return one child per parent, with edges added or dropped and units added or swapped for others of their layer.
 
-    Where a child may not be drawn, it is the parent itself.
+    A child that is too large or breaks a constraint is replaced by its parent.
     """
     return _bred(network, parents, False, stream, prior)
 
 
 def graft(network: Wiring, parents: np.ndarray, stream: Stream, prior: Prior = Prior()) -> np.ndarray:
-    """One child per parent with an operator put into one of its edges: x within sin(x) becomes x**2, or x*z."""
+    """Return one child per parent with an operator inserted into one of its edges: x in sin(x) becomes x**2 or x*z."""
     return _bred(network, parents, True, stream, prior)
 
 
@@ -115,14 +117,14 @@ def _bred(network: Wiring, parents: np.ndarray, graft: bool, stream: Stream, pri
 
 
 def permitted(network: Wiring, edges: np.ndarray, prior: Prior) -> np.ndarray:
-    """Per row of clean `edges`, whether it nests nothing forbidden and uses one input of each group that is needed."""
+    """Return, per row of clean `edges`, whether it has no forbidden nesting and uses an input of each needed group."""
     given = core_wiring(network), _core_prior(network, prior), as_bytes(edges)
     return _core.permitted(*given, threads=1).view(bool)[:, 0]
 
 
 @lru_cache(maxsize=256)
 def _core_prior(network: Wiring, prior: Prior) -> _core.Prior:
-    """The prior as arrays over the layers, units and inputs of a network."""
+    """Return the prior as arrays over the layers, units and inputs of a network."""
     layers, n = range(len(network.layers)), network.n_inputs
     of_inputs = np.ones(n) if n <= 2 else np.array(prior.inputs_used[:n])
     tables = [[prior.unit_chances(layer, max(layer, last)) for last in layers] for layer in layers]

@@ -1,4 +1,4 @@
-"""The one walk through a network: from the inputs to the readout, in whatever kind of value the visitor computes."""
+"""The traversal of a network from the inputs to the readout, for any kind of value that a visitor computes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def walk(
     total: Callable[[Sum, Mapping[int, Value]], Value],
     apply: Callable[[int, Sequence[Value]], Value],
 ) -> Value:
-    """The value of the readout.
+    """Return the value of the readout.
 
-    `inputs` are the values of the raw inputs and of the constant one, `total` gives that of a weighted sum from the
-    nodes before it, and `apply` that of a unit from its arguments.
+    `inputs` are the values of the raw inputs and of the constant one. `total` computes a weighted sum from the nodes
+    before it, and `apply` a unit from its arguments.
     """
     nodes: dict[int, Value] = dict(enumerate(inputs))
     for unit, operator in enumerate(wiring.units):

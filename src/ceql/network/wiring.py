@@ -1,8 +1,8 @@
-"""Layers of operators with weighted sums between them, given as data.
+"""Layers of operators with weighted sums between them, as data.
 
-Every argument of every operator is a weighted sum over its sources: the units of earlier layers, the raw inputs where
-skip connections are on, and the constant one where `bias` is on. Weights are complex; the imaginary parts are kept
-only on edges into arguments where they matter, and on those of a `complex_readout`.
+Every argument of every operator is a weighted sum over its sources: the units of earlier layers, the raw inputs if skip
+connections are on, and the constant one if `bias` is on. Weights are complex, but imaginary parts exist only on edges
+into arguments where they matter, and on those of a `complex_readout`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from ceql import operators
 from ceql.errors import InputError, unknown_name
 from ceql.operators import Argument, Operator
 
-# What reaches a layer besides the layer before it: nothing, the raw inputs (the paper), or every earlier layer too.
+# What a layer sees besides the previous layer: nothing, the raw inputs (as in the paper), or these and all earlier
+# layers.
 Skip = Literal["none", "inputs", "all"]
 
-OUTPUT = -1  # stands for the readout where a unit is asked for
+OUTPUT = -1  # in place of a unit's index: the readout
 
 
 @dataclass(frozen=True)
 class Sum:
-    """One weighted sum: argument `position` of `unit`, or the readout. Its edges are `first` to `last - 1`."""
+    """A weighted sum: argument `position` of `unit`, or the readout. Its edges are `first` to `last - 1`."""
 
     unit: int
     position: int
@@ -36,7 +37,7 @@ class Sum:
 
 
 def expand(layer: Sequence[str] | dict[str, int]) -> tuple[str, ...]:
-    """A layer as names with repetition: {"mul": 2} is ("mul", "mul")."""
+    """Return a layer as names with repetition: {"mul": 2} becomes ("mul", "mul")."""
     if isinstance(layer, dict):
         return tuple(name for name, count in layer.items() for _ in range(count))
     return tuple(layer)
@@ -44,13 +45,13 @@ def expand(layer: Sequence[str] | dict[str, int]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Wiring:
-    """Nodes are numbered: raw inputs, then the constant one, then the units layer by layer."""
+    """The nodes, sums and edges of a network. Nodes are the raw inputs, the constant one, then the units by layer."""
 
     n_inputs: int
     layers: Sequence[Sequence[str] | dict[str, int]]
     skip: Skip = "inputs"
     bias: bool = False
-    complex_readout: bool = False  # readout weights of operators that can hand on a complex value are complex too
+    complex_readout: bool = False  # whether operators that can pass on complex values have complex readout weights
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(expand(layer) for layer in self.layers))
@@ -65,7 +66,7 @@ class Wiring:
                 operators.get(name)
 
     def __reduce__(self) -> tuple:
-        """Travels as names; operators of the user's own go along as formulas and are registered on arrival."""
+        """Pickle operators by name, and the user's own as formulas, which are registered on unpickling."""
         own = {unit.name: unit.definition for unit in self.units if unit.definition}
         return _arrived, (type(self), self.n_inputs, self.layers, self.skip, self.bias, self.complex_readout, own)
 
@@ -82,7 +83,7 @@ class Wiring:
         return np.repeat(np.arange(len(self.layers)), [len(layer) for layer in self.layers])
 
     def node(self, unit: int | np.integer) -> int:
-        """The node number of a unit."""
+        """Return the node number of a unit."""
         return self.n_inputs + 1 + int(unit)
 
     @property
@@ -90,7 +91,7 @@ class Wiring:
         return self.n_inputs + 1 + len(self.units)
 
     def sources(self, layer: int) -> list[int]:
-        """The nodes a sum in this layer may draw on; the readout counts as one layer more."""
+        """Return the nodes that a sum in this layer may use; the readout counts as one more layer."""
         inputs = list(range(self.n_inputs)) if self.skip != "none" or layer == 0 else []
         bias = [self.one] if self.bias else []
         if self.skip == "all":
@@ -153,7 +154,7 @@ class Wiring:
 
     @property
     def is_frequency(self) -> np.ndarray:
-        """Per parameter, whether it is the real weight of an input inside a sine or a cosine."""
+        """Per parameter, whether it is a frequency: a real weight inside a sine or cosine, not of the constant."""
         return self._is_frequency
 
     @cached_property
@@ -163,13 +164,13 @@ class Wiring:
         return np.concatenate([of_edge, np.zeros(self.n_params - self.n_edges, bool)])
 
     def parameter_mask(self, edges: np.ndarray, imaginary: bool = True) -> np.ndarray:
-        """Masks over parameters from masks over edges, (..., n_edges) -> (..., n_params)."""
+        """Return the masks over parameters that belong to masks over edges, (..., n_edges) -> (..., n_params)."""
         edges = np.asarray(edges, bool)
         of_imaginary = edges[..., self.imaginary >= 0]
         return np.concatenate([edges, of_imaginary if imaginary else np.zeros_like(of_imaginary)], axis=-1)
 
     def complex_weights(self, params: np.ndarray) -> np.ndarray:
-        """Per edge, the complex weight that a parameter vector stands for."""
+        """Return, per edge, the complex weight given by a parameter vector."""
         padded = np.concatenate([params, np.zeros((*params.shape[:-1], 1))], axis=-1)
         return params[..., : self.n_edges] + 1j * padded[..., self.imaginary]
 

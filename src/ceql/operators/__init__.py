@@ -1,8 +1,8 @@
 """The operators a network is made of.
 
 Each is one object that knows its complex surrogate for training, its exact real form, its SymPy form and how it is
-written onto a tape. Those of one argument are made from the table of elementary functions (``functions.py``), where
-parser, evaluator and exports look as well. A user adds their own with :func:`register`.
+written onto a tape. Those of one argument are made from the table of elementary functions (``functions.py``), which
+parser, evaluator and exports use as well. Users add their own with :func:`register`.
 """
 
 from ceql.operators.base import Argument, Operator

@@ -1,4 +1,4 @@
-"""What an operator is: its arguments, its complex surrogate, its exact real form and its symbol, in one object."""
+"""The operator: its arguments, complex surrogate, exact real form and symbolic form in one object."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ceql.operators.tape import TapeBuilder
 
 
 class Argument(Enum):
-    """How an operator reads one of its weighted sums."""
+    """How an operator uses one of its weighted sums."""
 
     REAL = "real"  # only the real part matters, so no imaginary weights are kept
     COMPLEX = "complex"  # the imaginary part smooths a pole, a branch point or an oscillation
-    CONSTANT = "constant"  # a learned number, such as an exponent: no input enters
+    CONSTANT = "constant"  # a fitted number, such as an exponent, without inputs
 
 
 # A complex argument is the pair (real slot, imaginary slot); a real one is (slot, None).
@@ -29,7 +29,7 @@ ArgumentSlots = tuple[int, int | None]
 class Operator:
     """A node of the network.
 
-    ``surrogate`` is what training sees, on complex128 arguments; the tape's real arithmetic must equal it.
+    ``surrogate`` replaces it in training, on complex128 arguments; the tape's real arithmetic must equal it.
     ``real`` is the operator itself, with NaN outside its domain. ``record`` writes it onto a tape.
     """
 
@@ -40,11 +40,11 @@ class Operator:
     symbolic: Callable[..., sympy.Expr]
     record: Callable[..., int]
     complexity: int = 1
-    domain: Domain = REALS  # of its first argument, where the formula is used
-    zero_at_zero: bool = True  # an empty argument makes the value zero, so the unit can go without a change
-    oscillates: bool = False  # a weight of its argument is a frequency
+    domain: Domain = REALS  # the domain of its first argument in the final formula
+    zero_at_zero: bool = True  # the value is zero for an empty argument, so such a unit can be removed
+    oscillates: bool = False  # weights in its argument are frequencies
     imaginary_part: str | None = None  # the core's operator for the imaginary part of its complex value
-    definition: tuple[tuple[sympy.Symbol, ...], sympy.Expr] | None = None  # of a user's own: arguments and formula
+    definition: tuple[tuple[sympy.Symbol, ...], sympy.Expr] | None = None  # a user's own: its arguments and formula
 
     def __str__(self) -> str:
         return str(self.symbolic(*sympy.symbols("x y")[: self.arity]))
@@ -55,7 +55,7 @@ class Operator:
 
 
 def recorded(opcode: str) -> Callable[..., int]:
-    """Writes one tape node: complex arguments give two slots, real ones a single slot."""
+    """Return a function that writes one tape node; complex arguments take two slots, real ones a single slot."""
 
     def record(tape: TapeBuilder, *arguments: ArgumentSlots, kinds: tuple[Argument, ...]) -> int:
         slots: list[int | None] = []

@@ -1,8 +1,8 @@
 """The real cube root as a SymPy function.
 
-SymPy's own cube root is the power 1/3, which is complex below zero, and its real one is a product of a sign and a
-power, or a case distinction, which simplification takes apart and nobody recognises in a formula. As a function of its
-own it stays one node, prints as ``cbrt(x)`` and is read back as what it was.
+SymPy's own cube root is the power 1/3, which is complex below zero. Its real one is a product of a sign and a power, or
+a case distinction, which simplification takes apart and nobody recognises in a formula. As a separate function it stays
+one node, prints as ``cbrt(x)`` and is read back as the same function.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import sympy
 
 
-class cbrt(sympy.Function):  # a SymPy function's name is what is printed
-    """The cube root with the sign of its argument, which is real."""
+class cbrt(sympy.Function):  # SymPy prints the name of the class
+    """The cube root of a real argument, with the sign of the argument."""
 
     nargs = 1  # pyright: ignore[reportAssignmentType]
 

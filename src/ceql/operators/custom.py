@@ -1,4 +1,4 @@
-"""A user's own operator: a SymPy formula of the built-in ones, checked and compiled to tape nodes."""
+"""Users' own operators: SymPy formulas of the built-in ones, checked and compiled to tape nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_COLUMNS = np.empty((0, 0))
 
 
 def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, formula: sympy.Expr) -> Operator:
-    """Makes ``formula`` of one or two symbols an operator of the library.
+    """Register ``formula``, in one or two symbols, as an operator of the library.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def register(name: str, arguments: tuple[sympy.Symbol, ...] | sympy.Symbol, form
     def record(tape: TapeBuilder, *slots: ArgumentSlots, kinds: tuple[Argument, ...]) -> int:
         return write_formula(tape, formula, {s: slot[0] for s, slot in zip(symbols, slots, strict=True)})
 
-    tape = TapeBuilder(len(symbols))  # thrown away: what cannot be compiled is refused here, not in a fit
+    tape = TapeBuilder(len(symbols))  # discarded: a formula that cannot be compiled is rejected here, not in a fit
     _ = tape.finish(record(tape, *((k, None) for k in range(len(symbols))), kinds=kinds)).core
     program = ProgramBuilder((), symbols).instructions(formula)
 
@@ -89,7 +89,7 @@ def _check(name: str, symbols: tuple[sympy.Symbol, ...], formula: sympy.Expr) ->
 
 
 def _probe(name: str, program: Sequence[Instruction], arity: int) -> None:
-    """Finite somewhere, and with a finite derivative there: otherwise no fit can use it."""
+    """Require finite values and derivatives at some points; otherwise no fit can use the operator."""
     tangents: list[Tangent] = []
     finite = np.isfinite(run(program, _NO_COLUMNS, [_PROBES, _PROBES[::-1]][:arity], tangents))
     if not finite.any():

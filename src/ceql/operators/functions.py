@@ -1,8 +1,8 @@
-"""The elementary functions: one object each, which is all that the library has to know of one.
+"""The elementary functions: one object each, with everything that the library needs to know about it.
 
-The parser, the evaluator and its derivatives, the operators of the search, the user's own operators, the templates, the
-poles and every export look a function up here. A new one is an object in ``TABLE`` and, where a fit should be fast, an
-entry in ``core/operator_table.hpp`` under the same name; without it the tape is written from ``definition``.
+The parser, the evaluator and its derivatives, the operators of the search, users' own operators, the templates, the
+poles and every export look functions up here. A new one is an object in ``TABLE`` and, for fast fits, an entry in
+``core/operator_table.hpp`` under the same name; without it the tape is written from ``definition``.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from ceql.operators.cube_root import cbrt
 from ceql.operators.intervals import REALS, Domain
 
 Array = np.ndarray
-# Prices in nats, from how often operators occur in textbook formulas: minus the logarithm of their share.
-RAREST = 5.26  # what was not counted there, or too seldom, costs as much as the rarest that was
+# Prices in nats: minus the logarithm of an operator's share among those in textbook formulas.
+RAREST = 5.26  # the price of the rarest counted operator, used for those not counted or too rare
 
 
 class Course(Enum):
-    """Where a function grows, for bounds of its values."""
+    """Where a function rises and falls, to find bounds of its values."""
 
     UNKNOWN = "unknown"
-    RISES = "rises"  # wherever it has a value
+    RISES = "rises"  # on its whole domain
     FALLS = "falls"
-    EVEN = "even"  # grows away from zero on both sides
-    RISES_BETWEEN_POLES = "rises between poles"  # which lie at odd quarters of a turn
+    EVEN = "even"  # rises away from zero on both sides
+    RISES_BETWEEN_POLES = "rises between poles"  # the poles are the odd multiples of a quarter turn
 
     @property
     def is_known(self) -> bool:
         return self is not Course.UNKNOWN
 
 
-@dataclass(frozen=True, eq=False)  # each is the one of its name
+@dataclass(frozen=True, eq=False)  # there is only one function of each name
 class ElementaryFunction:
     """A function of one real number, in all its forms.
 
-    ``value`` gives NaN outside the ``domain``. ``slope`` is the derivative at u, where f is the value. ``symbolic`` is
-    its SymPy class, or what builds its SymPy form. ``surrogate`` is what training sees at a complex argument, equal to
-    the function on the real axis; without one an imaginary part is ignored.
+    ``value`` returns NaN outside the ``domain``. ``slope`` returns the derivative, given the argument u and the value
+    f. ``symbolic`` is its SymPy class, or a function that builds its SymPy form. ``surrogate`` replaces it in training
+    for complex arguments and equals it on the real axis; without one, imaginary parts are ignored.
 
-    ``texts`` says per language how a call is written if it is not plainly the name: another name, or a pattern
-    with ``{0}`` for the argument. ``python`` is the body of a function of `a` for plain Python, where `math` raises
-    errors instead of giving NaN and infinity.
+    ``texts`` maps languages to how a call is written, if not simply with the function's name: another name, or a
+    pattern with ``{0}`` for the argument. ``python`` is the body of a function of `a` in plain Python, where `math`
+    raises errors instead of returning NaN or infinity.
     """
 
     name: str
@@ -56,28 +56,28 @@ class ElementaryFunction:
     slope: Callable[[Array, Array], Array]
     symbolic: Callable[..., Any]
     surrogate: Callable[[Any], Array] | None = None
-    definition: Callable[[Any], Any] | None = None  # as a SymPy formula of others
+    definition: Callable[[Any], Any] | None = None  # builds it as a SymPy formula of other functions
     domain: Domain = REALS
-    singular: tuple[str, Callable[[Any], Any]] | None = None  # the kind of its singularities, and what vanishes there
-    imaginary_part: str | None = None  # the core's operator for what a complex surrogate leaves out
+    singular: tuple[str, Callable[[Any], Any]] | None = None  # kind of its singularities, and what vanishes there
+    imaginary_part: str | None = None  # the core's operator for the imaginary part that the surrogate drops
     oscillates: bool = False
-    degree: float | None = None  # f(s*u) = s**degree * f(u) for every s > 0, so that a formula may choose s
+    degree: float | None = None  # f(s*u) = s**degree * f(u) for every s > 0, so the scale inside is arbitrary
     texts: Mapping[str, str] = field(default_factory=dict)
     python: str | None = None
     aliases: tuple[str, ...] = ()
-    undoes: tuple[str, float, float] | None = None  # another function, for arguments between these shares of pi
+    undoes: tuple[str, float, float] | None = None  # the function it inverts, for arguments between these times pi
     course: Course = Course.UNKNOWN
-    within: tuple[float, float] = (-math.inf, math.inf)  # bounds of its values, where it has a course
-    is_shape: bool = False  # a whole law may be this function, stretched in both directions
-    price: float = RAREST  # what it adds to the description of a formula, in nats
+    within: tuple[float, float] = (-math.inf, math.inf)  # bounds of its values, if its course is known
+    is_shape: bool = False  # whether a whole law may be this function, stretched in both directions
+    price: float = RAREST  # its contribution to the description length of a formula, in nats
 
     @property
     def kind(self) -> type | None:
-        """The SymPy class by which it is found in a formula; none where SymPy writes a power."""
+        """The SymPy class that identifies it in a formula; None if SymPy writes it as a power."""
         return self.symbolic if isinstance(self.symbolic, type) else None
 
     def call(self, language: str, argument: str, usual: str = "{}") -> str:
-        """The text of a call; `usual` is how the language names a function that has no text of its own."""
+        """Return the text of a call; `usual` is the language's pattern for names that are not in `texts`."""
         text = self.texts.get(language, usual.format(self.name))
         return text.format(argument) if "{" in text else f"{text}({argument})"
 
@@ -271,7 +271,7 @@ _by_kind: dict[type, ElementaryFunction] = {}
 
 
 def add(function: ElementaryFunction) -> None:
-    """Makes a function known to everything that looks functions up."""
+    """Add a function to the tables in which functions are looked up."""
     _by_name[function.name] = function
     for spelling in (function.name, *function.aliases):
         _by_spelling[spelling] = function
@@ -292,12 +292,12 @@ def get(name: str) -> ElementaryFunction:
 
 
 def spellings() -> Mapping[str, ElementaryFunction]:
-    """By every name that a formula's text may use."""
+    """Return the functions by every name that the text of a formula may use."""
     return _by_spelling
 
 
 def of_kind(kind: type) -> ElementaryFunction | None:
-    """The function that is this SymPy class."""
+    """Return the function with this SymPy class; None if there is none."""
     return _by_kind.get(kind)
 
 

@@ -1,4 +1,4 @@
-"""Where a function has a real value: an interval, with the edges in it or not."""
+"""The interval on which a function has real values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Domain:
-    """From `lower` to `upper`; `closed` if a finite edge belongs to it."""
+    """The interval from `lower` to `upper`; `closed` if its finite ends belong to it."""
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -23,18 +23,18 @@ class Domain:
 
     @property
     def is_half_line(self) -> bool:
-        """Whether it is the positive numbers, with or without zero."""
+        """Whether it consists of the positive numbers, with or without zero."""
         return self.lower == 0.0 and not math.isfinite(self.upper)
 
     def has_inside(self, x: Any) -> Any:
-        """Where numbers lie in it, and not on its edge."""
+        """Return, for each number, whether it lies in the interior."""
         return (np.asarray(x) > self.lower) & (np.asarray(x) < self.upper)
 
     def holds(self, x: float) -> bool:
         return bool(self.has_inside(x)) or (self.closed and x in (self.lower, self.upper))
 
     def margin(self, u: Any) -> Any:
-        """An expression that is positive inside and zero at the edges; for a domain with a lower edge."""
+        """Return an expression that is positive inside and zero at the ends; the lower end must be finite."""
         if not math.isfinite(self.upper):
             return u - _exact(self.lower)
         middle, half = _exact((self.lower + self.upper) / 2), _exact((self.upper - self.lower) / 2)

@@ -1,4 +1,4 @@
-"""The operators there are: those of structure, the elementary functions, and the user's own.
+"""All available operators: the structural ones, the elementary functions, and the user's own.
 
 Poles, logarithms, roots and oscillations have complex surrogates (docs/how-it-works.md).
 """
@@ -30,7 +30,7 @@ def _one(tape: TapeBuilder, kinds: tuple[Argument, ...]) -> int:
 
 
 def _quiet(function):
-    """Outside its domain a real form is NaN, without a word on the console."""
+    """Suppress NumPy's warnings, since operators return NaN outside their domain."""
 
     def wrapped(*arguments):
         with np.errstate(all="ignore"):
@@ -86,12 +86,12 @@ def _of_function(function: ElementaryFunction) -> Operator:
 
 
 def names() -> tuple[str, ...]:
-    """Every operator that can be named, built-in ones first."""
+    """Return the names of all operators, built-in ones first."""
     return (*_OF_STRUCTURE, *functions.names(), *_of_users)
 
 
 def get(name: str) -> Operator:
-    """The operator of that name; an error with the nearest name otherwise."""
+    """Return the operator of that name; if there is none, the error suggests the nearest name."""
     if name not in names():
         raise unknown_name("operator", name, names())
     if name in functions.names():
@@ -100,7 +100,7 @@ def get(name: str) -> Operator:
 
 
 def add(operator: Operator) -> None:
-    """Makes a checked operator known under its name (see ``ceql.operators.register``)."""
+    """Add a checked operator under its name (see ``ceql.operators.register``)."""
     _of_users[operator.name] = operator
 
 

@@ -1,4 +1,4 @@
-"""How an elementary function is written onto a tape: as the core's operator, or as its definition in others."""
+"""Writes elementary functions onto a tape: as the core's operator, or by their definition in other functions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ceql.operators.functions import ElementaryFunction
 from ceql.operators.intervals import Domain
 from ceql.operators.tape import OPCODES, TapeBuilder
 
-_PENALTIES = {(0.0, math.inf): "shortfall", (-1.0, 1.0): "excess"}  # per domain, how far a number is outside
+_PENALTIES = {(0.0, math.inf): "shortfall", (-1.0, 1.0): "excess"}  # the measure of how far outside, by domain
 
 
 def write_function(tape: TapeBuilder, function: ElementaryFunction, real: int, imaginary: int | None = None) -> int:
-    """The slot of its value. A definition is written on the real axis."""
+    """Write the function onto the tape and return the slot of its value; a definition ignores the imaginary part."""
     if function.name in OPCODES:
         return tape.operator(function.name, real, *(() if function.surrogate is None else (imaginary,)))
     if function.definition is None:
@@ -27,9 +27,9 @@ def write_function(tape: TapeBuilder, function: ElementaryFunction, real: int, i
 
 
 def penalise_outside(tape: TapeBuilder, domain: Domain, argument: int) -> None:
-    """Asks for an argument inside the domain, by how far it lies outside.
+    """Add a penalty on how far an argument lies outside the domain.
 
-    The penalty has to be an operator on the argument itself: the core counts it only while the model uses its argument.
+    It must be an operator applied to the argument itself: the core counts it only while the model uses its argument.
     """
     if domain.is_everything:
         return
@@ -43,7 +43,7 @@ def penalise_outside(tape: TapeBuilder, domain: Domain, argument: int) -> None:
 
 
 def write_formula(tape: TapeBuilder, formula: Any, slots: dict[Any, int]) -> int:
-    """Writes the formula's nodes in order and returns the slot of its value; equal parts are written once."""
+    """Write the formula's nodes onto the tape, equal parts once, and return the slot of its value."""
     return _write(tape, formula, slots, {})
 
 

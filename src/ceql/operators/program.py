@@ -1,8 +1,8 @@
-"""Turns SymPy formulas into numpy programs by one walk of the tree, with derivatives where they are asked for.
+"""Compiles SymPy formulas to numpy programs in one walk of the tree, with derivatives on request.
 
-The program is a list of instructions, each writing one slot; equal subexpressions share a slot.
+A program is a list of instructions, each writing one slot; equal subexpressions share a slot.
 Arithmetic stays in float64: where a formula has no real value the result is NaN.
-Derivatives with respect to the parameters are carried along in forward mode.
+Derivatives with respect to the parameters are computed in forward mode.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from sympy import E as EULER
 from ceql.operators import functions
 
 Array = np.ndarray
-# Derivative of one slot: parameter index -> array.  Absent means zero, so most slots stay cheap.
+# The derivative of one slot: parameter index -> array. Missing entries are zero, which keeps most slots cheap.
 Tangent = dict[int, Array]
 LARGEST_MULTIPLIED_POWER = 16
-BLOCK = 2**14  # rows of a long table that are worked on at a time
-_ONE = np.ones(())  # the derivative of a parameter by itself, which no product has to be made with
+BLOCK = 2**14  # rows of a long table that are processed at a time
+_ONE = np.ones(())  # the derivative of a parameter by itself; products with it are skipped
 
 
 class UnsupportedExpression(ValueError):
-    """The formula contains something that has no numpy program."""
+    """The formula contains something that cannot be compiled to numpy."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ProgramBuilder:
         self._shared: dict[Instruction, int] = {}
 
     def instructions(self, expr: Any) -> tuple[Instruction, ...]:
-        """The root is written last, because every operand is compiled before the step that uses it."""
+        """Return the program of an expression; every operand comes before the step that uses it, and the root last."""
         root = self.slot(expr)
         return tuple(self._shared)[: root + 1]
 
@@ -89,7 +89,7 @@ class ProgramBuilder:
         return self._emit("constant", payload=value)
 
     def _product(self, expr: Mul) -> int:
-        # Dividing by the product of denominators keeps one rounding fewer than multiplying by 1/d.
+        # Dividing by the product of denominators has one rounding less than multiplying by 1/d.
         above, below = [], []
         for factor in expr.args:
             base, exponent = factor.as_base_exp()
@@ -162,13 +162,13 @@ def _product_tangent(values: list[Array], tangents: list[Tangent], result: Array
 def _power_tangent(values: list[Array], tangents: list[Tangent], result: Array, payload: Any) -> Tangent:
     base, exponent = values
     by_base = _scaled(tangents[0], exponent * np.power(base, exponent - 1.0)) if tangents[0] else {}
-    # 0**c stays 0 for every c > 0, so log(0) must not poison that derivative.
+    # 0**c stays 0 for every c > 0, so log(0) must not turn that derivative into NaN.
     by_exponent = _scaled(tangents[1], result * np.log(np.where(base == 0.0, 1.0, base)))
     return _sum([by_base, by_exponent])
 
 
-# Per operation on slots: the value from those of its operands u and the payload k, and the derivatives, for which the
-# derivatives t of the operands and the value f are known as well.
+# By operation: a function for the value, given the operands u and the payload k, and one for the derivatives, which is
+# also given the derivatives t of the operands and the value f.
 _OPERATIONS: dict[str, tuple[Callable[..., Array], Callable[..., Tangent]]] = {
     "add": (lambda u, k: reduce(np.add, u), lambda u, t, f, k: _sum(t)),
     "multiply": (lambda u, k: reduce(np.multiply, u) if u else np.ones(()), _product_tangent),
@@ -193,10 +193,10 @@ def run(
     tangents: list[Tangent] | None = None,
     wanted: Collection[int] | None = None,
 ) -> Array:
-    """The value of the last step; each of the parameters may be a number or, beside other arrays, an array.
+    """Return the value of the last step; parameters may be numbers or arrays.
 
-    Where there is a list for ``tangents``, the derivatives of every step are added to it: by all parameters, or by
-    those that are ``wanted``.
+    If ``tangents`` is a list, the derivatives of every step are appended to it: by all parameters, or only by those in
+    ``wanted``.
     """
     slots: list[Array] = []
     with np.errstate(all="ignore"):
@@ -237,14 +237,14 @@ def _as_matrix(x: Array, columns: int) -> Array:
 
 @dataclass(frozen=True)
 class _Program:
-    """A formula ready for data: X of shape (N, d) gives N values."""
+    """A compiled formula: X of shape (N, d) gives N values."""
 
     instructions: tuple[Instruction, ...]
     columns: int
     constants: int = 0
 
     def value(self, x: Array, constants: Array | Sequence[float] = ()) -> Array:
-        """The values alone, block by block: what the steps leave stays in the cache."""
+        """Return the values, computed block by block so that intermediate results stay in the cache."""
         matrix = _as_matrix(x, self.columns)
         blocks = [matrix[first : first + BLOCK] for first in range(0, len(matrix) or 1, BLOCK)]
         values = [_column(run(self.instructions, block, constants), len(block)) for block in blocks]
@@ -273,7 +273,7 @@ class CompiledJacobian(_Program):
 
 def _column(values: Array, rows: int) -> Array:
     if values.shape == (rows,) and values.dtype == np.float64 and values.base is None:
-        return values  # made for this call
+        return values  # a new array that nobody else uses
     return np.array(np.broadcast_to(values, (rows,)), dtype=np.float64)
 
 
@@ -287,7 +287,7 @@ def value_and_jacobian(expr: Any, symbols: Sequence[Symbol], constants: Sequence
     return _value_and_jacobian(expr, tuple(symbols), tuple(constants))
 
 
-@lru_cache(maxsize=1024)  # a structure is fitted again and again, with other numbers
+@lru_cache(maxsize=1024)  # the same structure is fitted repeatedly, with other numbers
 def _value_and_jacobian(expr: Any, symbols: tuple[Symbol, ...], constants: tuple[Symbol, ...]) -> CompiledJacobian:
     instructions = ProgramBuilder(symbols, constants).instructions(expr)
     return CompiledJacobian(instructions, len(symbols), len(constants))

@@ -18,13 +18,13 @@ OPCODES: dict[str, int] = dict(_core.OPCODES)
 
 
 def in_layout(values: ArrayLike, dtype: type[np.generic]) -> np.ndarray:
-    """As the core reads it: contiguous and aligned, which a field of a structured array or a buffer may not be."""
+    """Return an array in the core's layout: contiguous and aligned, unlike some views of other arrays or buffers."""
     return np.require(np.ascontiguousarray(values, dtype), requirements="A")
 
 
 @dataclass(frozen=True, eq=False)
 class Tape:
-    """A finished program. ``partner[k]`` is the imaginary part belonging to parameter ``k``, or -1."""
+    """A finished program. ``partner[k]`` is the parameter that is the imaginary part of parameter ``k``, or -1."""
 
     n_inputs: int
     nodes: np.ndarray
@@ -39,7 +39,7 @@ class Tape:
 
     @cached_property
     def core(self) -> _core.Tape:
-        """The core's copy; the core refuses a malformed tape with a ValueError."""
+        """The core's copy of the tape; the core rejects a malformed tape with a ValueError."""
         return _core.Tape(
             n_inputs=self.n_inputs,
             nodes=in_layout(self.nodes, np.int32),
@@ -56,7 +56,7 @@ class Tape:
 
 @dataclass
 class TapeBuilder:
-    """Collects nodes and parameters in order."""
+    """Builds a tape node by node and parameter by parameter."""
 
     n_inputs: int
     _nodes: list[tuple[int, int, int, int]] = field(default_factory=list)
@@ -76,11 +76,11 @@ class TapeBuilder:
         return len(self._bounds) - 1
 
     def pair(self, real: int, imaginary: int) -> None:
-        """Says that two parameters are the parts of one complex number."""
+        """Declare two parameters as the real and imaginary part of one complex number."""
         self._partner[real] = imaginary
 
     def linear(self, terms: list[tuple[int, int, float]]) -> int:
-        """A sum over (source slot, parameter or -1, fixed coefficient)."""
+        """Add a weighted sum over (source slot, parameter or -1, fixed coefficient) and return its slot."""
         first = len(self._edges)
         for source, parameter, coefficient in terms:
             self._edges.append((source, parameter))
@@ -92,7 +92,7 @@ class TapeBuilder:
         return self._add(OPCODES[name], a, b, c)
 
     def penalise(self, slot: int) -> None:
-        """Asks for this slot to be zero: its mean square can be weighted into the objective."""
+        """Mark this slot as penalised: its mean square can be added to the objective."""
         self._aux.append(slot)
 
     def finish(self, output: int) -> Tape:

@@ -1,1 +1,1 @@
-"""What people get to see of a formula: plots, a report, source code in other languages, a live line."""
+"""Output of formulas: plots, a report, source code in other languages, and the live display."""

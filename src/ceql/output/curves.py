@@ -1,4 +1,4 @@
-"""What there is to see of a formula, as numbers: how well it fits, its course along each input, its borders."""
+"""Numbers for pictures of a formula: how well it fits, its curve along each input, its poles and edges."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ceql.formula import Formula, mean_square
 WIDEN = 0.5  # how far beyond the data a picture reaches on either side, as a share of their range
 DRAWN_ROWS = 1500  # more points than this hide each other
 _GRID = 801
-_CLOSER = 0.5 ** np.arange(1, 16)  # how the curve is followed into a pole, in steps of the grid
+_CLOSER = 0.5 ** np.arange(1, 16)  # distances from a pole at which the curve is also drawn, in steps of the grid
 _RANKED_ROWS = 500
 
 
 @dataclass(frozen=True)
 class Goodness:
-    """R² is NaN where the target does not vary: there is nothing to explain."""
+    """How well a formula fits. R² is NaN if the target does not vary."""
 
     r2: float
     rmse: float
@@ -36,12 +36,12 @@ def goodness(formula: Formula, data: Dataset) -> Goodness:
 
 
 def used_columns(formula: Formula) -> list[int]:
-    """The inputs that occur in the formula."""
+    """The indices of the inputs that occur in the formula."""
     return [k for k, symbol in enumerate(formula.symbols) if symbol in formula.expression.free_symbols]
 
 
 def by_relevance(formula: Formula, data: Dataset) -> list[int]:
-    """The inputs of the formula, first the one whose variation moves its value the most."""
+    """The inputs of the formula, those whose variation changes its value the most first."""
     few = data.thinned(_RANKED_ROWS).x
     base, middle = formula(few), np.median(data.x, axis=0)
 
@@ -55,7 +55,7 @@ def by_relevance(formula: Formula, data: Dataset) -> list[int]:
 
 
 def widened(lower: np.ndarray, upper: np.ndarray, share: float = WIDEN) -> tuple[np.ndarray, np.ndarray]:
-    """The range of the data with room on both sides, also where a column does not vary."""
+    """The range of the data extended by this share on both sides, also if a column does not vary."""
     lower, upper = np.asarray(lower, float), np.asarray(upper, float)
     span = upper - lower
     room = share * np.where(span > 0, span, np.maximum(1.0, np.abs(lower)))
@@ -63,14 +63,14 @@ def widened(lower: np.ndarray, upper: np.ndarray, share: float = WIDEN) -> tuple
 
 
 def borders_around(formula: Formula, data: Dataset, share: float = WIDEN) -> list[Pole]:
-    """Poles, log singularities and edges of the domain in the box of the data, widened by that share."""
+    """Poles, log singularities and edges of the domain in the range of the data, extended by this share."""
     lower, upper = widened(data.x.min(axis=0), data.x.max(axis=0), share)
     return find_borders(formula.expression, formula.symbols, lower, upper)
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """The formula along one input, the others at their medians. y is NaN where it is undefined and at its poles."""
+    """The formula along one input, with the others at their medians. y is NaN at poles and where it is undefined."""
 
     column: int
     name: str
@@ -78,8 +78,8 @@ class Slice:
     y: np.ndarray
     lower: float  # range of the data
     upper: float
-    borders: tuple[Pole, ...]  # each with its location
-    crowded: tuple[Pole, ...]  # the rest: so close together that an equation stands for them
+    borders: tuple[Pole, ...]  # those with a known location
+    crowded: tuple[Pole, ...]  # the others: too close together, so only an equation is given
     held: tuple[tuple[str, float], ...]  # other inputs that occur in the formula, and their medians
 
     @property
@@ -109,7 +109,9 @@ def slice_along(formula: Formula, data: Dataset, column: int, share: float = WID
 
 
 def _grid(low: float, high: float, ends: Sequence[float], borders: Sequence[float]) -> np.ndarray:
-    """Even steps, with finer ones towards each border, so that the curve leaves the picture instead of ending short."""
+    """An even grid, with finer steps towards each border, so that the curve leaves the picture instead of stopping
+    short.
+    """
     step = (high - low) / (_GRID - 1)
     closer = [border + sign * step * _CLOSER for border in borders for sign in (-1.0, 1.0)]
     x = np.concatenate([np.linspace(low, high, _GRID), ends, borders, *closer])
@@ -117,7 +119,7 @@ def _grid(low: float, high: float, ends: Sequence[float], borders: Sequence[floa
 
 
 def shown_range(values: np.ndarray, margin: float = 0.06) -> tuple[float, float]:
-    """Limits of an axis: all values, unless a few near a pole would squeeze the others into a line."""
+    """The limits of an axis: all values, unless a few near a pole would squeeze the others into a line."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return -1.0, 1.0
@@ -131,7 +133,7 @@ def shown_range(values: np.ndarray, margin: float = 0.06) -> tuple[float, float]
 
 
 def in_pieces(y: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
-    """The curve cut a little outside the limits; no line joins the two sides of a pole across the picture."""
+    """The curve clipped a little outside the limits, with gaps so that no line connects the two sides of a pole."""
     low, high = limits
     cut = np.clip(y, low - (high - low), high + (high - low))
     jumps = ((y[:-1] > high) & (y[1:] < low)) | ((y[:-1] < low) & (y[1:] > high))
@@ -140,7 +142,7 @@ def in_pieces(y: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
 
 
 def drawable_losses(losses: np.ndarray) -> np.ndarray:
-    """Losses for a logarithmic axis: zero is drawn as the rounding that it is, next to the least that is not zero."""
+    """Losses for a logarithmic axis: zeros are drawn at rounding level, below the smallest positive loss."""
     positive = losses[losses > 0]
     least = float(positive.min()) if len(positive) else 1.0
     return np.where(losses > 0, losses, min(1e-32, 0.01 * least))

@@ -1,4 +1,4 @@
-"""A formula with constants of groups, group by group: its curves along an input, and where each must not be trusted."""
+"""The curves of a formula with constants of groups along an input, group by group."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ceql.output.curves import Slice, slice_along
 
 
 def rows_of_group(data: Dataset, code: int) -> Dataset:
-    """The rows of one group, without the column that says so; `data` end with that column."""
+    """The rows of one group without the column of groups, which is the last one of `data`."""
     mine = data.x[:, -1] == code
     weight = data.weight[mine]
     return Dataset(data.x[mine][:, :-1], data.y[mine], weight / weight.mean(), data.names[:-1], data.noise)
 
 
 def curves(formula: GroupedFormula, data: Dataset, column: int) -> Iterator[tuple[str, Dataset, Slice]]:
-    """For each group its label, its rows and its curve along the column, within the range of all rows."""
+    """Yields the label, the rows and the curve along the column of each group, within the range of all rows."""
     low, high = float(data.x[:, column].min()), float(data.x[:, column].max())
     for code, label in enumerate(formula.parts.labels):
         rows = rows_of_group(data, code)

@@ -1,4 +1,4 @@
-"""The live display of a notebook: the front as it grows, in one place that is drawn anew, and as text."""
+"""The live display in a notebook: the growing front, redrawn in one output, as HTML and as text."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ceql.output.report.chart import front_drawing
 from ceql.output.report.markup import escape, formula_in_terms, number, table
 
 _LOOK_EVERY, _LOOK_SHARE = 0.5, 0.03  # seconds between two looks at the front, and the share of the time they may take
-_ROWS = 6  # formulas that are listed, the best first
-_DIGITS = 4  # of constants that are not finished
+_ROWS = 6  # number of formulas that are listed, the best first
+_DIGITS = 4  # of constants during the search
 
 
 def has_notebook() -> bool:
-    """Whether there is a notebook that can be drawn in."""
+    """Whether this runs in a notebook that can show the display."""
     return "ipykernel" in sys.modules and importlib.util.find_spec("IPython") is not None
 
 
 class NotebookFront:
-    """Shows progress in one output of a cell, which is empty again at the end: the model shows itself then."""
+    """Shows progress in one output of a cell, which is cleared at the end because the model then shows itself."""
 
     def __init__(self, words: Callable[[Progress], str]) -> None:
         self._words = words
@@ -44,7 +44,7 @@ class NotebookFront:
         words = self._words(progress)
         content = {"text/html": _page(progress, words, self._front), "text/plain": self._plain(words)}
         if self._handle is None:
-            from IPython.display import display  # pyright: ignore[reportMissingImports] - there, or nobody asks for it
+            from IPython.display import display  # pyright: ignore[reportMissingImports] - only called if installed
 
             self._handle = display(content, raw=True, display_id=True)
         else:

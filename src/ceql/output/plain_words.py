@@ -1,4 +1,4 @@
-"""What the library says of its parameters, said on a page, where there are none."""
+"""Rewords sentences of the library that name parameters, for pages that do not show parameters."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from typing import Any
 from ceql.discovery import Progress
 from ceql.output.notebook import NotebookFront, has_notebook
 
-_SHOW_AFTER = 0.3  # seconds; what ends sooner needs no bar
-_LOOK_EVERY, _LOOK_SELDOM = 1.0, 5.0  # seconds between two formulas; the latter where writing one takes long
-_LOOK_SHARE = 0.01  # of the time may go into writing them
+_SHOW_AFTER = 0.3  # seconds; shorter fits show no bar
+_LOOK_EVERY, _LOOK_SELDOM = 1.0, 5.0  # seconds between two formulas; the second if writing one takes long
+_LOOK_SHARE = 0.01  # of the time that may be spent on writing them
 _NOTEBOOK_WIDTH = 120
 
 
@@ -25,7 +25,7 @@ _watcher: ContextVar[Callable[[Progress], None] | None] = ContextVar("watcher", 
 
 @contextmanager
 def shown_by(display: Callable[[Progress], None]) -> Iterator[None]:
-    """Fits in this context report to a display of one's own, and to no other."""
+    """Makes all fits in this context report to the given display instead of their own."""
     before = _watcher.set(display)
     try:
         yield
@@ -39,7 +39,7 @@ def is_interactive() -> bool:
 
 @contextmanager
 def live_display(verbose: bool | None = None) -> Iterator[Callable[[Progress], None] | None]:
-    """Yields the callback that a discovery reports to, or None where nobody looks."""
+    """Yields the callback that a discovery reports to, or None if nothing is shown."""
     if (watcher := _watcher.get()) is not None:
         yield watcher
         return
@@ -54,7 +54,7 @@ def live_display(verbose: bool | None = None) -> Iterator[Callable[[Progress], N
 
 
 class _Line:
-    """A bar that fills with the time, then the words. It appears late, so that quick fits leave no trace."""
+    """A bar that fills with the time, followed by words. It appears late, so that quick fits show nothing."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -80,16 +80,16 @@ class _Line:
 
 
 def describe(progress: Progress, formula: str = "") -> str:
-    """Everything but the bar; the formula comes last because it may not fit."""
+    """The text beside the bar; the formula comes last because it may not fit."""
     parts = [progress.target, f"{progress.starts:,} starts", f"loss {progress.best_loss:.2g}", progress.message]
     words = ", ".join(part for part in [*parts, _done_and_left(progress)[1]] if part)
     return f"{words}: {formula}" if formula else words
 
 
 def _new_bar() -> tuple[Any, Callable[[], int]]:
-    """The bar that suits the place, and how many characters fit beside it."""
+    """A progress bar for a notebook or a terminal, and a function for the number of characters beside it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # in a notebook without ipywidgets tqdm says so, and draws a line of text
+        warnings.simplefilter("ignore")  # in a notebook without ipywidgets, tqdm warns and draws a line of text
         from tqdm.auto import tqdm
     options: dict[str, Any] = {"total": 1.0, "leave": False}
     if _draws_widgets(tqdm):
@@ -103,7 +103,7 @@ def _draws_widgets(bar: type) -> bool:
 
 
 def _done_and_left(progress: Progress) -> tuple[float, str]:
-    """How full the bar is and what is said about the rest: time for a search, a share for a schedule."""
+    """How full the bar is, and what is left: time for a search, a percentage for a schedule."""
     if progress.fraction is not None:
         return progress.fraction, f"{progress.fraction:.0%}"
     left = max(0.0, progress.time_limit - progress.seconds)

@@ -1,4 +1,4 @@
-"""Where relations come from: sums of terms by linear algebra, and formulas of one column by the search."""
+"""Where relations come from: sums of terms by linear algebra, and formulas of single columns by the search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Report = Callable[[str, float], None]
 @one_thread
 @np.errstate(all="ignore")
 def sums_of_terms(rows: Rows, policy: RelationsPolicy, given: Sequence[Term] = ()) -> list[Draft]:
-    """The likeliest sums of terms, the best first; none has a multiple of one that is given by an earlier relation."""
+    """The likeliest sums of terms, the best first, without terms that contain one of `given` as a factor."""
     terms = make_terms(rows.x, rows.symbols, policy.vocabulary, policy.prices)
     free = [term for term in terms if not any(term.holds(other) for other in given)]
     dictionary = dictionary_of(free, rows)
@@ -48,7 +48,7 @@ def sums_of_terms(rows: Rows, policy: RelationsPolicy, given: Sequence[Term] = (
 def solved_columns(
     rows: Rows, columns: Sequence[int], settings: RelationsSettings, seconds: float, report: Report
 ) -> Iterator[Equation]:
-    """Formulas that the search finds for each of these columns over all others."""
+    """Formulas that the search finds for each of these columns as a function of all others."""
     policy = settings.policy.solving
     for place, column in enumerate(columns):
         name = rows.names[column]
@@ -63,7 +63,7 @@ def solved_columns(
         data = Dataset(rows.x[:, others], rows.x[:, column], np.ones(len(rows.x)), names)
         own = Settings(time_limit=seconds / len(columns), seed=settings.seed, threads=settings.threads)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CeqlWarning)  # about formulas of one column, which nobody asked for
+            warnings.simplefilter("ignore", CeqlWarning)  # about formulas not asked for
             found = discover(data, own, tell)
         yield from (Equation(rows.symbols[column], f.expression) for f in _likeliest(found, policy.formulas))
 

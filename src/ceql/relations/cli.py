@@ -29,26 +29,33 @@ if TYPE_CHECKING:
     "--columns",
     "--features",
     default="",
-    help="Columns that may take part, separated by commas. [default: all that hold numbers]",
+    help="Columns to use, separated by commas. [default: all that hold numbers]",
 )
 @click.option("--exclude", default="", help="Columns to leave out, separated by commas.")
-@click.option("--groups", default="", metavar="COLUMN", help="Labels of rows, such as run: each has its own level.")
+@click.option(
+    "--groups",
+    default="",
+    metavar="COLUMN",
+    help="The column of group labels, such as run; the level of a relation may differ between groups.",
+)
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(1), help="Threads of the search. [default: all cores]")
-@click.option("--no-search", is_flag=True, help="Sums of simple terms alone: no search for formulas of single columns.")
+@click.option(
+    "--no-search", is_flag=True, help="Use only sums of simple terms: do not search for formulas of single columns."
+)
 @missing_option
 @table_options
 @click.option(
     "--save", "save_to", type=click.Path(path_type=Path), help="Write the relations here, to load them again."
 )
 @click.option("--json", "json_out", type=click.Path(path_type=Path), help="Write the result here ('-' = stdout).")
-@click.option("--quiet", is_flag=True, help="Print the relations and nothing else.")
+@click.option("--quiet", is_flag=True, help="Print only the relations.")
 def relate(table: Path, save_to: Path | None, json_out: Path | None, quiet: bool, **options: Any) -> None:
     """Find relations F(x, y, ...) = 0 or F = constant between the columns of TABLE, none of which is a target.
 
-    Equations of state, conserved quantities, curves and surfaces: what all rows keep to. Noise may be in every column.
-    A relation is checked on rows held out, and must fail where the columns are shuffled: identities are no relations.
+    Such as equations of state, conserved quantities, curves and surfaces that all rows lie on. Every column may have
+    noise. A relation is checked on rows held out, and it must fail on shuffled columns: identities do not count.
 
     \b
     Examples:
@@ -58,7 +65,7 @@ def relate(table: Path, save_to: Path | None, json_out: Path | None, quiet: bool
       ceql relate lens.csv --save lens.json --quiet
     """
     if save_to is not None and is_standard_output(save_to):
-        raise click.UsageError("Relations are saved to a file; '-' is for --json.")
+        raise click.UsageError("Relations cannot be saved to '-', only --json can be written there: name a file.")
     check_writable(save_to, json_out)
     columns, labels = _chosen(table, options, quiet)
     from ceql.relations.discovering import find_relations
@@ -83,7 +90,7 @@ def _chosen(path: Path, options: dict[str, Any], quiet: bool) -> tuple[pd.DataFr
 
         from ceql.data.chosen_columns import Wanted, chosen_columns
         from ceql.data.tables import read_cells
-        from ceql.relations import discovering  # noqa: F401 - all of the library, which takes longest
+        from ceql.relations import discovering  # noqa: F401 - loads the whole library, which takes longest
 
         table = read_cells(path, layout_of(options))
     wanted, excluded, groups = listed(options["columns"]), listed(options["exclude"]), options["groups"]
@@ -103,18 +110,18 @@ def _check_names(table: Table, names: list[str]) -> None:
 
 
 def _check_enough(table: Table, wanted: list[str], left_out: set[str]) -> None:
-    """A sentence where fewer than two columns can take part."""
+    """Raises `InputError` if fewer than two columns can take part."""
     names = wanted or [name for name in table.names if name and name not in left_out and not table.why_no_input(name)]
     if len(names) < 2:
         why = [f"Column {name!r} {reason}." for name in table.names if name and (reason := table.why_no_input(name))]
         which = f"One column of numbers, {names[0]!r}, is" if names else "No column of numbers is"
-        raise InputError(" ".join([f"{which} left in {table.path}: a relation is between two or more.", *why]))
+        raise InputError(" ".join([f"{which} left in {table.path}, but a relation needs two or more.", *why]))
 
 
 def _outputs(
     finding: RelationsFinding, save_to: Path | None, json_out: Path | None, quiet: bool
 ) -> Iterator[Callable[[], None]]:
-    """What is printed comes first, for a file may turn out to have no room."""
+    """What to output, printing first, since writing a file may fail for lack of space."""
     from ceql.relations.model_file import write_relations
     from ceql.relations.summary import as_json, in_words
 

@@ -1,4 +1,4 @@
-"""From a table to the relations that its rows keep: propose, finish, choose, check, and look for further ones."""
+"""From a table to the relations in it: propose, finish, choose, check, and look for further ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ceql.relations.terms import Term, make_terms
 
 @dataclass(frozen=True, eq=False)
 class Accepted:
-    """A relation that held on the rows held out."""
+    """A relation that holds on the held-out rows, with the verdict on it."""
 
     found: Finished
     verdict: Verdict
@@ -37,10 +37,10 @@ def find_relations(
     progress: Report | None = None,
     groups: Any = None,
 ) -> RelationsFinding:
-    """Relations between the columns of a table, none of which is a target.
+    """Finds relations between the columns of a table, none of which is a target.
 
-    `groups` are labels of the rows, or the name of their column: each group may have a level of its own.
-    `progress` is told what is done, and which share of it.
+    `groups` are labels of the rows, or the name of their column; a relation may have a different level in each group.
+    `progress` is called with the current stage and the share of it that is done.
     """
     watch, policy = Stopwatch(), settings.policy
     rows, grouped_by, notes = checked_rows(data, groups, policy.table)
@@ -69,7 +69,7 @@ class _Hunt:
         return self.settings.policy
 
     def all(self) -> list[Accepted]:
-        """The first relation, then others that do not follow from those before."""
+        """The first relation, and then others that do not follow from earlier ones."""
         before = self.until.left
         pool = self._finished_sums(self.fit)
         a_search = before - self.until.left
@@ -93,8 +93,12 @@ class _Hunt:
         return [one for one in found if one is not None]
 
     def _further(self, accepted: Sequence[Accepted], pool: Sequence[Finished], a_search: float) -> Accepted | None:
-        """The next relation: distances are then along the surfaces of those before, so that nothing is gained by adding
-        one relation to another. Each term of the last one is taken as given by the others, in turn."""
+        """The next relation, or None.
+
+        Distances are measured along the surfaces of the known relations, so that combining a new relation with them
+        gains nothing. The search is repeated without multiples of single terms of the last relation, so that it finds
+        different ones.
+        """
         equations = [one.found.equation for one in accepted]
         own = self.policy
         rows = put_onto(equations, self.fit, own.fitting.flat, own.judging.put_onto)
@@ -111,7 +115,8 @@ class _Hunt:
         return self._first_that_holds(near)
 
     def _solved(self, pool: Sequence[Finished]) -> list[Finished]:
-        """Formulas of single columns: of those that a relation may be about, as far as is known."""
+        """Formulas of single columns: of those in the likeliest relation so far, or of all; none if that relation is
+        exact."""
         policy = self.policy.solving
         likely = self._first_that_holds(pool)
         if likely is not None and likely.found.fit.distance <= self.policy.judging.exact:
@@ -137,7 +142,7 @@ class _Hunt:
         return None
 
     def _is_as_near(self, found: Finished, first: Accepted) -> bool:
-        """All relations of a table are off by the same noise."""
+        """Whether its distance is similar to that of the first relation, since all relations have the same noise."""
         own = self.policy.judging
         return found.fit.distance <= max(own.as_near**2 * first.found.fit.distance, own.exact)
 
@@ -151,7 +156,7 @@ def _without_number(term: Any) -> Any:
 
 
 def _told(accepted: Accepted, rows: Rows, policy: RelationsPolicy) -> Relation:
-    """With its numbers fitted to all rows."""
+    """The relation as it is reported, with its numbers fitted to all rows."""
     equation = accepted.found.equation
     again = finished_equation(equation, rows, policy)
     found = accepted.found if again is None or not _same_columns(again.equation, equation, rows) else again
@@ -180,7 +185,7 @@ def _same_columns(one: Equation, other: Equation, rows: Rows) -> bool:
 
 
 def _sides(equation: Equation, rows: Rows) -> tuple[Any, list[Any]]:
-    """What has columns in it, and the level that it has: of each group where they differ."""
+    """The part that contains columns, and its level, or one level for each group if they differ."""
     marks = set(rows.marks)
     left, level = [], []
     for term in sympy.Add.make_args(equation.difference):
@@ -193,7 +198,7 @@ def _sides(equation: Equation, rows: Rows) -> tuple[Any, list[Any]]:
 
 
 def _errors(found: Finished, rows: Rows) -> dict[float, float]:
-    """The standard error of each fitted number, by its size."""
+    """The standard errors of the fitted numbers, keyed by their absolute values."""
     known = constants_of(parametrise(found.equation.rest), rows.inputs, found.fit.near)
     return {abs(value): error for value, error in known}
 

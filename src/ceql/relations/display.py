@@ -1,4 +1,4 @@
-"""What is seen while relations are looked for: a bar, once it takes a while and somebody looks."""
+"""The progress bar while relations are searched for, shown in interactive sessions after a short delay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOW_AFTER = 2.0  # seconds
 
 @contextmanager
 def stage_display(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
-    """Yields the callback that is told the stage and its share; None where nobody looks."""
+    """Yields the callback that takes a stage and its share; None if there is no interactive session."""
     if quiet or not is_interactive():
         yield None
         return

@@ -1,4 +1,4 @@
-"""Sums of terms as equations: which term stands alone, and what level the others have."""
+"""Sums of terms as equations: which term is isolated, and what the level of the sum is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ceql.relations.surface import Equation
 
 
 class Level(Enum):
-    """What the sum of all terms comes to."""
+    """What the sum of all terms equals."""
 
     NONE = "zero"
     ONE = "one number"
@@ -25,14 +25,14 @@ class Level(Enum):
 
 @dataclass(frozen=True)
 class Draft:
-    """coefficients * terms = level. The numbers are first guesses."""
+    """coefficients * terms = level, with provisional numbers."""
 
     terms: tuple[Any, ...]
     coefficients: tuple[float, ...]
     level: Level
 
     def equations(self, rows: Rows) -> Iterator[Equation]:
-        """One for each term that may stand alone."""
+        """One equation for each term that may be isolated."""
         yield from (self.solved_for(k, rows) for k, own in enumerate(self.coefficients) if own)
 
     def solved_for(self, place: int, rows: Rows) -> Equation:
@@ -44,7 +44,7 @@ class Draft:
 
 
 def as_products(equation: Equation) -> list[Equation]:
-    """A sum of logarithms of columns said as a product of powers; nothing where it is none."""
+    """A sum of logarithms of columns rewritten as products of powers; empty if it is not such a sum."""
     level, powers = _powers(equation)
     if powers is None:
         return []
@@ -61,7 +61,7 @@ def as_products(equation: Equation) -> list[Equation]:
 
 
 def _powers(equation: Equation) -> tuple[Any, list[tuple[Any, Any]] | None]:
-    """The constant and the columns with their exponents of log(column) = constant + sum of exponents * log(column)."""
+    """The constant and the exponents of log(column) = constant + sum of exponent * log(column); None if it differs."""
     if not isinstance(equation.target, sympy.log) or not equation.target.args[0].is_Symbol:
         return None, None
     level, others = equation.rest.as_coeff_Add()

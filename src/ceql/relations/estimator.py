@@ -1,4 +1,4 @@
-"""Relations with the surface of scikit-learn: fit, then attributes that end in an underscore."""
+"""Relations with the interface of scikit-learn: `fit`, then attributes that end in an underscore."""
 
 from __future__ import annotations
 
@@ -64,10 +64,15 @@ class RelationFinder(BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> RelationFinder:
-        """Looks for relations between the columns of X. `groups` are labels of the rows, or the name of their column:
-        each group may have a level of its own. `y` is there for pipelines alone."""
+        """Looks for relations between the columns of X.
+
+        `groups` are labels of the rows, or the name of their column; a relation may have a different level in each
+        group. `y` exists only for pipelines and must be None.
+        """
         if y is not None:
-            raise InputError("A relation has no target: make y a column of X, or use CEQLRegressor to explain it.")
+            raise InputError(
+                "A relation has no target: make y a column of X, or use CEQLRegressor to find a formula for it."
+            )
         settings = RelationsSettings(
             time_limit=float(self.time_limit),
             seed=int(self.random_state),
@@ -87,7 +92,7 @@ class RelationFinder(BaseEstimator):
         return self
 
     def relation(self, place: int = 0) -> Relation:
-        """One of the relations, the surest by default."""
+        """One of the relations, by default the most certain one."""
         check_is_fitted(self, "finding_")
         if not self.finding_.relations:
             raise InputError("No relation was found in these rows.")
@@ -98,7 +103,7 @@ class RelationFinder(BaseEstimator):
         return self.finding_.relations[place]
 
     def residual(self, X: Any, relation: int = 0, groups: Any = None) -> np.ndarray:
-        """The left side of a relation less its level in these rows: zero where it holds."""
+        """The left side of a relation minus its level in these rows: zero where the relation holds."""
         chosen = self.relation(relation)
         named = self.finding_.groups
         if named and groups is None and is_table(X) and named in column_names(X):
@@ -128,13 +133,13 @@ class RelationFinder(BaseEstimator):
         return numeric_matrix(columns_named(X, wanted), wanted)
 
     def sympy(self, relation: int = 0) -> Any:
-        """A relation as a SymPy equation; the level of groups is the symbol `level`."""
+        """A relation as a SymPy equation; a level that differs between groups is the symbol `level`."""
         chosen = self.relation(relation)
         level = level_symbol(chosen) if chosen.is_grouped else sympy.Float(chosen.levels[0].value)
         return sympy.Eq(chosen.left, level, evaluate=False)
 
     def solve_for(self, column: str, relation: int = 0) -> list[Any]:
-        """SymPy formulas for this column, one for each branch; an error where no closed form is known."""
+        """SymPy formulas for this column, one for each branch; raises an error if no closed form is known."""
         return solved_for(self.relation(relation), column)
 
     def save(self, path: str | Path) -> None:
@@ -144,5 +149,5 @@ class RelationFinder(BaseEstimator):
 
 
 def load_relations(path: str | Path) -> RelationFinder:
-    """A finder with the relations of a file that `save` or `ceql relate --save` wrote."""
+    """A finder with the relations of a file written by `save` or `ceql relate --save`."""
     return RelationFinder()._with(read_relations(path))

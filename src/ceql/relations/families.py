@@ -1,6 +1,7 @@
-"""Small dictionaries that are fitted as a whole and then thinned out: relations of many terms show no earlier.
+"""Small families of terms that are fitted as a whole and then reduced, to find relations with many terms.
 
-A sum of five terms may be near zero though no three of them are, so that growing sets term by term misses it.
+A sum of five terms may be nearly zero although no sum of three of them is, so a search that adds one term at a time
+misses it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _IN_PAIRS = (
 
 
 def thinned_families(terms: Sequence[Term], moments: Moments, policy: SupportPolicy) -> list[Support]:
-    """What is left of every small dictionary as its terms are taken away one by one."""
+    """The sets that remain as terms are removed one by one from each family."""
     found: dict[Support, None] = {}
     for family in dict.fromkeys(_families(terms)):
         if 2 < len(family) <= policy.largest_whole:
@@ -34,7 +35,8 @@ def thinned_families(terms: Sequence[Term], moments: Moments, policy: SupportPol
 
 
 def _families(terms: Sequence[Term]) -> Iterator[Support]:
-    """Of all columns and of every two or three: polynomials, and sums and products of two functions of each."""
+    """Families of all columns and of every two or three: polynomials, and sums and products of two functions of
+    each."""
     every = sorted(frozenset().union(*(term.columns for term in terms)))
     sizes = {2, 3, len(every)}
     for chosen in (frozenset(some) for size in sizes for some in combinations(every, size)):

@@ -1,4 +1,4 @@
-"""What is known of relations once they were found: plain data that summaries and files share."""
+"""The results of a search for relations: plain data shared by summaries and files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ceql.formula import make_symbols
 
 @dataclass(frozen=True)
 class Number:
-    """A constant with its standard error, which is zero where it is known exactly."""
+    """A constant with its standard error, which is zero if the constant is known exactly."""
 
     value: float
     error: float
@@ -25,23 +25,23 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """left = level, in all rows or in each group of them."""
+    """A relation left = level, with one level for all rows or one for each group."""
 
     left: Any  # a SymPy expression over the columns, without a constant term
-    names: tuple[str, ...]  # of all columns of the table, the symbols of `left` among them
-    levels: tuple[Number, ...]  # of each group; one where they share it or there are none
-    constants: tuple[Number, ...]  # of `left`, in the order of its text
-    distance: float  # root mean square of the rows from it, in standard deviations of the columns
-    held_out: float  # the same of rows that the numbers were not fitted to
-    share: float  # explained there, against shuffled rows
-    shares: tuple[tuple[str, float], ...]  # of each column that takes part, by the others
+    names: tuple[str, ...]  # all columns of the table, including the symbols of `left`
+    levels: tuple[Number, ...]  # one for each group, or a single one
+    constants: tuple[Number, ...]  # constants of `left`, in the order of its text
+    distance: float  # root mean square distance of the rows, in standard deviations of the columns
+    held_out: float  # the same for held-out rows
+    share: float  # share explained on held-out rows, compared with shuffled ones
+    shares: tuple[tuple[str, float], ...]  # the same for each column of the relation, as explained by the others
     criterion: float
-    is_exact: bool  # to rounding
-    has_pattern: bool = False  # whether what it leaves is no noise
+    is_exact: bool  # up to rounding
+    has_pattern: bool = False  # whether the residuals are not just noise
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those that take part."""
+        """The columns that take part."""
         return tuple(name for name, _ in self.shares)
 
     @property
@@ -49,7 +49,7 @@ class Relation:
         return len(self.levels) > 1
 
     def left_side(self, x: np.ndarray) -> np.ndarray:
-        """Its value in these rows of all columns."""
+        """The value of the left side in these rows, which contain all columns."""
         return self._program(x)
 
     @cached_property
@@ -58,7 +58,7 @@ class Relation:
 
     @property
     def text(self) -> str:
-        """For people: what is taken off stands on the other side where the level is zero."""
+        """The relation for people to read; if the level is zero, negative terms move to the other side."""
         if self.is_grouped:
             return f"{readable_text(self.left)} = level"
         value = self.levels[0].value
@@ -79,12 +79,12 @@ def _short(value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class RelationsFinding:
-    """The relations, the surest first, and how they came about."""
+    """The relations, the most certain first, and how they were found."""
 
     relations: tuple[Relation, ...]
-    names: tuple[str, ...]  # of the columns that were looked at
-    groups: str  # what the groups are groups by; empty where there are none
-    labels: tuple[str, ...]  # of the groups
+    names: tuple[str, ...]  # names of the columns that took part in the search
+    groups: str  # name of the grouping column; empty if there are no groups
+    labels: tuple[str, ...]  # labels of the groups
     rows: int
     rows_held_out: int
     seconds: float

@@ -1,4 +1,4 @@
-"""A fitted relation in its final form: idle terms gone, numbers short, and the criterion that it is chosen by."""
+"""The final form of a fitted relation: simple numbers, a product where possible, and the criterion it is chosen by."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ceql.relations.policy import RelationsPolicy
 from ceql.relations.rows import Rows
 from ceql.relations.surface import Equation, Surface, thickness_of
 
-_AS_GOOD = 0.5  # difference of criteria that is no reason to prefer longer numbers
+_AS_GOOD = 0.5  # difference of criteria up to which shorter numbers are preferred
 
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A relation with its numbers, and how well it does against what it takes to say it. Small is good."""
+    """A relation with its numbers and its criterion: misfit plus the price of writing it. Smaller is better."""
 
     fit: Fitted
     criterion: float
@@ -36,7 +36,7 @@ class Finished:
 
 
 def scored(fit: Fitted, rows: Rows, policy: RelationsPolicy) -> Finished:
-    """By the criterion for formulas, with distances for residuals."""
+    """The fit with the criterion for formulas, in which distances take the place of residuals."""
     distance = fit.distance
     if distance > policy.judging.exact:
         distance = distance / thickness(fit, rows, policy)
@@ -50,15 +50,17 @@ def scored(fit: Fitted, rows: Rows, policy: RelationsPolicy) -> Finished:
 
 
 def shown_difference(equation: Equation, rows: Rows) -> Any:
-    """What vanishes, with the level of the first group for that of all."""
+    """The expression that vanishes, with the level of the first group standing for all of them."""
     marks = {mark: sympy.Integer(k == 0) for k, mark in enumerate(rows.marks)}
     return equation.difference.xreplace(marks)
 
 
 @np.errstate(all="ignore")
 def thickness(fit: Fitted, rows: Rows, policy: RelationsPolicy) -> float:
-    """Of the surface, seen from rows that were moved away from it: a little, for sheets next to each other, and far,
-    for a surface that is everywhere."""
+    """How far rows that were moved off the surface seem to be from it, relative to how far they are.
+
+    They are moved a little, to detect neighbouring sheets, and far, to detect a surface that is everywhere.
+    """
     own, surface = policy.supports, Surface(fit.equation, rows, policy.fitting.flat)
     times = range(max(1, own.moved // len(rows.x)))
 
@@ -72,13 +74,14 @@ def thickness(fit: Fitted, rows: Rows, policy: RelationsPolicy) -> float:
 
 @one_thread
 def finished_draft(draft: Draft, rows: Rows, policy: RelationsPolicy) -> Finished | None:
-    """The best that can be made of a sum of terms: whichever of them stands alone, with numbers rounded."""
+    """The best finished form of a sum of terms, trying each term as the isolated one; None if there is none."""
     return _best(finished_equation(equation, rows, policy) for equation in draft.equations(rows))
 
 
 @one_thread
 def finished_equation(equation: Equation, rows: Rows, policy: RelationsPolicy) -> Finished | None:
-    """With short numbers; a sum of logarithms as a product."""
+    """The best finished form of an equation, with rounded numbers and possibly as a product; None if it cannot be
+    fitted."""
     fit = fitted(equation, rows, policy.fitting)
     if fit is None:
         return None
@@ -90,7 +93,7 @@ def finished_equation(equation: Equation, rows: Rows, policy: RelationsPolicy) -
 
 
 def _snapped(fit: Fitted, rows: Rows) -> Equation:
-    """With the numbers that the fitted ones stand for; levels of groups stand for none."""
+    """The equation with simple numbers that the fitted ones may stand for; levels of groups are left as they are."""
     given = fit.near
     rest = snap(fit.equation.rest, rows.inputs, given.x, given.y, given.weight)
     if rows.marks:
@@ -100,7 +103,7 @@ def _snapped(fit: Fitted, rows: Rows) -> Equation:
 
 
 def _without_levels(rest: Any, rows: Rows) -> tuple[Any, Any]:
-    """The terms without the mark of a group, and those with one."""
+    """The terms without a mark of a group, and those with one."""
     marks = set(rows.marks)
     terms = sympy.Add.make_args(rest)
     levels = sympy.Add(*(term for term in terms if term.free_symbols & marks))
@@ -108,7 +111,7 @@ def _without_levels(rest: Any, rows: Rows) -> tuple[Any, Any]:
 
 
 def _rounded(equation: Equation, rows: Rows, policy: RelationsPolicy) -> Fitted | None:
-    """Fitted, and with the digits that the noise leaves."""
+    """The fit with its numbers rounded to the digits that the noise allows; None if it cannot be fitted."""
     fit = fitted(equation, rows, policy.fitting)
     if fit is None or fit.distance <= policy.judging.exact:
         return fit
@@ -119,7 +122,7 @@ def _rounded(equation: Equation, rows: Rows, policy: RelationsPolicy) -> Fitted 
 
 
 def _best(candidates: Iterable[Finished | None]) -> Finished | None:
-    """By the criterion; of those that are as good, the one with the shortest numbers."""
+    """The best by the criterion; of nearly equal ones, the one with the shortest numbers."""
     found = [candidate for candidate in candidates if candidate is not None]
     if not found:
         return None
@@ -128,6 +131,6 @@ def _best(candidates: Iterable[Finished | None]) -> Finished | None:
 
 
 def _digits(equation: Equation) -> int:
-    """How many characters its numbers take."""
+    """The number of characters that its numbers take."""
     numbers = equation.rest.atoms(sympy.Float, sympy.Rational)
     return sum(len(sympy.sstr(number, full_prec=False)) for number in numbers)

@@ -1,7 +1,7 @@
-"""The numbers of one relation, fitted to rows that have noise in all columns.
+"""Fits the numbers of a relation to rows with noise in all columns.
 
-The points of the surface next to the rows and the numbers are found in turn. Seen from those points the columns are
-free of noise, so that what is left is an ordinary weighted fit, which all tools for constants understand.
+The points of the surface nearest to the rows, and the numbers, are found in turn. At those points the columns are free
+of noise, which leaves an ordinary weighted fit that all tools for constants can handle.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """An equation whose numbers were fitted, and the ordinary fit that it comes to at the points of the surface."""
+    """An equation with fitted numbers, and the equivalent ordinary fit at the points of the surface."""
 
     equation: Equation
-    distance: float  # mean square, in squared standard deviations of the columns
-    near: Dataset  # the points next to the rows, with what `rest` has to be there and the weights of the rows
-    signed: Array  # distances of the rows
+    distance: float  # mean squared distance, in squared standard deviations of the columns
+    near: Dataset  # points next to the rows, the required values of `rest`, and the weights
+    signed: Array  # signed distances of the rows
 
 
 @one_thread
 @np.errstate(all="ignore")
 def fitted(equation: Equation, rows: Rows, policy: FittingPolicy) -> Fitted | None:
-    """By distances from the surface; None where it has no value in some row."""
+    """The equation fitted by distances of rows from its surface; None if it is undefined in some row."""
     surface = Surface(equation, rows, policy.flat)
     numbers, near = surface.form.values, rows
     best = last = _round(surface, rows, near, numbers)
@@ -55,19 +55,19 @@ def fitted(equation: Equation, rows: Rows, policy: FittingPolicy) -> Fitted | No
 
 
 def _nearer(best: _Round | None, now: _Round | None, policy: FittingPolicy) -> _Round | None:
-    """The later round, unless it is off the track."""
+    """The later round, unless its distance grew too much."""
     return best if now is None or (best is not None and now.distance > policy.astray * best.distance) else now
 
 
 def measured(equation: Equation, rows: Rows, policy: FittingPolicy) -> Fitted | None:
-    """The same with the numbers as they are."""
+    """Like `fitted`, but keeps the numbers as they are."""
     plain = _fixed(equation)
     found = fitted(plain, rows, policy)
     return None if found is None else replace(found, equation=equation)
 
 
 def _fixed(equation: Equation) -> Equation:
-    """With fractions for decimals, which nothing fits."""
+    """The equation with fractions in place of decimals, so that they are not fitted."""
     exact = {number: Rational(float(number)) for number in equation.rest.atoms(Float)}
     return Equation(equation.target, equation.rest.xreplace(exact))
 
@@ -75,8 +75,8 @@ def _fixed(equation: Equation) -> Equation:
 @dataclass(frozen=True, eq=False)
 class _Round:
     numbers: Array
-    signed: Array  # distances
-    plain: tuple[Array, Array, Array]  # points, what `rest` has to be there, and weights
+    signed: Array  # signed distances
+    plain: tuple[Array, Array, Array]  # points, required values of `rest`, and weights
 
     @property
     def distance(self) -> float:
@@ -100,12 +100,12 @@ def _written(found: _Round, surface: Surface, rows: Rows) -> Fitted:
 
 
 def _offsets(rows: Rows, near: Rows, seen: Seen) -> Array:
-    """The value at each row, by the gradient at the point next to it."""
+    """The value at each row, extrapolated with the gradient at the nearest point of the surface."""
     return seen.values + np.sum(seen.slopes * (rows.x - near.x) / rows.scale, axis=1)
 
 
 def _foot_points(rows: Rows, near: Rows, seen: Seen, policy: FittingPolicy) -> Array:
-    """The points of the tangent plane next to the rows; none is farther than distances are."""
+    """The points of the tangent plane nearest to the rows, with a limit on the distance."""
     far = _offsets(rows, near, seen) / np.sqrt(seen.steep)
     most = policy.farthest * float(np.median(np.abs(far)))
     far = np.clip(np.nan_to_num(far), -most, most)

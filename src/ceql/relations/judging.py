@@ -1,8 +1,8 @@
-"""Does a relation hold, does it say anything, and is it another one? Asked of rows that its numbers never saw.
+"""Tests relations on held-out rows: does a relation hold, does it say anything, and is it a different one?
 
-A relation that also holds when the columns are shuffled says nothing of these rows: it is an identity, or its surface
-is everywhere. What shuffling one column alone does to the distances says how much of that column the others explain:
-for y = f(x) it is R2.
+A relation that also holds for shuffled columns says nothing about the rows: it is an identity, or its surface is
+everywhere. How much the distances grow when a single column is shuffled shows how much of it the others explain; for y
+= f(x) this is R2.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """How far a relation holds on rows held out. Distances are root mean squares in standard deviations."""
+    """How well a relation holds on held-out rows. Distances are root mean squares in standard deviations."""
 
     distance: float
-    share: float  # explained when all columns are shuffled
-    shares: tuple[tuple[int, float], ...]  # of each column that takes part
-    fault: str = ""  # what speaks against it
+    share: float  # share explained, compared with all columns shuffled
+    shares: tuple[tuple[int, float], ...]  # share explained of each column in it
+    fault: str = ""  # why it is rejected; empty if it holds
 
     @property
     def holds(self) -> bool:
@@ -38,7 +38,7 @@ class Verdict:
 
 @np.errstate(all="ignore")
 def verdict_on(found: Finished, held: Rows, policy: RelationsPolicy) -> Verdict:
-    """Of the rows held out."""
+    """The verdict on a relation by the held-out rows."""
     own = policy.judging
     surface = Surface(found.equation, held, policy.fitting.flat)
     columns = found.equation.columns(held)
@@ -50,7 +50,7 @@ def verdict_on(found: Finished, held: Rows, policy: RelationsPolicy) -> Verdict:
 
 
 def _mean_square(distances: Array, policy: JudgingPolicy) -> float:
-    """No row is farther than far: where the gradient is small, distances are not known better."""
+    """The mean squared distance, cut off at `farthest`, since distances are unreliable where the gradient is small."""
     far = policy.farthest
     return float(np.mean(np.clip(np.nan_to_num(distances, nan=far, posinf=far, neginf=-far), -far, far) ** 2))
 
@@ -61,7 +61,7 @@ def _shuffled_square(surface: Surface, rows: Rows, columns: Sequence[int], polic
 
 
 def _share(square: float, shuffled: float) -> float:
-    """One minus the squared distance over half of that of shuffled rows, which is the distance from no relation."""
+    """One minus the squared distance divided by half that of shuffled rows, which corresponds to no relation."""
     return 1.0 - square / max(0.5 * shuffled, 1e-300)
 
 
@@ -85,13 +85,13 @@ def _fault(
 
 
 def is_another(equation: Equation, rows: Rows, policy: RelationsPolicy) -> bool:
-    """Whether it cuts the surfaces that the rows are on in the typical row; what follows from them touches them."""
+    """Whether it typically crosses the surfaces that the rows lie on; one that follows from them would be tangent."""
     seen = Surface(equation, rows, policy.fitting.flat).at(rows)
     return rows.across is None or bool(np.median(seen.sines) >= policy.judging.independent)
 
 
 def leaves_a_pattern(found: Finished, rows: Rows, policy: RelationsPolicy) -> bool:
-    """Whether rows next to each other lie on the same side of the surface more often than chance allows."""
+    """Whether neighbouring rows lie on the same side of the surface more often than by chance."""
     signed = found.fit.signed
     if found.fit.distance <= policy.judging.exact or len(signed) < policy.judging.least_for_pattern:
         return False
@@ -101,7 +101,10 @@ def leaves_a_pattern(found: Finished, rows: Rows, policy: RelationsPolicy) -> bo
 
 
 def leaves_room(equations: Sequence[Equation], rows: Rows, policy: JudgingPolicy) -> bool:
-    """Whether there may be a further relation: not where columns are independent once each of these gave one away."""
+    """Whether there may be a further relation.
+
+    There is none if the columns are independent once each known relation has determined one of them.
+    """
     few = rows.thinned(policy.rows_of_neighbours)
     given = {frozenset(one) for one in product(*(equation.columns(few) for equation in equations))}
     others = [[k for k in range(len(few.names)) if k not in one] for one in given if len(one) == len(equations)]
@@ -109,14 +112,14 @@ def leaves_room(equations: Sequence[Equation], rows: Rows, policy: JudgingPolicy
 
 
 def _are_independent(rows: Rows, columns: Sequence[int], policy: JudgingPolicy) -> bool:
-    """Whether rows are as far from their neighbours as they are once the columns are shuffled."""
+    """Whether rows are as far from their nearest neighbours as with shuffled columns."""
     spread = rows.scale[list(columns)]
     mixed = [_apart(rows.shuffled(columns, k).x[:, columns] / spread) for k in range(policy.shuffles)]
     return _apart(rows.x[:, columns] / spread) > float(np.mean(mixed)) - policy.nearer
 
 
 def _apart(x: Array) -> float:
-    """The median logarithm of the distance of each row to the nearest other."""
+    """The median logarithm of the distance from each row to the nearest other row."""
     squares = np.sum((x[:, None, :] - x[None, :, :]) ** 2, axis=2)
     np.fill_diagonal(squares, np.inf)
     return float(np.median(0.5 * np.log(np.maximum(squares.min(axis=1), 1e-300))))

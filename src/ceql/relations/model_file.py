@@ -1,4 +1,4 @@
-"""Relations on disk: one JSON file, versioned, read without running anything that is in it.
+"""Relations in a file: versioned JSON, read without executing anything in it.
 
     {"format": "ceql-relations", "version": 1, "ceql": "0.1.0",
      "names": ["p", "V"], "groups": "", "labels": [""], "rows": 200, "rows_held_out": 50, "seconds": 1.2, "notes": [],
@@ -29,7 +29,7 @@ FORMAT, VERSION = "ceql-relations", 1
 
 
 def write_relations(path: str | Path, finding: RelationsFinding) -> None:
-    """Writes the whole file or nothing."""
+    """Writes the finding to a file, atomically."""
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -62,17 +62,21 @@ def _written(relation: Relation) -> dict[str, Any]:
 
 
 def read_relations(path: str | Path) -> RelationsFinding:
-    """What `write_relations` was given; an error in plain words for anything else."""
+    """Reads a file written by `write_relations`; raises `ModelFileError` for anything else."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelFileError(why_unreadable(path, error)) from error
     except (ValueError, RecursionError):
-        raise ModelFileError(f"{path} holds no relations, or only part of them: it is not complete JSON.") from None
+        raise ModelFileError(
+            f"{path} is not a file of relations, or only part of one: it is not complete JSON."
+        ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ModelFileError(f"{path} holds no relations; `ceql relate --save` writes a file that does.")
+        raise ModelFileError(f"{path} is not a file of relations; `ceql relate --save` writes one.")
     if content.get("version") != VERSION:
-        raise ModelFileError(f"{path} has version {content.get('version')!r}, this ceql reads {VERSION}: upgrade ceql.")
+        raise ModelFileError(
+            f"{path} has version {content.get('version')!r}, but this ceql reads {VERSION}: upgrade ceql."
+        )
     try:
         return _restored(content)
     except (ContentError, CeqlError, FormulaError) as error:

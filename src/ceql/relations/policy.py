@@ -9,25 +9,28 @@ from ceql.expression.prices import PRICES, Prices
 
 @dataclass(frozen=True)
 class TablePolicy:
-    """Which tables and columns are taken."""
+    """Which tables and columns are accepted."""
 
-    least_rows: int = 12  # of a table
-    least_in_group: int = 4  # rows
-    same: float = 1e-9  # share of its spread by which a column may differ from a multiple of another and be a copy
+    least_rows: int = 12  # fewest rows of a table
+    least_in_group: int = 4  # fewest rows of a group
+    # A column is a copy of another if it differs from a multiple of it by less than this share of its spread.
+    same: float = 1e-9
 
 
 @dataclass(frozen=True)
 class VocabularyPolicy:
     """Which functions of columns may be terms of a relation."""
 
-    most_terms: int = 400  # the cheapest of those that the columns allow
-    few_values: int = 12  # of a column: with no more, sums of its functions may vanish in all of them
-    largest_angle: float = 15.0  # of a column, up to which its sine and cosine are terms
-    largest_exponent: float = 12.0  # of a column, up to which its exponential is a term
-    most_in_pairs: int = 6  # columns of which functions of two are terms, such as 1/sqrt(x**2 + y**2)
-    unlike: float = 10.0  # ratio of the sizes of two columns from which the sum of their squares is one of them
-    least_turn: float = 0.3  # that a column covers where its sine and cosine are terms
-    least_ratio: float = 1e-6  # smallest to largest value of a column, from which its logarithm is a term
+    most_terms: int = 400  # most terms, the cheapest of those that the columns allow
+    # A column with at most this many values gets an extra check: functions of it may cancel in all of them.
+    few_values: int = 12
+    largest_angle: float = 15.0  # largest |x| of a column whose sine and cosine are terms
+    largest_exponent: float = 12.0  # largest |x| of a column whose exponential is a term
+    most_in_pairs: int = 6  # up to this many columns, functions of two are terms as well, such as 1/sqrt(x**2 + y**2)
+    # If two columns differ in size by this factor, the sum of their squares is about one of them, and is no term.
+    unlike: float = 10.0
+    least_turn: float = 0.3  # smallest range of a column whose sine and cosine are terms
+    least_ratio: float = 1e-6  # smallest ratio of the least to the largest value of a column whose logarithm is a term
     nearest_pole: float = 0.01  # the same for its reciprocal
 
 
@@ -35,83 +38,85 @@ class VocabularyPolicy:
 class SupportPolicy:
     """How sets of terms are searched. Distances are squares, in squared standard deviations of the columns."""
 
-    most_rows: int = 1000  # of a long table that sets of terms are compared on
-    most_fitted: int = 20_000  # of it that numbers are fitted to
-    weightings: int = 6  # of the rows, of which the worst counts
-    screened: int = 8000  # sets of a size that are compared in all weightings
-    pairs: int = 150  # that grow
-    triples: int = 300  # that are looked at closely
-    in_triples: int = 120  # terms, the cheapest, of which all triples are compared
-    beam: int = 100  # sets of every larger size that grow
-    a_set_of_columns: int = 4  # of them that each set of columns has for sure
-    largest: int = 6  # terms of a relation, the constant not counted
-    largest_whole: int = 36  # terms of a dictionary that is fitted as a whole and then thinned out
-    largest_thinned: int = 9  # terms of such a relation
-    swapped: int = 6  # sets of every size whose terms are exchanged one by one
+    most_rows: int = 1000  # rows of a long table on which sets of terms are compared
+    most_fitted: int = 20_000  # rows of a long table that numbers are fitted to
+    weightings: int = 6  # weightings of the rows that are used; the worst counts
+    screened: int = 8000  # sets of each size that are compared in all weightings
+    pairs: int = 150  # pairs of terms that are extended
+    triples: int = 300  # triples of terms that are kept
+    in_triples: int = 120  # cheapest terms, of which all triples are compared
+    beam: int = 100  # sets of each larger size that are extended
+    a_set_of_columns: int = 4  # of these, sets that are kept in any case for each set of columns
+    largest: int = 6  # most terms of a relation, not counting the constant
+    largest_whole: int = 36  # most terms of a family that is fitted as a whole and then reduced
+    largest_thinned: int = 9  # most terms of a relation found that way
+    swapped: int = 6  # best sets of each size in which single terms are exchanged
     drafts: int = 24  # sums of terms that are finished
-    apart: float = 50.0  # in the criterion, from the best of them
-    weighings: int = 4  # of the rows, by the gradients of the fit before
-    least_distance: float = 1e-13  # below which products of rounded numbers cannot tell distances apart
-    trivial: float = 4.0  # times its distance: a set that shuffled rows are nearer to says nothing
-    ridge: float = 1e-10  # share of the gradients' own size that keeps their matrix invertible
-    flat: float = 1e-2  # of the typical gradient; a row that has less is weighted as if it had this
-    reach: float = 6.0  # distances by which rows are moved to see how thick a surface is
-    least_reach: float = 1e-3  # standard deviations
-    moved: int = 2000  # rows in all
-    thin: float = 0.75  # share of what they were moved by that they seem to be away, from which a surface is single
-    far_reach: float = 0.1  # standard deviations by which rows are moved to see whether a surface is everywhere
-    everywhere: float = 0.1  # share from which it is not
-    thinnest: float = 1e-9  # share that is believed
+    apart: float = 50.0  # largest distance of these from the best, in the criterion
+    weighings: int = 4  # rounds in which the rows are weighted by the gradients of the previous fit
+    least_distance: float = 1e-13  # below this, rounding errors in the products hide differences between distances
+    trivial: float = 4.0  # a set is meaningless if shuffled rows are no more than this many times as far from it
+    ridge: float = 1e-10  # share of the diagonal that is added to the matrix of gradients to keep it invertible
+    flat: float = 1e-2  # lower limit on a gradient in the weights, as a share of the typical one
+    # Rows are moved away from a surface; if they then seem nearer than they are, it has several sheets.
+    reach: float = 6.0  # how far rows are moved, in multiples of their distance
+    least_reach: float = 1e-3  # but at least this far, in standard deviations
+    moved: int = 2000  # rows that are moved in all
+    thin: float = 0.75  # the surface is single if the rows seem to be away by more than this share
+    far_reach: float = 0.1  # how far rows are moved to see whether a surface is everywhere, in standard deviations
+    everywhere: float = 0.1  # it is if the rows then seem to be away by less than this share
+    thinnest: float = 1e-9  # smallest thickness that is used
 
 
 @dataclass(frozen=True)
 class FittingPolicy:
     """How the numbers of one relation are fitted. Distances are squares, as above."""
 
-    rounds: int = 20  # of points and numbers in turn
-    steps: int = 20  # of a fit in between
-    settled: float = 1e-4  # relative change of the distance at which they end
+    rounds: int = 20  # rounds of alternating between points on the surface and numbers
+    steps: int = 20  # steps of the fit of the numbers in each round
+    settled: float = 1e-4  # the fit ends when the distance changes by less than this share
     exact: float = 1e-28  # distance below which only rounding is left
-    astray: float = 1.5  # times the distance before, from which a round is given up
-    flat: float = 1e-2  # of the typical gradient; a row that has less is weighted as if it had this
-    farthest: float = 5.0  # times the median distance: no point of the surface is sought farther from its row
+    astray: float = 1.5  # a round that increases the distance by more than this factor is discarded
+    flat: float = 1e-2  # lower limit on a gradient in the weights, as a share of the typical one
+    farthest: float = 5.0  # the point on the surface is sought no farther than this many median distances from its row
 
 
 @dataclass(frozen=True)
 class JudgingPolicy:
-    """What a relation has to keep to."""
+    """The tests that a relation must pass."""
 
-    held_out: int = 4  # one row of this many is held out
+    held_out: int = 4  # one row in this many is held out
     exact: float = 1e-22  # squared distance below which only rounding is left
-    least_share: float = 0.8  # explained on rows held out, all columns shuffled
-    least_of_column: float = 0.3  # of each column that takes part
-    worse_held_out: float = 3.0  # times the distance of the fitted rows that the held-out ones may have
-    shuffles: int = 8  # of each column, that the relation must not survive
-    farthest: float = 3.0  # standard deviations that a row may be away; more is not measured
-    least_far: float = 0.05  # distance of shuffled rows in standard deviations; a surface that is nearer is everywhere
-    independent: float = 0.02  # sine of the angle between gradients from which two relations are two
-    as_near: float = 3.0  # times the distance of the first relation that a further one may have
-    most: int = 3  # relations
-    rows_of_neighbours: int = 400  # in which columns are asked whether they are independent
-    nearer: float = 0.15  # logarithm by which neighbours are nearer than those of shuffled rows where they are not
-    put_onto: int = 3  # steps by which rows are put onto known relations
-    given: int = 1  # terms of a relation that are taken as given by its others in the search for further ones, in turn
-    given_another: int = 12  # relations found beside the first that are looked at again
-    tried: int = 8  # candidates that are asked, the best first
-    least_for_pattern: int = 40  # rows from which what is left can show a pattern
-    bars: float = 3.0  # standard deviations of chance that neighbours must agree beyond
-    pairing: float = 0.4  # squared, the standard deviation of agreement by chance times the rows; neighbours are mutual
+    least_share: float = 0.8  # smallest share explained on held-out rows, compared with all columns shuffled
+    least_of_column: float = 0.3  # the same with each single column of the relation shuffled
+    worse_held_out: float = 3.0  # held-out rows may be this many times as far away as fitted ones
+    shuffles: int = 8  # times that columns are shuffled
+    farthest: float = 3.0  # distances of rows are cut off at this many standard deviations
+    least_far: float = 0.05  # if shuffled rows are nearer than this, in standard deviations, the surface is everywhere
+    independent: float = 0.02  # smallest sine of the angle between the gradients of two different relations
+    as_near: float = 3.0  # a further relation may be this many times as far away as the first
+    most: int = 3  # most relations
+    rows_of_neighbours: int = 400  # rows used to test whether columns are independent
+    # Decrease in the logarithm of the distance between neighbours, compared with shuffled rows, if they are not.
+    nearer: float = 0.15
+    put_onto: int = 3  # steps by which rows are moved onto known relations
+    given: int = 1  # terms of the last relation that are each required in a search for further relations
+    given_another: int = 12  # further relations from the first search that are examined again
+    tried: int = 8  # candidates that are tested, the best first
+    least_for_pattern: int = 40  # with fewer rows, the residuals are not tested for a pattern
+    bars: float = 3.0  # standard deviations by which the agreement of neighbours must exceed chance
+    pairing: float = 0.4  # variance of this agreement by chance, times the number of rows; neighbours are often mutual
 
 
 @dataclass(frozen=True)
 class SolvingPolicy:
     """The search for formulas of one column at a time."""
 
-    share: float = 0.9  # of the time that is left, in a table of two columns
-    share_of_many: float = 0.7  # in others, where there may be further relations
-    least_seconds: float = 1.0  # for a column; with less none is solved for
-    most_columns: int = 6  # that are solved for
-    formulas: int = 8  # of those found for a column that are finished, the likeliest first
+    share: float = 0.9  # share of the remaining time, for a table of two columns
+    share_of_many: float = 0.7  # the same for other tables, which may have further relations
+    least_seconds: float = 1.0  # fewest seconds per column; with less, this search is not made
+    most_columns: int = 6  # columns that are solved for
+    formulas: int = 8  # formulas for each column that are finished, the likeliest first
 
 
 @dataclass(frozen=True)
@@ -136,8 +141,8 @@ class RelationsSettings:
 
     time_limit: float = 30.0
     seed: int = 0
-    threads: int | None = None  # of the search for formulas; None: all cores
-    solve: bool = True  # whether formulas for single columns are searched for where no sum of terms is exact
+    threads: int | None = None  # for the search for formulas; None: all cores
+    solve: bool = True  # search for formulas of single columns where no sum of terms is exact
     policy: RelationsPolicy = POLICY
 
 

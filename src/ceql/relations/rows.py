@@ -1,4 +1,4 @@
-"""The rows that relations are looked for in: numbers, their spread, and groups that may have levels of their own."""
+"""The rows that relations are searched in: numbers, their spread, and groups that may have separate levels."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A relation is a function of the columns that has one level in all rows, or one in every group of them."""
+    """Rows of a table. A relation is a function of the columns with the same level in all rows, or in each group."""
 
     x: Array  # (rows, columns)
     names: tuple[str, ...]
-    scale: Array  # standard deviations of the columns: what a distance is measured in
-    codes: Array  # the number of the group of each row; all 0 where there are no groups
-    labels: tuple[str, ...] = ("",)  # of the groups
-    # Directions across surfaces that the rows were put onto, (rows, surfaces, columns): for relations beside these.
+    scale: Array  # standard deviations of the columns, the units of distances
+    codes: Array  # the number of each row's group; all 0 without groups
+    labels: tuple[str, ...] = ("",)  # labels of the groups
+    # Normals of the surfaces that the rows were moved onto, (rows, surfaces, columns), to find further relations.
     across: Array | None = None
 
     @classmethod
@@ -41,7 +41,7 @@ class Rows:
 
     @cached_property
     def marks(self) -> tuple[sympy.Symbol, ...]:
-        """A symbol for each group that is 1 in its rows and 0 in others; none where there is one group."""
+        """A symbol for each group that is 1 in its rows and 0 elsewhere; none if there is only one group."""
         return tuple(sympy.Dummy(f"group{k}", real=True) for k in range(self.groups)) if self.groups > 1 else ()
 
     @property
@@ -49,14 +49,14 @@ class Rows:
         return (*self.symbols, *self.marks)
 
     def wide(self, x: Array | None = None) -> Array:
-        """The columns, or others in their place, with the marks of the groups beside them."""
+        """These columns (by default its own) followed by the marks of the groups."""
         x = self.x if x is None else x
         if not self.marks:
             return x
         return np.column_stack([x, self.codes[:, None] == np.arange(self.groups)])
 
     def only(self, rows: Array) -> Rows:
-        """Some of the rows, with the spread, the symbols and the groups of all."""
+        """Some of the rows, keeping the spread, symbols and groups of all."""
         across = None if self.across is None else self.across[rows]
         few = replace(self, x=self.x[rows], codes=self.codes[rows], across=across)
         few.__dict__.update({name: getattr(self, name) for name in ("symbols", "marks")})
@@ -69,25 +69,26 @@ class Rows:
         return moved
 
     def thinned(self, most: int) -> Rows:
-        """At most that many rows, always the same ones."""
+        """At most `most` rows, always the same ones."""
         if len(self.x) <= most:
             return self
         return self.only(np.sort(np.random.default_rng(0).choice(len(self.x), most, replace=False)))
 
     def beside(self, slopes: Array) -> Array:
-        """What these directions, (rows, columns, ...), have beside the surfaces that the rows are on."""
+        """The components of these directions, (rows, columns, ...), along the surfaces that the rows lie on."""
         if self.across is None:
             return slopes
         along = np.einsum("nmd,nd...->nm...", self.across, slopes)
         return slopes - np.einsum("nmd,nm...->nd...", self.across, along)
 
     def moved(self, reach: float, seed: int) -> Rows:
-        """The rows away by so many standard deviations in all directions, on the surfaces that they are on."""
+        """The rows moved by about `reach` standard deviations in random directions along the surfaces that they lie
+        on."""
         away = self.beside(np.random.default_rng(seed).normal(size=self.x.shape))
         return self.at(self.x + reach * self.scale * away)
 
     def shuffled(self, columns: Iterable[int], seed: int) -> Rows:
-        """With each of these columns in another order, within groups: their levels are their own."""
+        """The rows with each of these columns shuffled within the groups, since each group has its own level."""
         rng, x = np.random.default_rng(seed), self.x.copy()
         members = [np.flatnonzero(self.codes == group) for group in np.unique(self.codes)]
         for k in columns:
@@ -96,11 +97,12 @@ class Rows:
         return self.at(x)
 
     def level(self) -> sympy.Expr:
-        """A free number, or one for each group, as a formula; to be fitted."""
+        """A free number, or one for each group, as an expression to be fitted."""
         return sympy.Add(*(sympy.Float(1.0) * mark for mark in self.marks)) if self.marks else sympy.Float(1.0)
 
     def split(self, every: int, seed: int) -> tuple[Rows, Rows]:
-        """Rows to fit to, and one of every few held out: within groups, as a group without rows has no level."""
+        """Rows to fit to, and held-out rows (one in `every`), split within each group so that its level can be
+        fitted."""
         order = np.random.default_rng(seed).permutation(len(self.x))
         order = order[np.argsort(self.codes[order], kind="stable")]
         place = np.concatenate([np.arange(np.sum(self.codes == k)) for k in np.unique(self.codes)])

@@ -1,4 +1,4 @@
-"""A relation solved for one of its columns, where there is a closed form."""
+"""Solves a relation for one of its columns, if there is a closed form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sympy
 from ceql.errors import InputError, unknown_name
 from ceql.relations.finding import Relation
 
-_HIGHEST_DEGREE = 2  # of an equation that is solved
+_HIGHEST_DEGREE = 2  # highest degree of an equation that is solved
 _INVERSES = {
     sympy.log: lambda value: [sympy.exp(value)],
     sympy.exp: lambda value: [sympy.log(value)],
@@ -24,7 +24,7 @@ _INVERSES = {
 
 
 def level_symbol(relation: Relation) -> sympy.Symbol:
-    """What stands for the level of a group; no column has its name."""
+    """The symbol for the level of a group, named unlike any column."""
     name = "level"
     while name in relation.names:
         name += "_"
@@ -32,22 +32,22 @@ def level_symbol(relation: Relation) -> sympy.Symbol:
 
 
 def solved_for(relation: Relation, column: str) -> list[Any]:
-    """All formulas for this column: one for each branch. The level of groups is the symbol `level`."""
+    """All formulas for this column, one for each branch. A level that differs between groups is the symbol `level`."""
     if column not in relation.names:
         raise unknown_name("column", column, relation.names)
     if column not in relation.columns:
-        raise InputError(f"{column!r} takes no part in {relation}: choose one of {', '.join(relation.columns)}.")
+        raise InputError(f"{column!r} does not occur in {relation}: choose one of {', '.join(relation.columns)}.")
     level = level_symbol(relation) if relation.is_grouped else _number(relation.levels[0].value)
     found = _roots(relation.left - level, sympy.Symbol(column, real=True))
     if not found:
         raise InputError(
-            f"{relation} has no closed form for {column!r} that is known here: find a root of residual(X) in it."
+            f"{relation} cannot be solved for {column!r} in closed form: find a root of residual(X) in it numerically."
         )
     return [_with_whole_numbers(formula) for formula in found]
 
 
 def _with_whole_numbers(formula: Any) -> Any:
-    """1.0 as 1, which SymPy leaves behind."""
+    """The formula with 1.0, which SymPy leaves behind, written as 1."""
     whole = {number: sympy.Integer(int(number)) for number in formula.atoms(sympy.Float) if float(number).is_integer()}
     return formula.xreplace(whole)
 
@@ -57,7 +57,7 @@ def _number(value: float) -> Any:
 
 
 def _roots(equation: Any, unknown: sympy.Symbol) -> list[Any]:
-    """Where it vanishes; nothing where that cannot be told."""
+    """The roots of the equation in the unknown; empty if they cannot be found."""
     above = sympy.fraction(sympy.together(equation))[0]
     for part in _parts(above, unknown):
         stands_for = sympy.Dummy("u", real=True)
@@ -71,7 +71,7 @@ def _roots(equation: Any, unknown: sympy.Symbol) -> list[Any]:
 
 
 def _parts(equation: Any, unknown: sympy.Symbol) -> list[Any]:
-    """What it may be a polynomial of: the column itself, or one function or power of it."""
+    """What the equation may be a polynomial of: the unknown itself, or one function or power of it."""
     functions = [node for node in sympy.preorder_traversal(equation) if _is_function(node) and node.has(unknown)]
     return [unknown, *sorted(set(functions), key=sympy.count_ops)]
 
@@ -98,7 +98,7 @@ def _polynomial_roots(equation: Any, unknown: sympy.Symbol) -> list[Any]:
 
 
 def _undone(part: Any, value: Any, unknown: sympy.Symbol) -> list[Any]:
-    """What the column is where this part of the equation has that value."""
+    """The values of the unknown for which this part of the equation has this value."""
     if part == unknown:
         return [value]
     if isinstance(part, sympy.Pow) and part.base is not sympy.E:
@@ -113,7 +113,7 @@ def _undone(part: Any, value: Any, unknown: sympy.Symbol) -> list[Any]:
 
 
 def _power_undone(value: Any, exponent: Any) -> list[Any]:
-    """u**exponent = value, both roots where the exponent is even."""
+    """The solutions u of u**exponent = value; two if the exponent is even."""
     if exponent == 1:
         return [value]
     root = value ** (1 / exponent)

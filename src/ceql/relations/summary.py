@@ -11,19 +11,20 @@ from ceql.expression.text.write import write_formula
 from ceql.relations.finding import Number, Relation, RelationsFinding
 
 _NOTHING = (
-    "No relation was found that holds on rows held out. There may be none between these columns; or it needs other "
-    "functions, fewer columns (--columns), more rows, or constants of each group (--groups)."
+    "No relation was found that holds on the rows held out. There may be none between these columns, or it may need "
+    "other functions, fewer columns (--columns), more rows, or a level for each group (--groups)."
 )
-_COPIES = "Beside copies there is nothing to relate: give further columns."
+_COPIES = "All other columns are copies, so there is nothing to relate: give more columns."
 _LEGEND = (
-    "off: distance of the rows, root mean square, in standard deviations of the columns; of rows held out beside it.\n"
-    "explained: share of each column, on the rows held out, that the relation and the other columns give (R2)."
+    "off: root mean square distance of the rows, in standard deviations of the columns; held out: the same for the "
+    "rows held out.\nexplained: how much of each column the relation and the other columns predict, on the rows "
+    "held out (R2)."
 )
 _HEADER = ("relation", "off", "held out", "explained")
 
 
 def relations_table(finding: RelationsFinding) -> pd.DataFrame:
-    """A row for each relation."""
+    """A data frame with one row for each relation."""
     rows = [
         {
             "relation": relation.text,
@@ -71,7 +72,7 @@ def _relation_as_json(relation: Relation, finding: RelationsFinding) -> dict[str
 
 
 def in_words(finding: RelationsFinding) -> str:
-    """The table, then what belongs to each relation."""
+    """The summary for people: a table of the relations, then details of each."""
     if not finding.relations:
         return _NOTHING if len(finding.names) > 1 else _COPIES
     blocks = [_table(finding.relations), *(_more(relation, finding) for relation in finding.relations)]
@@ -95,7 +96,7 @@ def _cells(relation: Relation) -> tuple[str, str, str, str]:
 
 
 def _share(share: float) -> str:
-    """Four decimals, and no 1 for what is not."""
+    """Four decimals, with 1 only for a share that is exactly one."""
     return "1" if share > 1.0 - 1e-12 else f"{min(share, 0.9999):.4f}"
 
 
@@ -110,7 +111,7 @@ def _more(relation: Relation, finding: RelationsFinding) -> str:
         lines.append(f"level of each {finding.groups}: " + ", ".join(f"{k}: {_with_error(v)}" for k, v in each))
     if relation.has_pattern:
         lines.append(
-            "What it leaves is no noise: neighbouring rows are off to the same side, so something is missing in it."
+            "Its residuals are not noise: neighbouring rows deviate to the same side, so the relation lacks something."
         )
     return "\n".join([relation.text, *(f"  {line}" for line in lines)]) if lines else ""
 

@@ -1,10 +1,10 @@
-"""Sets of terms of which some sum is nearly the same in all rows.
+"""Sets of terms with a sum that is nearly the same in all rows.
 
-A sum of terms vanishes on a surface. How far a row is from it is, to first order, the value of the sum over the size of
-its gradient, the columns measured in standard deviations: noise in every column counts as it should, no multiple of the
-sum is better than the sum itself, and what is small only because all its terms are nearly constant is not near.
-For a set of terms the least mean square of the values over that of the gradients is an eigenvalue of two small
-matrices, so that many thousand sets are compared in a second.
+A sum of terms vanishes on a surface. To first order, the distance of a row from it is the value of the sum divided by
+the size of its gradient, with columns in units of their standard deviations. This treats noise in every column
+correctly, does not depend on the scale of the sum, and does not reward terms that are merely nearly constant. For a set
+of terms, the smallest ratio of the mean squares of values and gradients is an eigenvalue of a pair of small matrices,
+so that many thousand sets can be compared in a second.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from ceql.relations.policy import SupportPolicy
 from ceql.relations.terms import Dictionary
 
 Array = np.ndarray
-Support = tuple[int, ...]  # numbers of terms, in order
+Support = tuple[int, ...]  # places of terms, in order
 _LEAST = 1e-200  # stands for a gradient of zero
-_STEPS = 6  # of Newton's, which reach a tiny root in one
+_STEPS = 6  # steps of Newton's method; a tiny root takes one
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mean products of the centred terms and of their gradients, and what a set of terms costs.
+    """Mean products of the centred terms and of their gradients, and the prices of terms.
 
-    Where gradients differ much from row to row a few rows may hide the others. So rows are weighted in several ways:
-    the true relation is equally near in all of them.
+    Where gradients vary a lot, a few rows may hide the others. Rows are therefore weighted in several ways: the true
+    relation is close in all of them.
     """
 
     values: Array  # (weightings, terms, terms)
     slopes: Array  # (weightings, terms, terms)
-    prices: Array  # of each term in a sum, with its constant
+    prices: Array  # price of each term in a sum, including its constant
     rows: int
     policy: SupportPolicy
-    mixed: Moments | None = None  # of the same terms with the columns shuffled
+    mixed: Moments | None = None  # moments of the same terms for shuffled columns
 
     def say_nothing(self, supports: Array, distances: Array) -> Array:
-        """Which sets come as near to zero when the columns are shuffled: those of a column with few values do."""
+        """Which sets are about as close when the columns are shuffled, as happens for columns with few values."""
         if self.mixed is None:
             return np.zeros(len(supports), bool)
         return self.mixed.distances(supports, 0) <= self.policy.trivial * distances
 
     def distances(self, supports: Array, weighting: int) -> Array:
-        """The least squared distance of each set of terms; they all have the same size."""
+        """The smallest squared distance for each of these sets of terms, which all have the same size."""
         places = supports[:, :, None], supports[:, None, :]
         found = _least_eigenvalues(self.values[weighting][places], self.slopes[weighting][places])
         return np.maximum(found, self.policy.least_distance)
 
     def at_first(self, supports: Array) -> Array:
-        """The criterion in the first weighting, up to what is the same for all."""
+        """The criterion in the first weighting, up to a constant."""
         distances = self.distances(supports, 0)
         return np.where(self.say_nothing(supports, distances), np.inf, self._scores(distances, supports))
 
     def scores(self, supports: Array) -> Array:
-        """The criterion in the worst weighting."""
+        """The criterion in the worst weighting, up to a constant."""
         worst = np.max([self.distances(supports, weighting) for weighting in range(len(self.values))], axis=0)
         return np.where(self.say_nothing(supports, worst), np.inf, self._scores(worst, supports))
 
@@ -67,7 +67,7 @@ class Moments:
 
 
 def _least_eigenvalues(values: Array, slopes: Array) -> Array:
-    """Of pairs of matrices, the second of which is positive."""
+    """The smallest generalised eigenvalues of pairs of matrices, the second of which is positive definite."""
     if values.shape[-1] == 2:
         return _of_pairs(values, slopes)
     if values.shape[-1] == 3:
@@ -79,7 +79,8 @@ def _least_eigenvalues(values: Array, slopes: Array) -> Array:
 
 
 def _of_pairs(values: Array, slopes: Array) -> Array:
-    """The smaller root of a quadratic equation, written so that no digits cancel."""
+    """The smallest eigenvalues of pairs of 2x2 matrices: the smaller root of a quadratic, written without
+    cancellation."""
     a = slopes[:, 0, 0] * slopes[:, 1, 1] - slopes[:, 0, 1] ** 2
     b = values[:, 0, 0] * slopes[:, 1, 1] + values[:, 1, 1] * slopes[:, 0, 0]
     b = b - 2.0 * values[:, 0, 1] * slopes[:, 0, 1]
@@ -88,8 +89,7 @@ def _of_pairs(values: Array, slopes: Array) -> Array:
 
 
 def _of_triples(values: Array, slopes: Array) -> Array:
-    """The smallest root of a cubic equation, all of whose roots are positive: Newton's steps from zero approach it from
-    one side."""
+    """The smallest eigenvalues of pairs of 3x3 matrices: the smallest root of a cubic, by Newton's method from zero."""
     a, b = values.reshape(-1, 9).T, slopes.reshape(-1, 9).T
     c0, c1, c2, c3 = _determinant(a, a, a), _mixed(a, a, b), _mixed(b, b, a), _determinant(b, b, b)
     root = np.zeros(len(values))
@@ -101,12 +101,12 @@ def _of_triples(values: Array, slopes: Array) -> Array:
 
 
 def _mixed(a: Array, b: Array, other: Array) -> Array:
-    """The sum of the determinants with one row of the other matrix in the place of one of these."""
+    """The sum of the determinants in which one row is replaced by that of the other matrix."""
     return _determinant(a, b, other) + _determinant(a, other, b) + _determinant(other, a, b)
 
 
 def _determinant(first: Array, second: Array, third: Array) -> Array:
-    """Of matrices that have their first row from one, the second from another, the third from a third."""
+    """The determinants of matrices whose rows come from three different arrays of matrices."""
     minor = second[4] * third[8] - second[5] * third[7], second[3] * third[8] - second[5] * third[6]
     return first[0] * minor[0] - first[1] * minor[1] + first[2] * (second[3] * third[7] - second[4] * third[6])
 
@@ -114,8 +114,10 @@ def _determinant(first: Array, second: Array, third: Array) -> Array:
 def moments_of(
     dictionary: Dictionary, codes: Array, prices: Prices, policy: SupportPolicy, mixed: Dictionary | None = None
 ) -> Moments:
-    """With the terms centred within their groups, since a constant of each group is free; `mixed` are the same terms
-    with the columns shuffled."""
+    """The moments of a dictionary, centred within the groups, since the constant of each group is free.
+
+    `mixed` has the same terms for shuffled columns.
+    """
     shares = gradient_shares(dictionary)
     rows = len(shares)
     each = [_weighted_products(dictionary, codes, weight, policy) for weight in _weightings(shares, policy)]
@@ -139,7 +141,7 @@ def _weighted_products(
 
 
 def _weightings(shares: Array, policy: SupportPolicy) -> list[Array]:
-    """One by the gradients of all terms together, others by those of single terms that differ most from each other."""
+    """Weights of the rows: by the gradients of all terms together, and by those of the most dissimilar single terms."""
     floored = np.maximum(shares, policy.flat**2 * np.median(shares, axis=0))
     found = [by_all(shares, policy)]
     profiles = np.log(floored)
@@ -158,7 +160,7 @@ def by_all(shares: Array, policy: SupportPolicy) -> Array:
 
 
 def gradient_shares(dictionary: Dictionary) -> Array:
-    """The squared gradient of each term in each row, in units of its mean."""
+    """The squared gradient of each term in each row, relative to its mean."""
     squares = np.sum(dictionary.slopes**2, axis=0)
     return squares / np.maximum(squares.mean(axis=0), _LEAST)
 
@@ -172,7 +174,7 @@ def means(values: Array, codes: Array, weight: Array) -> Array:
 
 
 def search(moments: Moments, columns: Sequence[frozenset[int]], policy: SupportPolicy) -> list[list[Support]]:
-    """The best sets of terms of every size from two on: all pairs, all triples of cheap terms, larger ones grown."""
+    """The best sets of each size from two: from all pairs, all triples of cheap terms, and sets grown term by term."""
     count = len(columns)
     if count < 2:
         return []
@@ -205,7 +207,7 @@ def _grown(beam: Array, count: int) -> Array:
 
 
 def _different(supports: Array) -> Array:
-    """Those without a term twice, each once, its terms in order."""
+    """The distinct sets without repeated terms, with their terms in order."""
     supports = np.sort(supports, axis=1)
     return np.unique(supports[(np.diff(supports, axis=1) > 0).all(axis=1)], axis=0)
 
@@ -213,7 +215,7 @@ def _different(supports: Array) -> Array:
 def _swapped(
     beam: list[Support], moments: Moments, columns: Sequence[frozenset[int]], policy: SupportPolicy
 ) -> list[Support]:
-    """The beam with sets in which one term is another."""
+    """The best of these sets and of their neighbours, in which one term is exchanged."""
     best = np.array(beam[: policy.swapped])
     sides = [np.delete(best, place, axis=1) for place in range(best.shape[1])]
     others = _grown(np.unique(np.concatenate(sides), axis=0), len(columns))
@@ -224,8 +226,10 @@ def _swapped(
 def _beam(
     supports: Array, moments: Moments, columns: Sequence[frozenset[int]], most: int, policy: SupportPolicy
 ) -> list[Support]:
-    """The best sets, and the best few of every set of columns; of one column alone nothing is a relation, but it may
-    become one."""
+    """The best sets, and the best few for each set of columns.
+
+    Sets of a single column are left out, since they cannot be relations.
+    """
     if len(supports) > policy.screened:
         supports = supports[np.argpartition(moments.at_first(supports), policy.screened)[: policy.screened]]
     scores = moments.scores(supports)

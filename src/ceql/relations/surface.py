@@ -1,4 +1,4 @@
-"""A relation as a surface: values, gradients, how far rows are from it, and the points of it next to them."""
+"""A relation as a surface: its values and gradients at rows, their distances, and the nearest points on it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ceql.relations.rows import Rows
 Array = np.ndarray
 _NO_COLUMNS = np.empty((0, 0))
 _LEAST = 1e-300  # stands for a gradient of zero
-_MEDIAN_SQUARE = 0.4549  # of a standard normal number
+_MEDIAN_SQUARE = 0.4549  # median square of a standard normal variable
 
 
 @dataclass(frozen=True)
 class Equation:
-    """target = rest: every fitted number stands in `rest`, the levels of groups too."""
+    """The equation target = rest; all fitted numbers, including levels of groups, are in `rest`."""
 
     target: Any
     rest: Any
 
     @property
     def difference(self) -> Any:
-        """What vanishes in all rows."""
+        """The expression that vanishes in all rows."""
         return self.target - self.rest
 
     def columns(self, rows: Rows) -> tuple[int, ...]:
-        """Which columns take part."""
+        """The places of the columns that take part."""
         free = self.difference.free_symbols
         return tuple(k for k, symbol in enumerate(rows.symbols) if symbol in free)
 
@@ -43,24 +43,24 @@ class Seen:
     """An equation at some points: its values there, and its gradients in standard deviations of the columns."""
 
     values: Array  # (rows,)
-    slopes: Array  # (rows, columns), beside the surfaces that the rows are on
-    size: Array  # of the gradients, these surfaces not regarded
-    flat: float  # share of the typical gradient that every row is taken to have at least
+    slopes: Array  # (rows, columns), projected onto the surfaces that the rows lie on
+    size: Array  # size of the gradients before that projection
+    flat: float  # lower limit on the gradient, as a share of the typical one
 
     @cached_property
     def steep(self) -> Array:
-        """The squared gradients."""
+        """The squared gradients, with a lower limit."""
         squares = np.sum(self.slopes**2, axis=1)
         return np.maximum(squares, max(self.flat**2 * float(np.median(squares)), _LEAST))
 
     @property
     def distances(self) -> Array:
-        """Signed, to first order."""
+        """Signed distances of the points from the surface, to first order."""
         return self.values / np.sqrt(self.steep)
 
     @property
     def sines(self) -> Array:
-        """Of the angles to the surfaces that the rows are on: what follows from these has none."""
+        """Sines of the angles to the surfaces that the rows lie on; near zero for relations that follow from these."""
         return np.linalg.norm(self.slopes, axis=1) / np.maximum(self.size, _LEAST)
 
     @property
@@ -69,13 +69,13 @@ class Seen:
 
 
 class Surface:
-    """An equation compiled with names for its numbers, so that these may change."""
+    """A compiled equation whose numbers can be changed."""
 
     def __init__(self, equation: Equation, rows: Rows, flat: float) -> None:
         self.equation, self.form, self._flat = equation, parametrise(equation.rest), flat
         inputs = (*rows.inputs, *self.form.symbols)
         self._scale = rows.scale
-        # Columns are parameters to it: these have derivatives.
+        # The columns are passed as parameters, since derivatives exist only for these.
         self._difference = value_and_jacobian(equation.target - self.form.expr, (), inputs).instructions
         self._rest = value_and_jacobian(self.form.expr, (), inputs).instructions
 
@@ -97,8 +97,11 @@ class Surface:
 
 
 def thickness_of(squares: Array, expected: float, policy: SupportPolicy, thin: float | None = None) -> float:
-    """How far rows that were moved seem to be from a surface, by their squared distances, in what is expected: 1, or
-    less where it has several sheets or is nearly a square, so that everything seems nearer to it than it is."""
+    """How far moved rows seem to be from a surface, by their squared distances, relative to what is expected.
+
+    It is 1, or less if the surface has several sheets or the equation is nearly a square, so that everything seems
+    nearer than it is.
+    """
     there = squares[np.isfinite(squares)]
     if not len(there):
         return 1.0
@@ -107,7 +110,7 @@ def thickness_of(squares: Array, expected: float, policy: SupportPolicy, thin: f
 
 
 def put_onto(equations: Sequence[Equation], rows: Rows, flat: float, rounds: int) -> Rows:
-    """The points next to these rows at which all equations hold, with the directions across their surfaces."""
+    """The nearest points to these rows at which all equations hold, with the normals of their surfaces."""
     surfaces = [Surface(equation, rows, flat) for equation in equations]
     near = rows
     for _ in range(rounds):

@@ -17,9 +17,9 @@ from ceql.relations.rows import Rows
 Array = np.ndarray
 
 
-@dataclass(frozen=True, eq=False)  # each is the one of its name
+@dataclass(frozen=True, eq=False)  # identity suffices, since each shape exists once
 class Shape:
-    """A function of one number, its derivative, its SymPy form and the values that it suits."""
+    """A function of one number, its derivative, its SymPy form, and the columns that it suits."""
 
     name: str
     value: Callable[[Array], Array]
@@ -64,14 +64,14 @@ SHAPES = (
     Shape("sin", np.sin, np.cos, sympy.sin, _angle),
     Shape("cos", np.cos, lambda x: -np.sin(x), sympy.cos, _angle),
 )
-# Of the sum of two squared columns, such as a distance from the origin.
+# Functions of the sum of two squared columns, such as a distance from the origin.
 RADIAL = (
     Shape("r", np.sqrt, lambda s: 0.5 / np.sqrt(s), sympy.sqrt, _far_from_zero),
     Shape("1/r", lambda s: s**-0.5, lambda s: -0.5 * s**-1.5, lambda s: s ** sympy.Rational(-1, 2), _far_from_zero),
     Shape("1/r^2", lambda s: 1.0 / s, lambda s: -1.0 / s**2, lambda s: 1 / s, _far_from_zero),
     Shape("r^4", np.square, lambda s: 2.0 * s, lambda s: s**2),
 )
-_LONE = ("x^4",)  # shapes that are no factors
+_LONE = ("x^4",)  # shapes that are not used in products
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Factor:
         return self.shape.value(self._inner(x))
 
     def slopes(self, x: Array) -> dict[int, Array]:
-        """By each of its columns."""
+        """The derivatives by each of its columns."""
         outer = self.shape.slope(self._inner(x))
         return {k: outer if len(self.columns) == 1 else 2.0 * outer * x[:, k] for k in self.columns}
 
@@ -102,7 +102,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Term:
-    """A product of functions of different columns, and what it costs to say it."""
+    """A product of functions of different columns, and its price."""
 
     factors: tuple[Factor, ...]
     expression: sympy.Expr
@@ -113,18 +113,18 @@ class Term:
         return frozenset(column for factor in self.factors for column in factor.columns)
 
     def holds(self, other: Term) -> bool:
-        """Whether the other one is a factor of it."""
+        """Whether the other term is a factor of this one."""
         return set(other.factors) <= set(self.factors)
 
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """Terms with their values in all rows and their slopes by every column, in standard deviations of it."""
+    """Terms with their values in all rows and their derivatives by every column, in units of its standard deviation."""
 
     terms: tuple[Term, ...]
     values: Array  # (rows, terms)
-    slopes: Array  # (columns, rows, terms), beside the surfaces that the rows are on
-    whole: Array  # the same, these surfaces not regarded
+    slopes: Array  # (columns, rows, terms), projected onto the surfaces that the rows lie on
+    whole: Array  # the slopes before that projection
 
     def only(self, chosen: Sequence[int] | Array) -> Dictionary:
         terms = tuple(self.terms[k] for k in chosen)
@@ -135,7 +135,7 @@ class Dictionary:
 def make_terms(
     x: Array, symbols: Sequence[sympy.Symbol], policy: VocabularyPolicy, prices: Prices = PRICES
 ) -> tuple[Term, ...]:
-    """The cheapest products that these columns allow, and functions of two of them."""
+    """The cheapest products that suit these columns, and functions of the sum of squares of two columns."""
     columns = range(x.shape[1])
     alone = [[one for shape in SHAPES if (one := Factor((k,), shape)).suits(x, policy)] for k in columns]
     terms = [_term(factors, symbols, prices) for factors in _products(alone)]
@@ -167,7 +167,7 @@ def _term(factors: tuple[Factor, ...], symbols: Sequence[sympy.Symbol], prices: 
 
 
 def dictionary_of(terms: Sequence[Term], rows: Rows) -> Dictionary:
-    """The terms that have a value in all rows and more than one of them."""
+    """The terms that are defined in all rows and vary."""
     whole = values_and_slopes(terms, rows)
     usable = np.isfinite(whole.values).all(axis=0) & np.isfinite(whole.slopes).all(axis=(0, 1))
     sound = whole.only(np.flatnonzero(usable))
@@ -176,7 +176,7 @@ def dictionary_of(terms: Sequence[Term], rows: Rows) -> Dictionary:
 
 @np.errstate(all="ignore")
 def values_and_slopes(terms: Sequence[Term], rows: Rows) -> Dictionary:
-    """Of all these terms; NaN or infinite where they have none."""
+    """Values and slopes of all these terms; NaN or infinite where they are undefined."""
     x = rows.x
     values, slopes = np.ones((len(x), len(terms))), np.zeros((x.shape[1], len(x), len(terms)))
     factors = {factor: None for term in terms for factor in term.factors}

@@ -1,4 +1,4 @@
-"""One set of terms at a time: the sum of them that rows are nearest to, each row weighted by its own gradient."""
+"""For one set of terms at a time, the sum that the rows are closest to, with rows weighted by its own gradient."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ceql.relations.terms import Dictionary, values_and_slopes
 
 Array = np.ndarray
 _LEAST = 1e-200  # stands for a gradient of zero
-_RANK = 1e-13  # of the largest gradient, added to all so that none is zero
+_RANK = 1e-13  # share of the largest gradient that is added to all so that none is zero
 
 
 @dataclass(frozen=True, eq=False)
 class NullVector:
-    """A sum of terms that hardly leaves its level: coefficients, and the squared distance of the rows from it."""
+    """A nearly constant sum of terms: its coefficients, and the squared distance of the rows from it."""
 
     support: Support
     level: Level
     coefficients: Array
-    levels: Array  # of the groups that the level tells apart
+    levels: Array  # one for each group that the level distinguishes
     distance: float
 
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """The same terms in rows that were moved by some distance in all directions."""
+    """The same terms in rows that were moved by some distance in random directions."""
 
     dictionary: Dictionary
     reach: float
@@ -46,16 +46,16 @@ class Nearby:
 
 @dataclass(frozen=True, eq=False)
 class VectorSearch:
-    """What sets of terms come to in these rows."""
+    """Finds the best sum for a set of terms in these rows."""
 
     dictionary: Dictionary
     rows: Rows
     policy: SupportPolicy
     prices: Prices
     exact: float
-    independent: float  # sine of the angle to surfaces that the rows are on from which a sum is another one
-    mixed: Dictionary | None = None  # the terms with the columns shuffled, where one has few values
-    nearby: Nearby | None = None  # where it is to be seen whether a surface has several sheets
+    independent: float  # smallest sine of the angle to known surfaces for a sum that counts as another one
+    mixed: Dictionary | None = None  # the terms for shuffled columns, if a column has few values
+    nearby: Nearby | None = None  # given if surfaces are checked for several sheets
 
     @cached_property
     def _codes(self) -> dict[Level, Array | None]:
@@ -66,7 +66,7 @@ class VectorSearch:
         return Level.OWN if self.rows.groups > 1 else Level.ONE
 
     def score(self, vector: NullVector) -> float:
-        """The criterion, as far as terms that are not rounded tell it."""
+        """The criterion, as far as it is known before numbers are rounded."""
         count = len(self.rows.x)
         constants = {Level.OWN: self.rows.groups, Level.ONE: 1, Level.NONE: 0}[vector.level] + len(vector.support) - 1
         price = sum(self.dictionary.terms[k].price for k in vector.support)
@@ -75,12 +75,12 @@ class VectorSearch:
         return count * np.log(max(vector.distance, self.exact)) + 2.0 * price
 
     def best(self, support: Support) -> NullVector:
-        """With the widest level, or a simpler one that is worth more."""
+        """The best sum over all kinds of levels, by the criterion."""
         kinds = [kind for kind in self._codes if kind is not Level.OWN or self.rows.groups > 1]
         return min((self.vector(support, kind) for kind in kinds), key=self.score)
 
     def thinned(self, vector: NullVector) -> NullVector:
-        """Without the terms that are not worth their price."""
+        """The sum without the terms that are not worth their price."""
         while len(vector.support) > 2:
             shorter = [vector.support[:k] + vector.support[k + 1 :] for k in range(len(vector.support))]
             found = min(
@@ -92,7 +92,7 @@ class VectorSearch:
         return vector
 
     def _joins(self, support: Support) -> bool:
-        """Whether it has more than one column."""
+        """Whether the set of terms involves more than one column."""
         return len(frozenset().union(*(self.dictionary.terms[k].columns for k in support))) > 1
 
     def vector(self, support: Support, level: Level) -> NullVector:
@@ -117,7 +117,8 @@ class VectorSearch:
         return replace(best, distance=best.distance / self._thickness(best))
 
     def _is_another(self, few: Dictionary, coefficients: Array) -> bool:
-        """Whether it cuts the surfaces that the rows are on in the typical row; what follows from them touches them."""
+        """Whether it typically crosses the surfaces that the rows lie on; one that follows from them would be
+        tangent."""
         if self.rows.across is None:
             return True
         sizes = (np.linalg.norm(slopes @ coefficients, axis=0) for slopes in (few.slopes, few.whole))
@@ -125,14 +126,14 @@ class VectorSearch:
         return bool(np.median(beside / np.maximum(whole, _LEAST)) >= self.independent)
 
     def _says_nothing(self, vector: NullVector) -> bool:
-        """Whether shuffled rows are as near."""
+        """Whether shuffled rows are about as close."""
         if self.mixed is None:
             return False
         squares = self._squares(vector, self.mixed)
         return bool(np.mean(squares) <= self.policy.trivial * max(vector.distance, self.exact))
 
     def _squares(self, vector: NullVector, elsewhere: Dictionary) -> Array:
-        """Squared distances in other rows."""
+        """Squared distances of other rows."""
         few, codes = elsewhere.only(vector.support), self._codes[vector.level]
         left = few.values @ vector.coefficients - vector.levels[0 if codes is None else codes]
         return left**2 / self._floored(np.sum((few.slopes @ vector.coefficients) ** 2, axis=0))
@@ -142,7 +143,7 @@ class VectorSearch:
 
     @np.errstate(all="ignore")
     def _thickness(self, vector: NullVector) -> float:
-        """As of a finished relation: below 1 where the surface has several sheets."""
+        """The thickness as for a finished relation: below 1 if the surface has several sheets."""
         if self.nearby is None or vector.distance <= self.exact:
             return 1.0
         squares = self._squares(vector, self.nearby.dictionary)
@@ -154,12 +155,12 @@ class VectorSearch:
 
 
 def best_drafts(search: VectorSearch, supports: Sequence[Support], most: int, apart: float) -> list[Draft]:
-    """The sums of terms with the least criterion, none much worse than the best of them."""
+    """The sums of terms with the lowest criteria, none much worse than the best."""
     each = (search.vector(support, search.widest) for support in supports)
     vectors = sorted((vector for vector in each if np.isfinite(vector.distance)), key=search.score)
     if not vectors:
         return []
-    if vectors[0].distance <= search.exact:  # then an approximation is no rival
+    if vectors[0].distance <= search.exact:  # exact sums leave out approximate ones
         likely = [vector.support for vector in vectors if vector.distance <= search.exact][: 2 * most]
     else:
         likely = [vector.support for vector in vectors[: 6 * most]]
@@ -176,7 +177,8 @@ def best_drafts(search: VectorSearch, supports: Sequence[Support], most: int, ap
 
 
 def _null_vector(values: Array, slopes: Array) -> Array:
-    """The combination with the least values for its gradients, by triangles: no digits are lost to squares."""
+    """The combination with the smallest values relative to its gradients; by QR, so that no digits are lost to
+    squares."""
     stacked = slopes.reshape(-1, slopes.shape[-1])
     triangle = np.linalg.qr(stacked, mode="r")
     triangle = triangle + np.diag(np.full(len(triangle), _RANK * np.abs(np.diag(triangle)).max()))

@@ -40,7 +40,8 @@ def score(chunk: Chunk, rows: int, policy: SearchPolicy) -> np.ndarray:
 
 
 def merge(archive: Archive, new: Chunk, starts: int, rows: int, policy: SearchPolicy) -> Archive:
-    """The best of every size from old and new. Large approximations would crowd out small truths otherwise."""
+    """The best fits of every size from old and new ones; otherwise large approximations would displace small exact
+    fits."""
     both = Chunk.concatenate([archive.chunk, new])
     sizes = both.edges.sum(axis=1)
     room = dict.fromkeys(np.unique(sizes), policy.kept_per_size)

@@ -20,8 +20,8 @@ def front(
 ) -> Iterator[list[Formula]]:
     """Approximate formulas of all sizes; those that may be chosen get the full effort.
 
-    `rival` is the criterion of a formula from elsewhere, which rules out those that are far worse. Yields what there is
-    again and again as it grows, for those who cannot wait; the last is the front.
+    `rival` is the criterion of a formula from elsewhere, which rules out those that are far worse. Yields the formulas
+    found so far, again and again; the last list is the front.
     """
     drawn: list[tuple[Formula, Reduced]] = []
     for fit_ in _fits(problem, state, threads, plan.reduced):
@@ -43,8 +43,7 @@ def front(
 
 
 def at_once(problem: TargetProblem, state: TargetState, most: int) -> Iterator[list[Formula]]:
-    """The most promising fits as they stand, nothing reduced or finished, for those who cannot wait. Yields what there
-    is as it grows."""
+    """The most promising fits without reduction or finishing, for interruptions. Yields the formulas found so far."""
     fits = [*state.contenders.known[: problem.policy.drawing.contenders], *_best_per_size(problem, state)]
     drawn: list[Formula] = []
     for fit_ in _distinct(_by_promise(problem, fits)):
@@ -56,7 +55,7 @@ def at_once(problem: TargetProblem, state: TargetState, most: int) -> Iterator[l
 
 
 def lines(problem: TargetProblem, most: int) -> list[Formula]:
-    """The most promising weighted sums of the inputs: whatever may not be chosen of the others, these may."""
+    """The most promising weighted sums of the inputs, which may be chosen even where no other formula may."""
     drawn = (_sketched(problem, fit_) for fit_ in _by_promise(problem, _linear_fits(problem, 1))[:most])
     return [formula for formula in drawn if formula is not None]
 
@@ -80,8 +79,8 @@ def _rank(problem: TargetProblem, formula: Formula) -> tuple[bool, float]:
 
 
 def _fits(problem: TargetProblem, state: TargetState, threads: int, most_reduced: int) -> list[Reduced]:
-    """What a front is drawn from, the most promising first: reduced fits, what elimination makes of the best of them on
-    the way to a single edge, and the best fit of each size."""
+    """The fits that a front is drawn from, the most promising first: reduced fits, smaller fits obtained from the best
+    of them down to a single edge, and the best fit of each size."""
     policy, needed = problem.policy.drawing, problem.policy.prior.needed
     contenders = _distinct(list(reduced(problem, state, threads, most_reduced).known))[: policy.contenders]
     steps: dict[int, Reduced] = {}
@@ -100,7 +99,7 @@ def _fits(problem: TargetProblem, state: TargetState, threads: int, most_reduced
 
 
 def _linear_fits(problem: TargetProblem, threads: int) -> list[Reduced]:
-    """Weighted sums of the inputs: the smallest formulas there are, and no draw consists of nothing else."""
+    """Weighted sums of the inputs: the smallest formulas, which random sub-networks never consist of alone."""
     edges, structure = problem.structure.linear_edges, problem.structure
     if edges is None or structure.n_inputs > problem.policy.drawing.linear_inputs:
         return []
@@ -137,7 +136,7 @@ def _falling(problem: TargetProblem, best: dict[int, Reduced]) -> list[Reduced]:
 
 
 def _distinct(fits: list[Reduced]) -> list[Reduced]:
-    """The smallest of each function: equal misfits to six digits mean the same function in different networks."""
+    """The smallest fit of each function: misfits that agree to six digits mean the same function."""
     kept: dict[str, Reduced] = {}
     for fit_ in fits:
         twin = kept.setdefault(f"{fit_.misfit:.5e}", fit_)
@@ -147,7 +146,7 @@ def _distinct(fits: list[Reduced]) -> list[Reduced]:
 
 
 def _without_twins(drawn: list[tuple[Formula, Reduced]]) -> list[tuple[Formula, Reduced]]:
-    """One of each function: equal losses to six digits mean the same function from different fits."""
+    """One formula for each function: losses that agree to six digits mean the same function."""
     kept: dict[str, tuple[Formula, Reduced]] = {}
     for formula, fit_ in drawn:
         kept.setdefault(f"{formula.loss:.5e}", (formula, fit_))

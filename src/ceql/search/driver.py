@@ -1,7 +1,7 @@
 """The search from its first round to its end.
 
-`run` is a loop over steps that take a state and give the next one. The clock is asked whether a further round begins,
-and how much can be drawn at the end; nothing else depends on it.
+`run` is a loop over steps that take a state and return the next one. The clock only decides whether another round
+begins and how much is drawn at the end.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from ceql.search.target_search import (
 
 
 def run(search: Search, kept: SearchState | None = None) -> Found:
-    """Rounds until a formula is exact, the fit has settled, the time is up or Ctrl-C comes.
+    """Runs rounds until a formula is exact, the fit has settled, the time is up, or Ctrl-C is pressed.
 
-    `kept` is what an earlier search left; a ContentError where it belongs to other targets.
+    `kept` is the state of an earlier search; a ContentError is raised if it belongs to other targets.
     """
     stage, rests = make_stage(search, kept), Rests(search)
     if kept is not None:
@@ -118,14 +118,14 @@ def _next_round(
 
 
 def _with_others_in_time(search: Search, stage: Stage, state: SearchState) -> SearchState:
-    """The state with the other targets, where they are about to be made: so that it is known which rounds follow."""
+    """The state with the other targets, if they are about to be made, so that the following rounds are known."""
     if state.started_before or state.explained or search.deadline_of_rounds.over:
         return state
     return _fresh_targets(search, stage, state)[0]
 
 
 def _foresee(search: Search, stage: Stage, state: SearchState, ahead: Ahead[Archive]) -> None:
-    """Begins the next rounds beside what follows the last one, as they will be if that changes nothing for them."""
+    """Begins the next rounds while the last one is evaluated, assuming that this changes nothing for them."""
     has_all = stage.targets.has_made_others(state) or not stage.targets.has_others
     if not search.workers.rounds_ahead or ahead.is_on_course or not has_all:
         return
@@ -138,8 +138,8 @@ def _foresee(search: Search, stage: Stage, state: SearchState, ahead: Ahead[Arch
 
 
 def _foreseen(search: Search, stage: Stage, state: SearchState) -> Plan[Archive]:
-    """The next rounds, a chain for each target; ends before other targets would have to be made. Whose turn comes after
-    a round of y depends on whether y looks noisy by then."""
+    """The next rounds, one chain per target, up to the point where other targets would have to be made. Which target
+    follows a round of y depends on whether y looks noisy by then."""
     targets, most, deadline = stage.targets, search.settings.max_starts, search.deadline_of_rounds
     newest: dict[int, Archive] = {}
     under_way: set[int] = set()  # targets that are y itself
@@ -168,8 +168,8 @@ def _foreseen(search: Search, stage: Stage, state: SearchState) -> Plan[Archive]
 
 
 def _round_after(problem: TargetProblem, archive: Archive, count: int, before: Archive | None) -> Key:
-    """Problem, archive and number of starts of a round: what it depends on. The archive is that of the round before,
-    or the one that is there."""
+    """Everything that a round depends on: its problem, its archive and its number of starts. The archive is that of the
+    round before, or the present one."""
     return problem, archive if before is None else before, count
 
 
@@ -198,7 +198,7 @@ def _continued(search: Search, moment: Moment, exact: list[Formula]) -> tuple[St
 
 
 def _reweighed(search: Search, moment: Moment) -> Moment:
-    """The rows weighed anew where a fit of y has become better, under a loss that is not of squares."""
+    """Reweights the rows if a fit of y has improved, under a loss other than squares."""
     loss, stage, state = search.loss, moment.stage, moment.state
     if loss is None or search.deadline_of_rounds.over:
         return moment
@@ -218,7 +218,7 @@ def _reweighed(search: Search, moment: Moment) -> Moment:
 
 
 def _between_groups(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
-    """Laws with simple numbers between groups without dimension, before the first round and after y itself."""
+    """Laws with simple numbers between dimensionless groups; tried before the first round, after y itself."""
     if state.starts or search.loss is not None or not search.settings.constraints.is_strict:
         return state, []
     deadline = search.deadline_of_rounds
@@ -233,7 +233,7 @@ def _between_groups(search: Search, stage: Stage, state: SearchState) -> tuple[S
 
 
 def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
-    """Other targets that may need no search, those with the fewest columns first: a few after every round."""
+    """Examines a few other targets after every round, fewest columns first, for formulas that need no search."""
     if state.explained or search.deadline_of_rounds.over:
         return state, []
     state, fresh = _fresh_targets(search, stage, state)
@@ -264,7 +264,7 @@ def _without_search(search: Search, stage: Stage, state: SearchState) -> tuple[S
 
 
 def _summed_at_last(search: Search, stage: Stage, state: SearchState) -> SearchState:
-    """Sums for noisy data, where the search has settled before their turn came."""
+    """Sums for noisy data, if the search has settled before their turn."""
     if state.sums is None or state.sums.in_noise:
         return state
     policy, threads = search.policy.sums, search.workers.threads_here
@@ -274,7 +274,7 @@ def _summed_at_last(search: Search, stage: Stage, state: SearchState) -> SearchS
 
 
 def _asked_those_tried(search: Search, stage: Stage, state: SearchState) -> SearchState:
-    """Targets without a closed form are asked for formulas that fit noisy data; least squares is what they propose."""
+    """Asks targets without a closed form for formulas for noisy data, which are fitted by least squares."""
     problems = stage.problems(state)
     tried = [k for k, known in enumerate(state.targets) if known.tried_closed_form]
     for index in tried if search.loss is None and len(tried) > len(stage.targets.mains) else []:
@@ -298,7 +298,7 @@ def _fresh_targets(search: Search, stage: Stage, state: SearchState) -> tuple[Se
 
 
 def _needs_more_rows(search: Search, stage: Stage, state: SearchState) -> tuple[SearchState, bool]:
-    """Noise is averaged out over rows, so that they count where the formula is yet to be found."""
+    """Whether all rows are needed: noise averages out over rows, so they matter if no formula has been found yet."""
     if not stage.targets.looks_at_few_rows or state.explained or not looks_noisy(stage.targets, state):
         return state, False
     state, fresh = _fresh_targets(search, stage, state)
@@ -327,7 +327,7 @@ def _ended_by_itself(
 
 
 def _enough_rounds(search: Search, state: SearchState) -> float:
-    """Of a table with few rows, which cannot tell more formulas apart than are tried in these."""
+    """Rounds after which a table with few rows cannot distinguish further formulas; infinite for other tables."""
     policy, y = search.policy.end, search.data.y
     enough = policy.rounds_measured + len(y) // policy.rows_a_round
     if is_measured(y, policy):
@@ -340,7 +340,7 @@ def _enough_rounds(search: Search, state: SearchState) -> float:
 
 
 def _tell_first(search: Search, stage: Stage, state: SearchState) -> None:
-    """What there is before a round: the beginning, or what an earlier search left."""
+    """Reports the beginning, or what an earlier search left."""
     if state.starts:
         _tell(search, stage, state)
     else:

@@ -1,4 +1,4 @@
-"""What a search comes to: exact formulas with an outline of others, or the front that is drawn of its fits."""
+"""The result of a search: exact formulas with a few approximations, or a front that is drawn from its fits."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def _stands_until(ended_by: Outcome, settings: Settings) -> float:
 
 
 def _drawn(search: Search, stage: Stage, state: SearchState) -> tuple[list[Formula], Outcome | None]:
-    """The formulas of the search, and what has cut them short: Ctrl-C and the clock end the drawing and keep those it
-    has. What needs no search may take half of the time that is left."""
+    """The formulas of the search, and what cut them short, if anything: Ctrl-C or the clock ends the drawing and keeps
+    the formulas drawn so far. Formulas that need no search may take half of the remaining time."""
     data, settings = search.data, search.settings
     plan = finishing(settings.time_limit, search.deadline, len(data.y), search.policy.finishing, data.x.shape[1])
     if is_measured(data.y, search.policy.end):  # what such rows can tell apart is soon drawn
@@ -99,9 +99,9 @@ def _in_haste(
     proposed: Sequence[Formula] = (),
     relatives: Sequence[Formula] = (),
 ) -> list[Formula]:
-    """What there is when Ctrl-C comes, beside what is drawn by then: whoever presses it does not want to wait.
+    """The formulas available when Ctrl-C is pressed, and a few quick ones if there are none.
 
-    A second one ends this as well, and leaves what is there.
+    A second Ctrl-C ends this as well and keeps what there is.
     """
     kept = [*state.spares, *of_fits, *proposed, *relatives]
     plan = search.policy.finishing.in_haste
@@ -119,7 +119,7 @@ def _in_haste(
 
 
 def _proposals(search: Search, stage: Stage, state: SearchState, plan: Finishing) -> Iterator[list[Formula]]:
-    """Formulas for noisy data that need no search. Where rows are few, also small ones that other targets led to."""
+    """Formulas for noisy data that need no search. With few rows, also small ones from fits of other targets."""
     outlined: list[Formula] = []
     if len(search.data.y) <= search.policy.turns.few_rows:
         mains = len(stage.mains)
@@ -141,7 +141,7 @@ def _as_it_grows(
     least: int = 1,
     tell: Callable[[list[Formula]], None] = lambda _: None,
 ) -> tuple[list[Formula], Outcome | None]:
-    """The last of these lists, and what has kept others from being made: Ctrl-C, or the clock once it has the least."""
+    """The last of these lists, and what prevented longer ones: Ctrl-C, or the clock once there are enough."""
     so_far: list[Formula] = []
     try:
         for longer in growing():

@@ -1,8 +1,8 @@
-"""How much is done to finish a search, in counts: planned before it begins, from the time kept for it and the rows.
+"""How much is done to finish a search, in counts, planned in advance from the reserved time and the number of rows.
 
-Drawing the front costs time that grows with the number of formulas drawn and the number of rows they are judged on.
-Counts that fit into that time by a rough price list keep the time limit as well as a look at the clock after every
-formula would, and give the same front however busy the machine is.
+Drawing the front takes time that grows with the number of formulas and of rows. Counts that fit into that time by a
+rough price list meet the time limit as well as checking the clock after every formula would, and give the same front
+however busy the machine is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ROUNDING = 1e-9  # of a count: the time for forty is the time for forty
 
 
 def planned(sketches: int, policy: FinishingPolicy = FinishingPolicy()) -> Finishing:
-    """What the time for that many sketches is spent on; never less than the least, never more than everything."""
+    """How much is done for this many sketches: at least the minimum, at most everything."""
     if sketches >= policy.levels[0]:
         return policy.everything
     counts = zip(astuple(policy.shares), astuple(policy.least), astuple(policy.everything), strict=True)
@@ -36,7 +36,7 @@ def _price(rows: int, columns: int, policy: FinishingPolicy) -> float:
 
 
 def reserve(time_limit: float, rows: int, policy: FinishingPolicy = FinishingPolicy(), columns: int = 1) -> float:
-    """Seconds kept for drawing the front. Formulas are fitted to and judged on all rows, which takes long for many."""
+    """Seconds reserved for drawing the front. Formulas are fitted to and judged on all rows, which may take long."""
     long = max(rows - policy.rows_for_free, 0) * policy.reserved_a_row
     least = min(policy.reserved_short * time_limit, policy.least_reserved)
     most = policy.most_reserved * _price(rows, columns, policy)
@@ -54,9 +54,9 @@ def seconds_for_simpler(
 def finishing(
     time_limit: float, deadline: Deadline, rows: int, policy: FinishingPolicy = FinishingPolicy(), columns: int = 1
 ) -> Finishing:
-    """What was planned for the time kept for it, or the most thorough of a few larger plans that time is left for.
+    """The plan for the reserved time, or the most thorough of a few larger plans if there is time left.
 
-    The clock is asked only here, before anything is drawn. When the time limit is far away, the plan is everything.
+    The clock is checked only here, before anything is drawn. If the time limit is far away, everything is done.
     """
     left, price = deadline.left, _price(rows, columns, policy)
     kept = sketches_within(reserve(time_limit, rows, policy, columns), rows, policy, columns)

@@ -1,4 +1,4 @@
-"""A plain formula for a table in a moment, where something has to be known of it before the search."""
+"""A quick, simple formula for a table, where something must be known about it before the search."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A template in which nothing but numbers is to be found: no search, a fit from many starts.
+"""A template in which only numbers are unknown: it is fitted from many starts, without a search.
 
-The starts go through the complex domain as those of a search do, so that poles can pass over rows. The best of them are
-fitted by plain least squares, and these become formulas.
+Starts pass through the complex domain, as in a search, so that poles can move across rows. The best of them are fitted
+by plain least squares and become formulas.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ceql.templates.sizes import drawn_values
 
 
 def fitted_template(template: Template, data: Dataset, settings: Settings, workers: Workers) -> Found:
-    """The template with its constants at the lowest bottom that was met."""
+    """The template with the constants of the lowest minimum found."""
     policy = settings.search
     few = data.thinned(policy.fixed.rows)
     assembly, params = _starts(template, few, settings.seed, policy)
@@ -45,15 +45,15 @@ def fitted_template(template: Template, data: Dataset, settings: Settings, worke
     best = None if form is None else held(form, data, symbols, settings.constraints, policy.polish)
     if best is None:
         raise InputError(
-            "The template has no finite value in all rows, or breaks the constraints, with all the numbers that were "
-            "tried for its parameters: look at its logarithms, roots and divisions, or give a parameter bounds."
+            "For all values of its parameters that were tried, the template is undefined on some row or violates "
+            "the constraints: check its logarithms, roots and divisions, or give a parameter bounds."
         )
     outcome = Outcome.EXACT if is_exact(best, data, policy.exact) else Outcome.FITTED
     return Found([best], outcome, len(params), rows_searched=len(few.y))
 
 
 def _starts(template: Template, data: Dataset, seed: int, policy: SearchPolicy) -> tuple[Assembly, np.ndarray]:
-    """Sizes are drawn first; what the fit holds is in units of them."""
+    """The starting values. Sizes are drawn first, since parameters are fitted in units of them."""
     scaling = Scaling.of(data.x, data.y)
     frame = Assembly(template, data.names, scaling).frame
     columns = dict(zip(data.names, data.x.T, strict=True))
@@ -71,7 +71,7 @@ def _starts(template: Template, data: Dataset, seed: int, policy: SearchPolicy) 
 
 
 def _promising(assembly: Assembly, samples: fit.Samples, params: np.ndarray, policy: SearchPolicy) -> np.ndarray:
-    """The starts that a few steps bring furthest, as they are: the way through the complex domain leads some astray."""
+    """The starts that improve most in a few steps. They are used unchanged: the complex domain leads some astray."""
     options = fit.Levenberg(policy.fixed.look, separable=True)
     looked = fitted(assembly, samples, np.zeros((len(params), 0), bool), params, options, 1)
     order = np.argsort([end.misfit for end in looked], kind="stable")
@@ -83,7 +83,7 @@ def _sized(parameter: Any, size: float) -> Any:
 
 
 def _lowest(ends: list[Reduced], policy: SearchPolicy) -> list[Reduced]:
-    """The best of these, one of each misfit: the same to six digits is the same bottom."""
+    """The lowest distinct minima: misfits that agree to six digits belong to the same minimum."""
     ordered = sorted(ends, key=lambda end: end.misfit)
     distinct = {f"{end.misfit:.5e}": end for end in reversed(ordered) if np.isfinite(end.misfit)}
     return sorted(distinct.values(), key=lambda end: end.misfit)[: policy.fixed.finished]

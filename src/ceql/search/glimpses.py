@@ -1,4 +1,4 @@
-"""What a search has so far, for whoever watches it: the best formula of every size, finished or not."""
+"""The results of a search so far, for display: the best formula of every size, finished or not."""
 
 from __future__ import annotations
 

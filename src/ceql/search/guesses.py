@@ -1,11 +1,12 @@
-"""Formulas that the user suspects: read, fitted to the data, and handed to the search as parents.
+"""Formulas that the user suspects: read, fitted to the data, and used as parents in the search.
 
-Design. A guess is text in the grammar of formulas. Names that are no columns are constants to be found, for which many
-starting values are tried; numbers are starting values. The best fit of each guess becomes a formula that competes in
-the front. One whose many constants would take the time of the search is fitted with less effort; beyond a
-limit it is used as it stands, or left out where constants have no value yet, and a warning says so.
-Where it fits into the library it is also embedded in the network (`expression.embedding`), stands in the
-archive before the first round, and stays a parent of the search until its end, however badly it fits.
+Design. A guess is text in the grammar of formulas. Names that are not columns are unknown constants, for which many
+starting values are tried; numbers are starting values. The best fit of each guess becomes a formula that competes for
+the front. A guess with many constants is fitted with less effort, since it would take the time of the search. Beyond a
+limit it is used unfitted, or left out if constants have no value yet, with a warning.
+
+If the guess can be expressed by the network, it is also embedded there (`expression.embedding`): it is in the archive
+before the first round and stays a parent until the end of the search, however badly it fits.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ def starting_formulas(
     sketches: int = FinishingPolicy().levels[0],
     policy: GuessPolicy = GuessPolicy(),
 ) -> list[Formula]:
-    """Each guess with its constants fitted to the data: as it is written, and with its whole numbers free.
+    """Each guess with its constants fitted to the data: as written, and with its whole numbers free.
 
-    All may cost as much as that many sketches of a formula. Guesses beyond that are fitted in haste, or left out where
-    their constants would have to be found first. What is undefined on a row of the data, or not allowed, is left out;
-    a warning says so.
+    All guesses together may cost as much as `sketches` sketches of a formula. Further guesses are fitted in haste, or
+    left out if their constants are unknown. Guesses that are undefined in a row or not allowed are left out; a warning
+    says so.
     """
     found: dict[str, list[Formula]] = {}
     too_long: list[str] = []
@@ -61,7 +62,7 @@ def starting_formulas(
             too_long.append(text)
         found[text] = _formulas(expression, unknown, data, constraints, in_haste, policy)
     _warn_of_long(too_long, policy.most_constants)
-    _warn_of_left_out("There are more guesses than the time limit allows to find the constants of; left out", too_many)
+    _warn_of_left_out("The time limit does not allow for finding the constants of all guesses; left out", too_many)
     useless = [text for text, formulas in found.items() if not formulas and text not in too_long]
     _warn_of_left_out("Undefined on some rows of the data, or not allowed, and left out of the search", useless)
     return [formula for formulas in found.values() for formula in formulas]
@@ -75,7 +76,7 @@ def _formulas(
     in_haste: bool,
     policy: GuessPolicy,
 ) -> list[Formula]:
-    """The guess as it is written, and with its whole numbers free where that is not exact."""
+    """The guess as written, and with its whole numbers free if that is not exact."""
     symbols = make_symbols(data.names)
 
     def finished(guess: Any) -> Formula | None:
@@ -104,8 +105,8 @@ def _constants(expression: Any, unknown: tuple[str, ...]) -> int:
 def _warn_of_long(texts: Sequence[str], most: int) -> None:
     for text in texts:
         warnings.warn(
-            f"The guess {_short(text)} has more than {most} constants, too many to fit before the search. "
-            "It is used as it stands if all of them are numbers, else left out: guess its main terms alone.",
+            f"The guess {_short(text)} has more than {most} constants, too many to fit before the search. It is used "
+            "unchanged if all of them are numbers, and otherwise left out: give only its main terms.",
             CeqlWarning,
             stacklevel=3,
         )
@@ -132,7 +133,7 @@ def read_guess(text: Any, columns: Sequence[str]) -> tuple[Any, tuple[str, ...]]
 
 
 def read_with_unknown(text: Any, names: Sequence[str], what: str) -> tuple[Any, tuple[str, ...]]:
-    """A formula in these names and others, and the others; `what` it is called in errors."""
+    """A formula in these names and others, and the others; errors call it `what`."""
     if not isinstance(text, str):
         raise InputError(f"guesses are formulas as text, such as 'a*sin(b*x1)', not {text!r}.")
     try:
@@ -162,13 +163,13 @@ def _refuse_misspelt(name: str, text: str, names: Sequence[str], what: str) -> N
         alike = get_close_matches(name, names, n=1, cutoff=_LIKE_A_COLUMN)
     if alike:
         raise InputError(
-            f"{name!r} in the {what} {text!r} is no column and would be a constant to be found. Did you mean the "
-            f"column {alike[0]!r}? Otherwise call it something less alike."
+            f"{name!r} in the {what} {text!r} is not a column, so it would be a constant to be found. Did you mean "
+            f"the column {alike[0]!r}? If not, give it a less similar name."
         )
 
 
 def _fitted(expression: Any, unknown: tuple[str, ...], data: Dataset, policy: GuessPolicy) -> Any:
-    """The best of the fits from many starts; None where the guess has no value on the data."""
+    """The best of the fits from many starts; None if the guess is undefined in a row."""
     few = data.thinned(policy.rows)
     rng = np.random.default_rng(0)
     share = min(1.0, (policy.few_constants / max(_constants(expression, unknown), 1)) ** 3)

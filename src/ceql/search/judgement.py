@@ -1,12 +1,12 @@
-"""Finished formulas under a loss that is not of squares: fitted by it, judged by it, and the constant among them.
+"""Finished formulas under a loss other than squares: fitted and judged by it, together with the constant.
 
 Design. All formulas are fitted by reweighted least squares with one scale, that of the best of them, and `Formula.loss`
-is the mean loss. Their standard errors are those of the weighted fit, with outliers drawn in to two scales. For the
-choice among them a row costs at most as much as one three standard deviations off, so that no part of a formula is
-bought by a single outlier.
+is the mean loss. Standard errors are those of the weighted fit, with outliers clipped at two scales. In the choice
+between formulas, a row costs at most as much as one that is three standard deviations off, so that no part of a formula
+pays for a single outlier.
 
-Of a long table some rows serve for this. Those that stand on the front there are judged on all rows, and fitted to them
-once more, the most likely first, as many as the time limit allows.
+Of a long table, some rows are used. The formulas on the resulting front are then judged on all rows, and the most
+likely ones are refitted to them, as many as the time limit allows.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Effort = tuple[int, int]  # rounds of reweighting, and steps in each
 
 
 def seconds_for_judging(data: Dataset, time_limit: float, policy: JudgementPolicy = JudgementPolicy()) -> float:
-    """What the search leaves of its time for the rows it does not look at."""
+    """The part of the time limit that the search leaves for the remaining rows of a long table."""
     return min(policy.kept_share * time_limit, policy.kept_a_row * max(len(data.y) - policy.rows, 0))
 
 
 def constant_for(
     data: Dataset, loss: Loss, constraints: Constraints, policy: JudgementPolicy = JudgementPolicy()
 ) -> Formula:
-    """The constant that opens the front: as for squares, unless that means little here.
+    """The constant that opens the front: usually the same as for squares.
 
-    It is the value of y where most rows have the same. Where the loss has no value for the mean, it is the best
-    quantile of y by the loss.
+    If most rows have the same y, it is that value. If the loss is undefined for the mean, it is the best quantile of y
+    by the loss.
     """
     mean, few = constant_formula(data, constraints), data.thinned(policy.rows)
     scale, middle = _scale(few), float(np.median(data.y))
@@ -71,7 +71,7 @@ def constant_for(
 
 
 def warn_of_rows_without_loss(formula: Formula, data: Dataset, loss: Loss) -> None:
-    """Says so where the loss has no finite value for some rows under the formula that is reported."""
+    """Warns if the loss has no finite value in some rows for the reported formula."""
     if formula.loss < _SUSPECT:
         return
     without = np.flatnonzero(loss.cost(data.y, formula(data.x), _scale(data)) >= DEAREST)
@@ -104,11 +104,11 @@ def judged(
     finishing: FinishingPolicy = FinishingPolicy(),
     until: Deadline = NEVER,
 ) -> list[Formula]:
-    """The formulas fitted and judged by the loss, all with the scale of the best of them.
+    """The formulas, fitted and judged by the loss with the scale of the best of them.
 
-    Of a long table only those that stand on the front. How many are fitted, and to how many rows, is planned from the
-    time limit, by the price list of `finishing`: the most promising in any case. When the time is up, those that were
-    not fitted yet are judged as they are.
+    For a long table, only those on the front. How many are fitted, and to how many rows, is planned from the time limit
+    by the price list of `finishing`; the most promising one always is. When the time is up, the remaining ones are
+    judged without a fit.
     """
     few = data.thinned(policy.rows)
     judge = _Judge(few, loss, constraints, policy, np.nan).with_scale_of(formulas)
@@ -153,7 +153,7 @@ class _Judge:
         return float(np.sum(self.data.weight * bounded))
 
     def with_scale_of(self, formulas: Sequence[Formula]) -> _Judge:
-        """With that of the residuals of the best formula, which shrinks as outliers lose their hold on it."""
+        """The same with the scale of the best formula, re-estimated as outliers lose their influence on it."""
         y, least = self.data.y, _least_scale(self.data)
         best = min(formulas, key=self.trimmed)
         scale = max(robust_scale(y - best(self.data.x)), least)
@@ -176,21 +176,21 @@ class _Judge:
         return float(of_rows(misfit, constants, len(square), 2.0 * description(formula), len(data.y)))
 
     def effort(self, formula: Formula) -> Effort:
-        """Rounds and steps of a fit: fewer where the constants of a formula are many, and a step takes long."""
+        """Rounds and steps of a fit; fewer for a formula with many constants, for which a step takes long."""
         policy, rows = self.policy, len(self.data.y)
         constants = max(len(formula.form.symbols), 1)
         steps = max(int(policy.work / (rows * constants * min(rows, constants))), 1)
         return min(max(steps // policy.steps, 1), policy.reweightings), min(steps, policy.steps)
 
     def unit(self, best: Formula) -> float:
-        """What stands for the variance of the noise: a multiple of what a typical row costs under the best formula."""
+        """What replaces the variance of the noise: a multiple of the cost of a typical row under the best formula."""
         y = self.data.y
         least = float(np.median(self.loss.cost(y, y - _ROUNDING * typical_size(y), self.scale)))
         typical = float(np.median(self.cost(best)))
         return max(typical, least, 1e-300) / _MEDIAN_COST.get(self.loss.name, _MEDIAN_SQUARE)
 
     def fitted(self, formula: Formula, effort: Effort) -> Formula:
-        """Reweighted least squares from the constants it has, then rounding: each if loss and constraints allow it."""
+        """Refits the constants, then rounds them; each change is kept if loss and constraints allow it."""
         data = self.data
 
         def weigh(prediction: np.ndarray) -> np.ndarray:
@@ -220,9 +220,9 @@ class _Judge:
         return replace(formula, loss=float(np.mean(self.data.weight * cost)), surprise=self.surprise(cost, unit))
 
     def _for_errors(self, formula: Formula) -> Dataset:
-        """Data whose weighted squares give the errors of the constants: outliers are drawn in to where noise would be.
+        """Data whose weighted squares give the errors of the constants, with outliers clipped to the size of noise.
 
-        The weights of "absolute" only serve to find its minimum, so Huber's stand for them.
+        For "absolute", Huber's weights are used, since its own only serve to find the minimum.
         """
         data, prediction = self.data, formula(self.data.x)
         smooth = replace(self.loss, name="huber") if self.loss.name == "absolute" else self.loss

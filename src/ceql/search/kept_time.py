@@ -1,4 +1,4 @@
-"""What the search leaves of its time limit for the steps that follow it, by the price list of each."""
+"""The parts of the time limit that a search leaves to the steps after it, by the price list of each."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def seconds_kept(data: Dataset, settings: Settings) -> float:
 
 
 def is_wide(data: Dataset, settings: Settings) -> bool:
-    """Which columns a term is made of costs nothing, and of many columns many terms can be made that suit some rows: so
-    rows held out have a say there."""
+    """Whether a table has many columns. Many terms can then be made, and some of them suit the rows by chance, so
+    held-out rows take part in the choice."""
     return data.x.shape[1] > settings.search.catalogue.most_table_columns
 
 
 def for_offers(data: Dataset, settings: Settings) -> float:
-    """None where a search is not to be, or the limit is too short for both."""
+    """Seconds for the catalogue; zero if it is not used, or if the time limit is too short for both."""
     policy = settings.search.catalogue
     rows, columns = data.x.shape
     seconds = seconds_for_offers(rows, columns, policy)
@@ -39,7 +39,7 @@ def for_offers(data: Dataset, settings: Settings) -> float:
 
 
 def for_long_sums(data: Dataset, settings: Settings) -> float:
-    """None where they are not to be."""
+    """Seconds for long sums; zero if they are not used."""
     if not is_wide(data, settings) or settings.template is not None or settings.constraints.known:
         return 0.0
     return seconds_for_long_sum(data, settings.time_limit, settings.search.closed_forms.long_sums)

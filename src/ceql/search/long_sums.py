@@ -1,7 +1,7 @@
-"""A long sum of simple terms for a noisy table of many columns, as long as rows held out say that it should be.
+"""A long sum of simple terms for a noisy table with many columns; held-out rows decide how long it is.
 
-The terms are chosen anew in every fold, without the rows held out. So these judge the whole way from a table to a sum,
-not only its constants, and a sum that was found by chance among thousands does badly.
+The terms are chosen again in every fold, without the held-out rows. So these test the whole way from the table to a
+sum, not only its constants, and a sum found by chance among thousands scores badly.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def long_sum(
     folds: Folds | None = None,
     policy: LongSumPolicy = POLICY,
 ) -> JudgedSum | None:
-    """The shortest sum that rows held out cannot tell from the best, no larger than `most_nodes`.
+    """The shortest sum that held-out rows cannot distinguish from the best, with at most `most_nodes` nodes.
 
-    None where no sum of these operators (None: of any) keeps to the constraints and has a value in every row held out,
-    or where there are more folds than there is time for.
+    None if no sum of these operators (None: of any) meets the constraints and is defined in every held-out row, or if
+    there are too many folds.
     """
     rows, parts, times = rows_in_turn(data, folds, times=VALIDATION.contest)
     if len(parts) > policy.most_folds * times:
@@ -84,7 +84,7 @@ def long_sum(
 
 
 def seconds_for_long_sum(data: Dataset, time_limit: float, policy: LongSumPolicy = POLICY) -> float:
-    """About how long that takes, by the price list; none where the limit is too short for it."""
+    """About how long that takes, by the price list; zero if the time limit is too short for it."""
     seconds = policy.seconds + policy.seconds_a_column * data.x.shape[1]
     return seconds if seconds <= policy.most_of_limit * time_limit else 0.0
 
@@ -92,7 +92,7 @@ def seconds_for_long_sum(data: Dataset, time_limit: float, policy: LongSumPolicy
 def _errors(
     growing: Callable[[np.ndarray], Iterator[Terms]], sizes: int, few: Dataset, train: np.ndarray, test: np.ndarray
 ) -> np.ndarray:
-    """What the sums of each size leave in rows held out that have no say in them; infinite where there is none."""
+    """The error of the sum of each size in held-out rows that were not used for it; infinite if there is none."""
     weight = np.zeros(len(few.y))
     weight[train] = few.weight[train]
     errors = np.full(sizes, np.inf)

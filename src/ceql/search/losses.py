@@ -161,8 +161,8 @@ def _check_shape(text: str, y: np.ndarray, residuals: np.ndarray) -> None:
         raise InputError(f"The loss {text!r} is negative for some residuals; use abs(...) or an even power.")
     if known.any() and not (costs > 0.0).any():
         raise InputError(
-            f"The loss {text!r} is nowhere above zero, so every formula would be perfect: change it, or choose a unit "
-            "in which y is not so small."
+            f"The loss {text!r} is zero for all residuals, so every formula would be perfect: change it, or choose a "
+            "unit in which y is not so small."
         )
 
 

@@ -1,6 +1,6 @@
-"""Formulas for noisy data that need no search, for y itself and for the other targets: ranked, fitted, finished.
+"""Formulas for noisy data that need no search, for y and the other targets: ranked, fitted, finished.
 
-Hundreds of them are proposed. Most are far off, which a look at some rows tells; only the best are fitted to y.
+Hundreds of them are proposed. Most are far off, which some of the rows show; only the best are fitted to y.
 """
 
 from __future__ import annotations

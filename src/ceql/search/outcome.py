@@ -20,28 +20,31 @@ class Outcome(Enum):
 
     EXACT = "An exact formula was found: it fits to machine precision and no part of it can be left out."
     SETTLED = (
-        "Done: the search ended by itself, since further rounds no longer changed the formulas. No formula fits these "
-        "rows exactly; if they have no noise, allow more operators or raise max_complexity."
+        "Done: the search ended by itself, because further rounds no longer changed the formulas. No formula fits "
+        "these rows exactly; if they have no noise, allow more operators or raise max_complexity."
     )
     FITTED = (
-        "Done: the numbers of the template were fitted from many starts, and these are the best. They do not meet the "
-        "rows exactly; if these have no noise, the template lacks something, or a parameter needs bounds."
+        "Done: the parameters of the template were fitted from many starts, and these are the best. They do not fit "
+        "the rows exactly; if these have no noise, the template lacks something, or a parameter needs bounds."
     )
     OUT_OF_TIME = "The time limit was reached; this is the best so far. Raise time_limit if the fit is not good enough."
-    OUT_OF_STARTS = "The allowed number of starts was fitted. Raise max_starts if the fit is not good enough."
-    WORKERS_LOST = "The workers died one after the other and the search ended early; look into their logs."
+    OUT_OF_STARTS = (
+        "The limit on starts was reached; this is the best so far. Raise max_starts if the fit is not good enough."
+    )
+    WORKERS_LOST = "The workers died one after the other and the search ended early; look at their logs."
     INTERRUPTED = (
-        "The search was interrupted; this is the best it had found. What it showed on its way was not simplified, "
-        "fitted and compared yet, and may be missing here."
+        "The search was interrupted; this is the best formula so far. Formulas that the live display showed were "
+        "not yet simplified, fitted and compared, and may be missing here."
     )
     TOO_COMPLEX = (
-        "An exact formula was found, but it has more nodes than max_complexity allows; this is the best within it."
+        "An exact formula was found, but it has more nodes than max_complexity allows; this is the best formula "
+        "within that limit."
     )
     NOT_ALLOWED = (
-        "No formula that was found keeps to the constraints; what is left is a constant. Loosen them, allow more "
+        "No formula was found that satisfies the constraints, so this is only a constant. Loosen them, allow more "
         "operators, or raise max_complexity or time_limit."
     )
-    SCHEDULE_DONE = "The recipe ran to its end."
+    SCHEDULE_DONE = "The training of the recipe was completed."
     CONSTANT = "The target is constant."
 
 

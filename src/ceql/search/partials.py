@@ -1,4 +1,4 @@
-"""Parts of y that the search for sums is sure of before it knows the others: what is left may be no such sum."""
+"""Parts of y that the search for sums is sure of before it knows the rest, which may not be a sum of its terms."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The starts of a round: small random sub-networks, and mutants of the best fits so far.
 
-What breeds is decided here, for a whole round at once. The starts themselves are made in the core, some at a time, and
-each depends on the seed, the round and its number alone.
+Parents are chosen here, for a whole round at once. The starts themselves are made in the core, some at a time; each
+depends only on the seed, the round and its number.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Proposals:
 
     @cached_property
     def _bred(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Per mutant its parent, whether an operator is put in, and whom it takes its values after."""
+        """Per mutant its parent, whether an operator is inserted, and from which fit it inherits its values."""
         rng, count = np.random.default_rng(self._keys[1]), self.count - self.n_drawn
         parents = choose_parents(self.archive, count, rng)
         founders, founded = len(self.archive.founders), np.zeros(count, bool)
@@ -100,7 +100,7 @@ class Proposals:
 
 
 def choose_parents(archive: Archive, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows of the archive: every size has the same chance, the better ones of a size the larger."""
+    """Rows of the archive: every size has the same chance; within a size, better fits have a larger one."""
     sizes = archive.chunk.edges.sum(axis=1)
     by_size = np.argsort(sizes, kind="stable")
     _, firsts, members = np.unique(sizes[by_size], return_index=True, return_counts=True)

@@ -1,9 +1,9 @@
-"""Elimination: edges go one after the other, each followed by a refit, as long as a rule allows.
+"""Elimination: edges are removed one by one, each followed by a refit, as long as a rule allows it.
 
-One loop serves both ends. Exact fits lose every edge that is not needed for the last digit. Fits to noisy data lose
-edges as long as that lowers the criterion: with noise nothing is ever exact, and large fits follow the noise a little
-better than the truth does. The same small formula comes out of many large fits; when a few rounds bring no better one,
-more rounds will hardly do.
+The same loop serves two purposes. Exact fits lose every edge that is not needed for the last digit. Fits to noisy data
+lose edges as long as that lowers the criterion: with noise no fit is exact, and large fits follow the noise slightly
+better than the truth does. Many large fits reduce to the same small formula; if a few rounds bring no better one, more
+rounds are unlikely to.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class WhileExact:
-    """While a removal keeps the misfit within `tolerance`, or within `margin` times that of the start, the one that
-    takes most with it goes first; after that the one that costs least. Once a fit is exact it must stay so."""
+    """Removes the edge that takes most others with it while the misfit stays within `tolerance`, or within `margin`
+    times that of the start; after that, the edge whose removal costs least. Once a fit is exact, it must stay so."""
 
     tolerance: float = 0.0
     margin: float = 0.0
@@ -74,7 +74,7 @@ class WhileExact:
 
 @dataclass(frozen=True)
 class ByCriterion:
-    """The removal that the criterion likes best, until it is `hopeless` above the best of the path."""
+    """Takes the removal with the lowest criterion, until it is `hopeless` above the lowest on the path."""
 
     rows: int
     hopeless: float
@@ -99,7 +99,7 @@ def eliminate(
     threads: int = 1,
     needed: Needed = (),
 ) -> list[list[Reduced]]:
-    """One path of ever smaller fits for each start, the start first; all in step so that every thread has work."""
+    """One path of ever smaller fits per start, beginning with it; all advance together to keep every thread busy."""
     paths = [[start] for start in starts]
     growing = [path for path in paths if np.isfinite(path[0].misfit)]
     while growing:
@@ -140,7 +140,7 @@ def fitted(
 
 @dataclass(frozen=True, eq=False)
 class Contenders:
-    """What reductions have left, best first, and how long none was better than the best."""
+    """The reduced fits, best first, and how many rounds have brought no better one."""
 
     known: tuple[Reduced, ...] = ()
     tried: frozenset[bytes] = frozenset()

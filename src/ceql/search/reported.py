@@ -1,4 +1,4 @@
-"""Which formula is reported: what the criterion chooses, and where rows held out have a say in it."""
+"""Which formula is reported: the one that the criterion chooses, or one that held-out rows prefer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def by_rows_held_out(
     folds: Folds | None,
     until: Deadline,
 ) -> Formula:
-    """The formula to report where the criterion has chosen this one of those that are left."""
+    """The formula to report, if the criterion has chosen this one of those that are left."""
     shown = (*left.front, *left.beside)
     if is_wide(data, settings):
         judged = [JudgedSum(line, _contest([line], data, folds)) for line in lines]
@@ -62,8 +62,8 @@ def _of_wide_table(
     settings: Settings,
     folds: Folds | None,
 ) -> Formula:
-    """Once those have had their turn that rows held out judge in full: a line in all columns, and a sum that no veto
-    struck. The structure of all others was found with all rows, which flatters them."""
+    """The formula to report for a wide table, after a comparison with a line in all columns and an unstruck long sum.
+    Held-out rows judge these two fully, but flatter the others, whose structure was found with all rows."""
     policy = settings.search
     own = [each.formula for each in sums]
     others = [formula for formula in shown if formula not in own]
@@ -86,7 +86,7 @@ def _contest(formulas: Sequence[Formula], data: Dataset, folds: Folds | None) ->
 def _is_unstruck(
     formula: Formula, left: Sifted, constant: Formula, data: Dataset, settings: Settings, until: Deadline
 ) -> bool:
-    """Whether no veto strikes it; what would not be shown was not asked about."""
+    """Whether no veto strikes it; it is examined now if that has not been done."""
     if formula in (*left.front, *left.beside):
         return True
     if any(struck.formula is formula for struck in left.struck):
@@ -96,6 +96,6 @@ def _is_unstruck(
 
 
 def _first_allowed(shown: Sequence[Formula], settings: Settings) -> int:
-    """The constant that opens the front may lack the columns that are required, the unit that y has, or the shape."""
+    """1 if the constant that opens the front may not be chosen, as it may lack columns, units or shapes; else 0."""
     opens = len(shown) > 1 and settings.template is None and not shown[0].expression.free_symbols
     return 1 if opens and not settings.constraints.allows(shown[0].expression) else 0

@@ -1,9 +1,9 @@
-"""The rest of y beside a part of it that is known: targets of their own, which have some of the rounds.
+"""Rests: what remains of y beside a known part, as targets of their own that get some of the rounds.
 
-A sum is taken apart column by column, and the terms of a column are often proved long before those of another, which
-may be no terms of its vocabulary at all. What is left then depends on fewer columns and is one term or a few: drawn
-networks, closed forms and the forms with the outermost operator undone find it with ease. Every formula of it is one of
-y, and all numbers of both are fitted together before it is judged.
+A sum is taken apart column by column. The terms of one column are often proved long before those of another, which may
+not be in the vocabulary at all. What remains then depends on fewer columns and consists of few terms, which
+sub-networks, closed forms or undoing the outermost operator find easily. Every formula of a rest gives one of y, and
+all numbers of both parts are fitted together before it is judged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ceql.transforms import TransformedTarget
 
 
 def with_rests(state: SearchState, policy: RestPolicy) -> SearchState:
-    """The state with a rest for each part that the sums are sure of, the first ones first."""
+    """The state with a rest for each part of y that the sums are sure of, the first ones first."""
     parts = () if state.sums is None else state.sums.parts[: policy.most]
     fresh = tuple(Rest(part) for part in parts[len(state.rests) :])
     return replace(state, rests=(*state.rests, *fresh)) if fresh else state
@@ -47,7 +47,7 @@ class Rests:
                 require_own(targets, rest.state)
 
     def next(self, stage: Stage, state: SearchState) -> tuple[SearchState, list[Formula]]:
-        """The state after a round of the rest whose turn it is, if it is that of any."""
+        """The state after a round of the rest whose turn it is, if any."""
         index, most = self._turn(state), self.search.settings.max_starts
         if index is None or self.search.deadline_of_rounds.over or (most is not None and state.starts >= most):
             return state, []
@@ -59,7 +59,7 @@ class Rests:
         return state.with_rest(index, rest), exact
 
     def _turn(self, state: SearchState) -> int | None:
-        """The first of those with the fewest starts, as long as they have less than their share."""
+        """The first rest with the fewest starts, as long as the rests have had less than their share."""
         policy = self.search.policy.rests
         spent = sum(rest.starts for rest in state.rests)
         waiting = [k for k, rest in enumerate(state.rests) if not rest.is_done and rest.starts < policy.starts]
@@ -68,7 +68,7 @@ class Rests:
         return min(waiting, key=lambda k: state.rests[k].starts)
 
     def _next(self, targets: SearchTargets, rest: Rest) -> tuple[Rest, list[Formula]]:
-        """A round of the rest or of a target made of it, and before the first what needs no search."""
+        """A round of the rest or of a target made from it; before the first round, formulas that need no search."""
         search, deadline = self.search, self.search.deadline_of_rounds
         state = rest.state
         if state is None:
@@ -96,7 +96,7 @@ class Rests:
         return state.with_target(0, known), exact
 
     def _without_search(self, targets: SearchTargets, state: SearchState) -> tuple[SearchState, list[Formula]]:
-        """The rest and the targets made of it, the first ones, asked for formulas that need no search."""
+        """Looks for formulas of the rest, and of the first targets made from it, that need no search."""
         deadline = self.search.deadline_of_rounds
         state = with_others(targets, state)
         for index, problem in enumerate(targets.problems(state)[: self.search.policy.rests.asked]):
@@ -130,7 +130,7 @@ def glimpsed(search: Search, problem: TargetProblem, known: TargetState) -> tupl
 
 
 def _targets_of(stage: Stage, part: Partial, policy: RestPolicy) -> SearchTargets | None:
-    """The rest as it is searched: like y itself, with every other target that can be made of it."""
+    """The targets of a rest: the rest itself and all targets that can be made from it, as for y."""
     if not is_y(stage.main.target):
         return None
     target = rest_of(stage.targets.target, part, view_of(stage.main, False).table)
@@ -146,7 +146,7 @@ def _with_loose_sums(
     whole: TransformedTarget,
     target: TransformedTarget,
 ) -> TargetProblem:
-    """With sums that allow for the error of the rest."""
+    """A problem whose exact sums may leave as much as the error of the rest."""
     problem = make(data, whole, target)
     sums = replace(problem.policy.sums, vanishes=max(problem.policy.sums.vanishes, policy.vanishes))
     return replace(problem, policy=replace(problem.policy, sums=sums))

@@ -1,13 +1,13 @@
-"""Fits that a few gross outliers cannot rule: weights that follow the best formula so far, and judgement by the loss.
+"""Fits that resist a few gross outliers: row weights follow the best formula so far, and the loss judges formulas.
 
-Design. Before the first round rows that do not agree with their neighbours count less. After every round the most
-promising fits are fitted once more to the three quarters of the rows they are nearest to, again and again, until these
-rows stay the same; the best of them by a criterion on those rows alone is the pilot. Its residuals give the scale of
-the noise and with the loss the weights of the rows (`losses`), with which the search goes on. Where the pilot meets
-most rows to machine precision the others are outliers without doubt and count nothing: then the search for an exact
-formula ends as it does without outliers. So up to a quarter of the rows may be wrong.
+Design. Before the first round, rows that disagree with their neighbours get less weight. After every round, the most
+promising fits are refitted to the three quarters of the rows that they are nearest to, repeatedly, until these rows
+stay the same. The best of them, by a criterion on these rows alone, is the pilot. Its residuals give the scale of the
+noise and, with the loss, the weights of the rows (`losses`) for the following rounds. If the pilot meets most rows to
+machine precision, the others are certainly outliers and get no weight; the search for an exact formula then ends as it
+does without outliers. So up to a quarter of the rows may be wrong.
 
-All of this looks at some rows of a long table. The finished formulas are judged in `judgement`.
+All of this uses some rows of a long table. `judgement` judges the finished formulas.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _BLOCK = 2**17  # distances that are held at a time
 
 
 def first_weights(data: Dataset, policy: ReweightingPolicy = ReweightingPolicy()) -> RowWeights:
-    """Before the first round: rows that do not agree with their neighbours count less."""
+    """The weights before the first round: rows that disagree with their neighbours get less."""
     return RowWeights(with_weight(data, data.weight * agreement_with_neighbours(data, policy)).weight)
 
 
 def followed(
     problem: TargetProblem, state: TargetState, weights: RowWeights, data: Dataset, loss: Loss
 ) -> tuple[RowWeights, TargetState]:
-    """The weights by a better pilot among the fits of a target, where there is one, which then joins its archive."""
+    """The weights from a better pilot among the fits of a target, if any; it then joins the archive."""
     policy, chunk = problem.policy, state.archive.chunk
     order = np.argsort(of_fits(chunk.misfit, chunk.edges.sum(axis=1), len(problem.plain.y)), kind="stable")
     fresh = [int(k) for k in order if chunk.in_domain[k] and chunk.edges[k].tobytes() not in weights.tried]
@@ -59,7 +59,7 @@ def followed(
 
 
 def with_weight(data: Dataset, weight: np.ndarray) -> Dataset:
-    """With these weights, which say nothing of the size of the noise; with its own where none of them counts."""
+    """The data with these weights, without a noise estimate; unchanged if all weights are zero."""
     mean = float(weight.mean())
     return replace(data, weight=weight / mean, noise=None) if 0.0 < mean < np.inf else data
 
@@ -111,7 +111,7 @@ def _criterion(pilot: Reduced, problem: TargetProblem) -> float:
 
 
 def agreement_with_neighbours(data: Dataset, policy: ReweightingPolicy = ReweightingPolicy()) -> np.ndarray:
-    """Per row a weight between 0 and 1: how well it agrees with the rows around it, by how much these differ."""
+    """A weight per row between 0 and 1: how well it agrees with the rows around it, given their spread."""
     few = data.thinned(_rows_compared(len(data.y), data.x.shape[1], policy))
     if len(few.y) < 4 * policy.neighbours:
         return np.ones(len(data.y))
@@ -127,7 +127,7 @@ def agreement_with_neighbours(data: Dataset, policy: ReweightingPolicy = Reweigh
 
 
 def _rows_compared(rows: int, columns: int, policy: ReweightingPolicy) -> int:
-    """So that the work stays within bounds for a long or wide table; enough for neighbours in any case."""
+    """Rows among which neighbours are looked for: limited for a long or wide table, but enough for neighbours."""
     most = policy.comparisons / (rows * (columns + _SORTING))
     return int(np.clip(most, 8 * policy.neighbours, policy.compared))
 

@@ -1,4 +1,4 @@
-"""Whose turn it is: y as it stands every other round, and in between transformed targets that may be easier to hit."""
+"""Which target gets the next round: y itself every other time, and in between transformed targets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Maker = Callable[[Dataset, TransformedTarget, TransformedTarget], TargetProblem]
 
 @dataclass(frozen=True, eq=False)
 class Others:
-    """The targets beside y, in the order in which they are numbered: in fewer variables, then transformed."""
+    """The targets besides y, in the order of their numbers: first those in fewer variables, then transformed ones."""
 
     shorter: tuple[TargetProblem, ...]
     transformed: tuple[TargetProblem, ...]
@@ -52,7 +52,7 @@ class Others:
         return self.shorter + self.transformed
 
     def turn(self, number: int) -> int | None:
-        """Whose turn it is when others are asked for that often: both kinds by turns, each in a circle."""
+        """Which of them comes next after this many turns: the two kinds alternate, each in a circle."""
         first, rest = len(self.shorter), len(self.transformed)
         if not first or not rest:
             return number % (first + rest) if first + rest else None
@@ -62,7 +62,7 @@ class Others:
 
 @dataclass(frozen=True, eq=False)
 class SearchTargets:
-    """The targets of a search. Those that are not needed for an easy formula are only made when it was not found."""
+    """The targets of a search. Those besides y are only made if no easy formula was found."""
 
     data: Dataset
     target: TransformedTarget  # y over all columns
@@ -82,8 +82,8 @@ class SearchTargets:
 
     @cached_property
     def mains(self) -> tuple[TargetProblem, ...]:
-        """y itself: over the columns that seem to matter, and over all where these are more. Where numbers carry no
-        units, y over the groups that explain it best comes first: all of that is dimensionally possible."""
+        """y itself: over the columns that seem to matter, and over all if there are more. Where numbers have no units,
+        y over the groups that explain it best comes first, for which everything is dimensionally possible."""
         if not self.smooth_groups:
             return self.plain_mains
         errors = [smooth_error(problem.whole, self.policy.transforms) for problem in self.smooth_groups]
@@ -99,7 +99,7 @@ class SearchTargets:
 
     @cached_property
     def grouped(self) -> tuple[TargetProblem, ...]:
-        """y over groups without dimension, where units are known and numbers carry none."""
+        """y over dimensionless groups, where units are known and numbers have none."""
         if self.units is None or not self.units.is_strict or not self.has_others:
             return ()
         made = dimensionless(self.few_columns, self.units, self.policy.transforms.groups)
@@ -107,7 +107,7 @@ class SearchTargets:
 
     @cached_property
     def smooth_groups(self) -> tuple[TargetProblem, ...]:
-        """Those of them that may be searched: of a single group it is seen at once whether more is needed."""
+        """The groups that may be searched. A single group is tested at once: y must be a curve over it."""
         return tuple(problem for problem in self.grouped if _is_possible(problem.whole, self.policy))
 
     @cached_property
@@ -126,14 +126,14 @@ class SearchTargets:
         return smooth_error(self.mains[0].whole if self.smooth_groups else self.few_columns, self.policy.transforms)
 
     def problems(self, state: SearchState) -> tuple[TargetProblem, ...]:
-        """In the order of the states; the others only once they are there."""
+        """The problems in the order of the states; the others only once they have been made."""
         return self.mains + self.others.all if self.has_made_others(state) else self.mains
 
     def has_made_others(self, state: SearchState) -> bool:
         return len(state.targets) > len(self.mains)
 
     def may_make_others(self, state: SearchState, seconds: float) -> bool:
-        """Whether they are there, or can be made in that time by the price list."""
+        """Whether they exist, or can be made in that time by the price list."""
         policy, (rows, columns) = self.policy.shortcuts, self.few_columns.x.shape
         price = policy.making * columns**2 * min(rows / policy.making_rows, 1.0)
         return self.has_made_others(state) or price <= seconds
@@ -159,8 +159,8 @@ def with_others(targets: SearchTargets, state: SearchState) -> SearchState:
 
 
 def next_turn(targets: SearchTargets, state: SearchState, seconds: float = np.inf) -> tuple[SearchState, int]:
-    """The target whose turn it is. Noisy data mostly get y itself: the others distort the noise and serve to find exact
-    formulas. They are made only if there are that many seconds for it."""
+    """The target that gets the next round. With noisy data it is mostly y itself: the others distort the noise and
+    serve to find exact formulas. They are made only if there is enough time."""
     state = replace(state, rounds=state.rounds + 1)
     policy = targets.policy.turns
     if targets.has_others and state.rounds > len(targets.mains):
@@ -178,8 +178,8 @@ def next_turn(targets: SearchTargets, state: SearchState, seconds: float = np.in
 
 
 def round_of(targets: SearchTargets, state: SearchState, turn: int, max_starts: int | None) -> int:
-    """The number of starts of the round whose turn it is. Rounds grow with the search, in step with it: a large one
-    keeps many cores at work, and a small one learns sooner from what it has."""
+    """The number of starts of the next round. Rounds grow during the search: a large round keeps many cores busy, while
+    a small one makes use of its results sooner."""
     policy, so_far = targets.policy, state.starts - state.started_before
     share = policy.growth if turn < len(targets.mains) else policy.growth_of_others
     grown = int(min(share * so_far, policy.largest_round)) // policy.chunk_size * policy.chunk_size
@@ -198,17 +198,17 @@ def others_by_width(targets: SearchTargets, state: SearchState) -> list[int]:
 def asked(
     targets: SearchTargets, state: SearchState, most: int, worth_making: int, seconds: float = np.inf
 ) -> SearchState:
-    """The state after y itself and that many other targets were asked for formulas that need no search. They are made
-    only if there are that many seconds for it."""
+    """The state after y and this many other targets have been asked for formulas that need no search. The others are
+    made only if there is enough time."""
     if most >= worth_making and targets.may_make_others(state, seconds):
         state = with_others(targets, state)
     return replace(state, asked=state.asked.union([0, *others_by_width(targets, state)[:most]]))
 
 
 def is_measured(y: np.ndarray, policy: EndPolicy) -> bool:
-    """Whether the target was rounded, as measured numbers are, or is the logarithm of such numbers, in few rows. An
-    exact formula would be simple enough to be found at once, and these rows cannot tell more formulas apart than are
-    tried in a few rounds."""
+    """Whether a target with few rows was rounded, as measured numbers are, or is the logarithm of such numbers. An
+    exact formula would be so simple that it is found at once, and a few rounds try all formulas that these rows can
+    distinguish."""
     if len(y) > policy.few_measured:
         return False
     if _are_rounded(y, policy):
@@ -225,7 +225,7 @@ def _are_rounded(y: np.ndarray, policy: EndPolicy) -> bool:
 
 
 def looks_noisy(targets: SearchTargets, state: SearchState) -> bool:
-    """Whether larger fits have stopped being better, and no smooth function is better than they are."""
+    """Whether larger fits have stopped improving, and no smooth function fits better than they do."""
     chunks = [known.archive.chunk for known in state.targets[: len(targets.mains)]]
     best = min(float(chunk.misfit.min(initial=np.inf)) for chunk in chunks)
     return best <= targets.noise_at_most(state) and any(sees_noise(chunk, targets.policy.reduction) for chunk in chunks)
@@ -241,9 +241,10 @@ def _few_columns(target: TransformedTarget, required: Sequence[int], policy: Sea
 def _in_fewer_variables(
     few: TransformedTarget, whole: TransformedTarget, policy: SearchPolicy
 ) -> list[TransformedTarget]:
-    """What the tests lead to, fewest variables first. To predict rows takes longest and comes where all else fails.
+    """Targets in fewer variables that the tests lead to, fewest variables first.
 
-    Statistics need no choice of columns before them: what is chosen may lack a column whose part is small.
+    Predicting rows takes longest and is tried only if all else fails. Statistics need no previous choice of columns,
+    which may miss a column with a small contribution.
     """
     base = whole if whole.x.shape[1] <= policy.turns.most_joined else few
     found = _reduced_by_tests(base, policy)
@@ -260,7 +261,7 @@ def _in_fewer_variables(
 
 
 def _shorter_groups(made: Sequence[TransformedTarget], policy: SearchPolicy) -> list[TransformedTarget]:
-    """Targets over groups without dimension: as they are, and in even fewer variables."""
+    """Targets over dimensionless groups: as they are, and in even fewer variables."""
     fewer: list[TransformedTarget] = []
     for target in made[: policy.turns.groups_reduced]:
         if target.x.shape[1] > 1:
@@ -287,18 +288,18 @@ def _distinct(found: Sequence[TransformedTarget]) -> list[TransformedTarget]:
 
 
 def _most_predicted(target: TransformedTarget, policy: SearchPolicy) -> int:
-    """Where there are rows for statistics, prediction serves for few columns: of many it takes long and says little."""
+    """Most columns for prediction: with enough rows for statistics, few, since it then takes long and says little."""
     has_rows = len(target.y) >= policy.transforms.independence.rows
     return policy.turns.most_predicted if has_rows else policy.turns.many_columns
 
 
 def _is_possible(target: TransformedTarget, policy: SearchPolicy) -> bool:
-    """Of a single variable it is seen at once whether the others are needed."""
+    """Whether y may depend on these variables alone; with a single one, this is tested at once."""
     return target.x.shape[1] > 1 or is_curve(target.x[:, 0], target.y, policy.transforms.smoothness)
 
 
 def _both_ways(target: TransformedTarget) -> list[TransformedTarget]:
-    """Beside a ratio as the only variable its reciprocal: which of the two stands above the line was chance."""
+    """The target, and with a ratio as the only variable also its reciprocal, since its orientation is arbitrary."""
     (first, *rest) = target.symbols
     if rest or first.is_Symbol or not (target.x != 0.0).all():
         return [target]
@@ -308,8 +309,8 @@ def _both_ways(target: TransformedTarget) -> list[TransformedTarget]:
 def _variants(
     bases: Sequence[TransformedTarget], operators: tuple[str, ...], policy: SearchPolicy
 ) -> Iterator[TransformedTarget]:
-    """The same in shallower forms: with the outermost operator undone, one after the other for all bases; then with
-    logarithms as inputs."""
+    """The targets with the outermost operator undone, operator by operator for all bases; then with logarithms as
+    inputs."""
     usable = [usable_targets(base.y, operators, policy.transforms) for base in bases]
     for name in (target.name for target in TARGETS if target.needs):
         for base, inverses in zip(bases, usable, strict=True):

@@ -1,8 +1,8 @@
-"""A search for formulas of a known shape: what the rows do not show and the user knows is shown to it as further rows.
+"""A search for formulas with required shapes, which are turned into further rows.
 
-What is symmetric has the mirror image of every row, and what passes through a point has that point, heavily. So every
-way to find a formula prefers those that keep to it, and nothing has to know why. What is found is fitted again to the
-rows that were measured.
+For a symmetry, the mirror image of every row is added; for a required point, that point with a large weight. So all
+ways of finding formulas prefer those with the shape, without having to know about it. The formulas found are then
+refitted to the measured rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHAPED = ShapedPolicy()
 
 
 def pictured(data: Dataset, shapes: Sequence[Shape], policy: ShapedPolicy = SHAPED) -> Dataset:
-    """The rows with their images and with the points that the formula has to meet; the same where there are none."""
+    """The rows, with mirror images and required points; unchanged if there are none."""
     x, y, weight = data.x, data.y, data.weight
     for shape in [shape for shape in shapes if shape.is_symmetry][: policy.images]:
         x = np.vstack([x, image(shape, x, data.names)])
@@ -47,7 +47,7 @@ def pictured(data: Dataset, shapes: Sequence[Shape], policy: ShapedPolicy = SHAP
 
 
 def _rows_at(shape: Shape, data: Dataset, policy: ShapedPolicy) -> np.ndarray:
-    """The point; with the columns that it leaves free as they are in some rows."""
+    """The point, as rows with typical values for the columns that it leaves free."""
     named = dict(shape.point)
     count = 1 if len(named) == len(data.names) else min(policy.rows_a_point, len(data.y))
     rows = data.x[np.linspace(0, len(data.y) - 1, count).astype(int)].copy()
@@ -57,7 +57,7 @@ def _rows_at(shape: Shape, data: Dataset, policy: ShapedPolicy) -> np.ndarray:
 
 
 def with_prices(policy: SearchPolicy, constraints: Constraints) -> SearchPolicy:
-    """The policy with what a formula takes that is to have a shape, as it may have to be fitted again for that."""
+    """The policy with a higher price of a sketch if shapes are required, since formulas may have to be refitted."""
     if not constraints.is_about_shape:
         return policy
     price = policy.shaped.sketch * policy.finishing.sketch
@@ -65,7 +65,7 @@ def with_prices(policy: SearchPolicy, constraints: Constraints) -> SearchPolicy:
 
 
 def fitted_to_rows(found: Found, data: Dataset, constraints: Constraints, policy: PolishPolicy = POLISH) -> Found:
-    """What was found with further rows, fitted to those that were measured."""
+    """The formulas found with further rows, refitted to the measured ones."""
     again = (refitted(formula.expression, data, formula.symbols, constraints, policy) for formula in found.formulas)
     formulas = [formula for formula in again if formula is not None]
     return replace(found, formulas=formulas, rows_searched=min(found.rows_searched, len(data.y)))
@@ -80,14 +80,14 @@ def sentence_against(
     policy: ShapedPolicy = SHAPED,
     until: Deadline = NEVER,
 ) -> str | None:
-    """What to say where the rows speak against a shape: a plain formula that breaks it is far more likely."""
+    """A warning if the rows contradict a shape: a simple formula without it is far more likely."""
     if not constraints.asked:
         return None
     broken = [str(v.shape) for v in constraints.verdicts(best.expression) if not v.kept]
     if broken:
         return (
-            f"Nothing that was found keeps to {_listed(broken)}: {best} is what is left. Loosen what is asked, allow "
-            "more operators, or raise time_limit."
+            f"No formula was found that satisfies {_listed(broken)}; this is only {best}. Loosen the constraints, "
+            "allow more operators, or raise time_limit."
         )
     forms = 0 if until.over else catalogue.forms_per_size
     few = replace(catalogue, most_finished=0, finished_per_size=0, forms_per_size=forms)  # and the plain models
@@ -102,8 +102,8 @@ def sentence_against(
         return None
     times = best.loss / other.loss
     return (
-        f"The rows speak against {_listed(contradicted)}: without it {other} is found, whose mean square is "
-        f"{times:.3g} times smaller. Check what is asked, and the rows."
+        f"The rows contradict {_listed(contradicted)}: without this constraint {other} is found, whose mean squared "
+        f"error is {times:.3g} times smaller. Check the constraint and the rows."
     )
 
 

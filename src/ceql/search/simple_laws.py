@@ -1,4 +1,4 @@
-"""Laws with simple numbers between groups without dimension: numbers are known, not fitted, as rows would blur them."""
+"""Laws with simple numbers between dimensionless groups. The numbers are known rather than fitted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WORSE = 10.0  # times what a law leaves: a shorter form that leaves more is ano
 
 
 def simplest_law(problems: Sequence[TargetProblem], stop: Callable[[], bool]) -> Formula | None:
-    """The law of the first groups that have one, or of others of the same number that say it better."""
+    """The law of the first groups that have one, or a cheaper one for others with as many groups."""
     found: list[tuple[TargetProblem, Formula]] = []
     for problem in problems:
         if stop() or (found and problem.target.x.shape[1] > found[0][0].target.x.shape[1]):
@@ -76,7 +76,7 @@ def simple_law(problem: TargetProblem) -> Formula | None:
 
 
 def _raw(problem: TargetProblem, law: Any, groups: Sequence[Any]) -> Formula | None:
-    """The formula for y that a law between groups is, as it stands; None where it is no formula for all rows."""
+    """The formula for y from a law between groups, unfinished; None if it is undefined in some row."""
     own = problem.target.symbols
     if any(symbol.atoms(sympy.Float) for symbol in own):
         # One decimal says what two would, and SymPy takes sines of multiples of pi apart, digits and all.
@@ -102,7 +102,7 @@ def _simple_fractions(problem: TargetProblem, x: np.ndarray, y: np.ndarray, symb
 def _with_waves(
     problem: TargetProblem, x: np.ndarray, symbols: Sequence[Any]
 ) -> Iterator[tuple[np.ndarray, list[Any]]]:
-    """The groups; then with the sine or cosine of an angle in its place, or of the difference of two for both."""
+    """The groups; then with an angle, or the difference of two, replaced by its sine or cosine."""
     yield x, list(symbols)
     angles = problem.target.angles or ()
     names = [name for name in ("cos", "sin") if problem.functions is None or name in problem.functions]

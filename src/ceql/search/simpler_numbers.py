@@ -1,4 +1,4 @@
-"""Formulas with simpler numbers beside those that noise has led to."""
+"""Variants of formulas with simpler numbers than noise has led to."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def with_simpler_numbers(
     policy: PolishPolicy = POLISH,
     prices: Prices = PRICES,
 ) -> Iterator[list[Formula]]:
-    """Relatives, fitted to y, of what stands on the front and of what has too many numbers for few rows.
+    """Variants, fitted to y, of formulas on the front and of formulas with too many numbers for few rows.
 
-    At most `most` formulas are looked at. A relative that is better than all formulas is finished with the full effort.
-    Yields what there is as it grows.
+    At most `most` formulas are examined. A variant better than all formulas is finished with full effort. Yields the
+    variants found so far.
     """
     rows, found = len(data.y), list[Formula]()
     front = pareto_front(formulas, rows, prices)
@@ -58,10 +58,10 @@ def simpler_than_the_best(
     prices: Prices = PRICES,
     until: Deadline = NEVER,
 ) -> list[Formula]:
-    """Relatives, fitted to y, of those that lead, wherever they came from, and of relatives that have come to lead.
-    None is begun when the time is up.
+    """Variants, fitted to y, of the leading formulas wherever they came from, and of variants that lead by then.
 
-    Of a long table, what leads is fitted to all rows: some were enough until here, and leave larger errors.
+    No further variant is begun when the time is up. For a long table, the leading formulas are first fitted to all
+    rows, since constants fitted to some of them have larger errors.
     """
     rank = partial(criterion, rows=len(data.y), prices=prices)
     given = data, constraints, policy, until

@@ -128,7 +128,7 @@ def require_own(targets: SearchTargets, state: SearchState) -> None:
         if any(len(key) != edges for key in (*known.tried, *known.contenders.tried)):
             raise ContentError("it has tried fits of another network")
         if not (chunk.misfit >= 0.0).all():
-            raise ContentError("it has a misfit that is no number of at least 0")
+            raise ContentError("it has a misfit that is not a number of at least 0")
 
 
 def first_state(search: Search, stage: Stage) -> SearchState:

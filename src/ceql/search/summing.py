@@ -30,9 +30,9 @@ class Summing:
 def next_sums(
     problem: TargetProblem, before: Summing | None, starts: int, in_noise: bool, threads: int, stop: Callable[[], bool]
 ) -> Summing | None:
-    """After another stretch, as far as the number of starts allows; all is begun anew once there is noise.
+    """The sums after another stretch, as far as the number of starts allows; they begin again once there is noise.
 
-    None where no sums are looked for.
+    None if sums are not searched.
     """
     policy = problem.policy.sums
     too_small = len(problem.target.y) < policy.fewest_rows

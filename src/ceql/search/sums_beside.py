@@ -1,8 +1,8 @@
-"""Sums of y itself beside the rounds: a thread of their own works on them, some rounds behind.
+"""Sums of y itself, searched in a separate thread that may be some rounds behind.
 
-The rounds depend on the sums in three ways only: an exact sum ends the search, one that may be exact is kept, and what
-is left beside terms that are sure becomes a target. Then the search goes back to the round that these sums belong to,
-as if it had waited for them. So all is as on one thread.
+The rounds depend on the sums in three ways only: an exact sum ends the search, a nearly exact one is kept, and what
+remains beside sure terms becomes a target. In these cases the search returns to the round that the sums belong to, as
+if it had waited for them. So the result is the same as on one thread.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class SumsBeside:
 
 
 def _is_left_to_noise(sums: Summing | None, is_noisy: bool) -> bool:
-    """Whether y has been taken apart without an exact sum and looks noisy; once so, it stays so."""
+    """Whether y has been taken apart without an exact sum and looks noisy; it then stays so."""
     if sums is None or sums.in_noise:
         return sums is not None
     return is_noisy and not sums.peeled.waiting

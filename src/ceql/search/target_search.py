@@ -76,7 +76,7 @@ class TargetProblem:
 
     @cached_property
     def samples(self) -> fit.Samples:
-        """Large values count less in the search: near a pole they would outweigh all others."""
+        """Samples with less weight for large values, which would outweigh all others near a pole."""
         return fit.Samples.of(self.plain.x, self.plain.y, self.target.weight / (1.0 + self.plain.y**2))
 
     @cached_property
@@ -149,7 +149,7 @@ Step = tuple[TargetState, list[Formula]]  # the next state, and the exact formul
 
 
 def begin(problem: TargetProblem, guesses: Sequence[Any] = ()) -> TargetState:
-    """Before the first round. Guesses in the user's columns are parents of the search, as far as they fit in."""
+    """The state before the first round. Guesses in the user's columns become parents if they fit into the network."""
     archive = empty_archive(problem.structure)
     if guesses and problem.target.is_plain:
         symbols, scaling = problem.target.symbols, problem.scaling
@@ -161,7 +161,7 @@ def begin(problem: TargetProblem, guesses: Sequence[Any] = ()) -> TargetState:
 
 
 def reweighed(problem: TargetProblem, state: TargetState) -> TargetState:
-    """The state after the weights have changed to those of `problem`: fits are judged anew, all else is forgotten."""
+    """The state after a change of the weights to those of `problem`: fits are judged again, the rest is forgotten."""
     archive = judged_anew(state.archive, problem.structure, problem.samples, problem.policy)
     return TargetState(archive, spare=state.spare, edges_too_many=state.edges_too_many)
 
@@ -175,9 +175,10 @@ def next_round(
     anyhow: bool = False,
     ahead: Ahead[Archive] | None = None,
 ) -> Step:
-    """Fits another round of that many starts, unless this was begun ahead. What needs no search comes first.
+    """The state after another round of `count` starts, and the exact formulas found, first those that need no search.
 
-    A round that the deadline has cut short counts as if it had not begun, except `anyhow`, where nothing else is there.
+    A round that the deadline cuts short counts as not begun, except with `anyhow`, when there are no other results.
+    `ahead` may have the round already.
     """
     if state.archive.rounds == 0:
         state, closed = closed_form(problem, state, deadline)
@@ -204,7 +205,7 @@ def fitted_round(
     deadline: Deadline,
     stop: fit.StopFlag | None = None,
 ) -> Archive:
-    """The archive after a round of that many starts."""
+    """The archive after a round of `count` starts."""
     policy, structure = problem.policy, problem.structure
     proposals = Proposals(structure, policy, archive, problem.seed, count, problem.rhythms)
     at_a_time = max(1, policy.bytes_at_a_time // (8 * structure.n_params * policy.chunk_size)) * policy.chunk_size
@@ -228,7 +229,7 @@ def fitted_round(
 
 
 def reduced(problem: TargetProblem, state: TargetState, threads: int, most: int | None = None) -> Contenders:
-    """The contenders after a challenge by the archive: by at most that many of its fits."""
+    """The contenders after a challenge by at most `most` fits of the archive."""
     policy, needed = problem.policy.reduction, problem.policy.prior.needed
     policy = policy if most is None else replace(policy, fits=min(policy.fits, most))
     chunk = state.archive.chunk
@@ -239,7 +240,7 @@ def reduced(problem: TargetProblem, state: TargetState, threads: int, most: int 
 
 
 def closed_form(problem: TargetProblem, state: TargetState, deadline: Deadline = NEVER) -> Step:
-    """What needs no search; it is looked for only once. When the time is up, no further kind is tried."""
+    """Formulas that need no search, looked for only once. When the time is up, no further kind is tried."""
     if state.tried_closed_form:
         return state, []
     state = replace(state, tried_closed_form=True)
@@ -253,7 +254,8 @@ def closed_form(problem: TargetProblem, state: TargetState, deadline: Deadline =
 
 
 def _shape(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
-    """A known shape, where the target has become a curve: with few rows per number a fraction imitates any of them."""
+    """A known shape, if the target is a curve. It comes before fractions, which imitate any shape with few rows per
+    number."""
     target, counted = problem.target, problem.target.weight > 0.0
     if deadline.over or target.x.shape[1] > 1 or len(target.symbols[0].free_symbols) < 2:
         return state, []
@@ -264,8 +266,8 @@ def _shape(problem: TargetProblem, state: TargetState, deadline: Deadline) -> St
 
 
 def _fraction(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
-    """A fraction of polynomials in the columns or their squares, of sums of powers of single columns, or with the sine,
-    cosine or exponential of a column in its place."""
+    """A fraction of polynomials: in the columns or their squares, in powers of single columns, or with a column
+    replaced by its sine, cosine or exponential."""
     target, operators = problem.target, problem.structure.operator_names
     symbols = [s / float(k) for s, k in zip(target.symbols, problem.scaling.x, strict=True)]
     counted = target.weight > 0.0
@@ -311,7 +313,7 @@ def _product_or_sum(problem: TargetProblem, state: TargetState, deadline: Deadli
 
 
 def _wave(problem: TargetProblem, state: TargetState, deadline: Deadline) -> Step:
-    """A wave over two columns; of y itself, as there are many other targets."""
+    """A wave over two columns; only for y itself, since there are many other targets."""
     target, counted = problem.target, problem.target.weight > 0.0
     if deadline.over or not target.is_direct or not problem.structure.operator_names >= _WAVES_NEED:
         return state, []
@@ -361,7 +363,7 @@ def examined(problem: TargetProblem, state: TargetState, found: Any) -> tuple[Ta
 
 
 def _proven(problem: TargetProblem, state: TargetState, formula: Formula | None) -> tuple[TargetState, Formula | None]:
-    """The formula where it is exact; one that is nearly so is kept for the case that nothing better comes."""
+    """The formula if it is exact; a nearly exact one is kept in case nothing better is found."""
     if (
         formula is None
         or not is_hit(formula, problem.data, problem.policy.exact)
@@ -378,8 +380,8 @@ def _proven(problem: TargetProblem, state: TargetState, formula: Formula | None)
 
 
 def _needs_no_better(problem: TargetProblem, formula: Formula) -> bool:
-    """Where numbers have no units, a formula is proven that leaves nothing but rounding and has simple numbers, or
-    constants that have a name: a good approximation has others."""
+    """Whether an exact formula is proved. Where numbers have no units, it must leave only rounding and have simple
+    numbers or named constants; a good approximation has other numbers."""
     if not problem.constraints.is_strict:
         return True
     is_rounding = formula.loss <= problem.policy.exact.rounding * size_of(problem.data)
@@ -387,7 +389,7 @@ def _needs_no_better(problem: TargetProblem, formula: Formula) -> bool:
 
 
 def _exact_formulas(problem: TargetProblem, state: TargetState, threads: int) -> Step:
-    """Exact fits that survive elimination, as formulas; a fit is tried only once."""
+    """Formulas from exact fits that stay exact when reduced; each fit is tried only once."""
     policy, chunk, exact = problem.policy.hits, state.archive.chunk, problem.policy.exact
     near = np.flatnonzero((chunk.misfit < exact.near) & (chunk.misfit >= exact.hit) & chunk.in_domain)
     chosen = _untried(state, state.archive.hits(exact.hit), policy.tried) or _untried(state, near, policy.near_tried)
@@ -409,7 +411,7 @@ def _exact_formulas(problem: TargetProblem, state: TargetState, threads: int) ->
 
 
 def _untried(state: TargetState, rows: np.ndarray, most: int) -> list[int]:
-    """The smallest of these fits that were not eliminated before."""
+    """The smallest of these fits that have not been reduced before."""
     edges = state.archive.chunk.edges
     smallest_first = rows[np.argsort(edges[rows].sum(axis=1), kind="stable")]
     return [int(k) for k in smallest_first if edges[k].tobytes() not in state.tried][:most]
@@ -430,7 +432,7 @@ def _polished(problem: TargetProblem, state: TargetState, step: Reduced) -> tupl
 
 
 def sees_noise(chunk: Chunk, policy: ReductionPolicy) -> bool:
-    """Whether larger fits have stopped being better: without noise they would go on improving."""
+    """Whether larger fits have stopped improving; without noise they would go on."""
     if not len(chunk.misfit):
         return False
     sizes = chunk.edges.sum(axis=1)
@@ -442,8 +444,8 @@ def sees_noise(chunk: Chunk, policy: ReductionPolicy) -> bool:
 
 
 def few_show_noise(chunk: Chunk, rows: int, policy: ReductionPolicy) -> bool:
-    """The same of so few rows that large fits meet them all: whether larger ones see no less noise, where a fit with as
-    many edges as half the rows would take it for more than it leaves."""
+    """The same for so few rows that large fits meet them all: whether the noise estimated from larger fits, with at
+    most half as many edges as rows, has stopped falling."""
     sizes = chunk.edges.sum(axis=1)
     there = np.unique(sizes[sizes <= rows // 2])
     if not len(there):
@@ -455,7 +457,7 @@ def few_show_noise(chunk: Chunk, rows: int, policy: ReductionPolicy) -> bool:
 
 def has_settled(problem: TargetProblem, state: TargetState) -> bool:
     """Whether more rounds would hardly change the formula: larger fits only follow the noise, and the best small one
-    has not changed for a while. If its residuals are not like noise, that while is longer."""
+    has not changed for a while, or for longer if its residuals do not look like noise."""
     policy, quiet = problem.policy.reduction, state.contenders.quiet
     if quiet < policy.quiet or not sees_noise(state.archive.chunk, policy):
         return False

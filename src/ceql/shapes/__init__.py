@@ -1,1 +1,1 @@
-"""What a formula must look like: signs, slopes, limits, symmetries, points and poles; read, proved, checked, fitted."""
+"""Required shapes of formulas (signs, slopes, limits, symmetries, points, poles): parsing, proofs, checks and fits."""

@@ -1,4 +1,4 @@
-"""Shapes that no formula can keep to together."""
+"""Detects shapes that no formula can have together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import combinations
 from ceql.errors import InputError
 from ceql.shapes.shape import Kind, Shape
 
-# Only a constant is both, and a formula is asked for.
+# Pairs of shapes that only a constant has.
 _OPPOSITE = (
     {Kind.INCREASING, Kind.DECREASING},
     {Kind.CONVEX, Kind.CONCAVE},
@@ -20,17 +20,19 @@ _OPPOSITE = (
 
 
 def check_together(shapes: Sequence[Shape]) -> None:
-    """Complains of the first two that contradict each other."""
+    """Raises `InputError` for the first two shapes that contradict each other."""
     for one, other in combinations(shapes, 2):
         why = _contradiction(one, other) or _contradiction(other, one)
         if why:
-            raise InputError(f"No formula keeps to {str(one)!r} and to {str(other)!r}: {why}. Leave one of them out.")
+            raise InputError(
+                f"No formula satisfies both {str(one)!r} and {str(other)!r}: {why}. Leave one of them out."
+            )
 
 
 def _contradiction(one: Shape, other: Shape) -> str:
     if {one.kind, other.kind} in _OPPOSITE and one.columns == other.columns and not (one.ranges or other.ranges):
         return "only a constant does"
-    everywhere = not one.ranges  # of a bound: it may hold for the range of the data alone, and the point lie elsewhere
+    everywhere = not one.ranges  # a bound over the range of the data, which may not include the point
     if one.kind is Kind.ABOVE and other.kind is Kind.BELOW and one.value >= other.value and one.ranges == other.ranges:
         return "the lower bound is not below the upper one"
     if other.kind is Kind.POINT and one.kind is Kind.POINT and one.point == other.point and one.value != other.value:
@@ -56,6 +58,6 @@ def _is_same_place(one: Shape, other: Shape) -> bool:
 
 
 def _covers(bound: Shape, point: Shape) -> bool:
-    """Whether the ranges of a bound hold the point."""
+    """Whether the point lies in the ranges of a bound."""
     at = dict(point.point)
     return all(name in at and low <= at[name] <= high for name, low, high in bound.ranges)

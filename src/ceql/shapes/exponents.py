@@ -13,7 +13,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Exponents:
-    """Every number p of a power u**p of something with a column in it; 1 may always be, and 1/u is u**(-1)."""
+    """The allowed exponents p of powers u**p whose base contains a column; 1 is always allowed, and 1/u is u**(-1)."""
 
     within: tuple[float, float] | None = None
     among: tuple[float, ...] = ()
@@ -31,27 +31,27 @@ class Exponents:
         return all(self.holds(float(power.exp)) for power in powers(expression)) if self else True
 
     def nearest(self, exponent: float, count: int) -> list[float]:
-        """Allowed ones, the nearest first."""
+        """The `count` allowed exponents nearest to this one."""
         known = [*self.among, 1.0] if self.among else [*(self.within or ()), 1.0, 2.0, 0.5, -1.0, -0.5, -2.0]
         fine = sorted({one for one in known if self.holds(one)}, key=lambda one: (abs(one - exponent), one))
         return fine[:count]
 
 
 def powers(expression: Any) -> Iterator[Any]:
-    """The powers with a number as exponent and a column in the base."""
+    """The powers in an expression with a number as exponent and a column in the base."""
     for part in preorder_traversal(expression):
         if isinstance(part, Pow) and part.base is not E and part.exp.is_number and part.base.free_symbols:
             yield part
 
 
 def with_exponent(expression: Any, power: Any, exponent: float) -> Any:
-    """The formula with another exponent in the place of this power's: a number of its structure, not to be fitted."""
+    """The expression with another exponent for this power; the new exponent is part of the structure and not fitted."""
     exact = Integer(int(exponent)) if float(exponent).is_integer() else nsimplify(exponent, rational=True)
     return expression.xreplace({power: Pow(power.base, exact)})
 
 
 def with_allowed(expression: Any, exponents: Exponents, tried: int, most: int) -> list[Any]:
-    """Formulas with allowed exponents in the place of others, the nearest first."""
+    """Versions of the expression in which forbidden exponents are replaced by allowed ones, the nearest first."""
     left, done = [expression], []
     while left and len(done) < most:
         form = left.pop(0)

@@ -1,8 +1,8 @@
-"""Fits that are held to shapes: what breaks one counts as further rows of the least squares, ever heavier ones.
+"""Fits with required shapes: violations enter the least squares as extra rows with increasing weights.
 
-Everything that is asked is a sum of values of the formula, or of one of its denominators, at points: no less than zero,
-or zero. The rows that are added are how far such a sum is on the wrong side. A small margin keeps the fit off the edge,
-so that a finer grid, and the intervals of a proof, find it on the right side too.
+Each requirement says that a sum of values of the formula, or of one of its denominators, at certain points is zero or
+at least zero. An extra row is the amount by which such a sum is violated. A small margin keeps the fit away from the
+boundary, so that finer grids and interval proofs confirm the shape.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from ceql.shapes.limits import sides
 from ceql.shapes.policy import POLICY, ShapePolicy
 from ceql.shapes.shape import Kind, Shape
 
-_CLOSING_STEPS = 8  # of Newton's method, for constants that meet what has to be met
-_RANK = 1e-7  # of the largest, below which an equation says nothing new
+_CLOSING_STEPS = 8  # steps of Newton's method to meet equality requirements
+_RANK = 1e-7  # share of the largest pivot below which an equation is redundant
 
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """What is asked, of the values of a program with the constants of the formula; in units of y."""
+    """A requirement on the values of a program with the constants of the formula, in units of y."""
 
     program: Program
     asked: Asked
-    scale: float  # which makes steps along a column as large as the whole of it
+    scale: float  # factor that scales differences of neighbours to the whole range
 
     def values(self, constants: Array) -> Array:
         return (self.asked.sums(self.program.value(self.asked.points, constants)) + self.asked.shift) * self.scale
 
     def sums(self, constants: Array) -> tuple[Array, Array]:
-        """The values and their derivatives."""
+        """The values and their derivatives by the constants."""
         values, slopes = self.program(self.asked.points, constants)
         sums = (self.asked.sums(values) + self.asked.shift) * self.scale
         by_constants = np.stack([self.asked.sums(column) for column in slopes.T], axis=1) * self.scale
@@ -50,7 +50,7 @@ class Demand:
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """A formula on its rows, and below them how far it is from what is asked."""
+    """A formula on its rows, followed by the amounts by which requirements are violated."""
 
     program: Program
     demands: tuple[Demand, ...]
@@ -69,14 +69,14 @@ class _Held:
             for demand in self.demands:
                 sums, moves = demand.sums(constants)
                 breach = self._breach(demand, sums)
-                # What is kept moves nothing, and what has no value cannot be mended by a step.
+                # Fulfilled requirements have no slope, and undefined values cannot be repaired by a step.
                 idle = (breach == 0.0) | ~np.isfinite(sums) | ~np.isfinite(moves).all(axis=1)
                 below.append(breach)
                 by_constants.append(np.where(idle[:, None], 0.0, moves))
         return np.concatenate([values, *below]), np.vstack([slopes, *by_constants])
 
     def _breach(self, demand: Demand, sums: Array) -> Array:
-        """How far each sum is from what is asked."""
+        """The amount by which each sum violates the requirement."""
         if not demand.asked.is_equality:
             sums = np.where(sums >= self.margin, 0.0, sums - self.margin)
         return np.where(np.isfinite(sums), sums, -self.size)
@@ -93,8 +93,10 @@ def held_values(
     frame: Frame,
     policy: ShapePolicy = POLICY,
 ) -> Iterator[Array]:
-    """Constants with which the formula fits and comes close to the shapes: for every way to meet them, and with one
-    margin after the other. The caller says which of them is good enough."""
+    """Constants for which the formula fits and nearly has the shapes, for every way to have them and several margins.
+
+    The caller decides which of them are good enough.
+    """
     problem = make_problem(form, symbols, x, y, weights)
     if not len(form.values) or not len(problem.y):
         return
@@ -114,7 +116,7 @@ def held_values(
 
 
 def worst(demands: Sequence[Demand], values: Array) -> float:
-    """The largest distance from what is asked, in units of y; infinite where there is no value."""
+    """The largest violation, in units of y; infinite where the values are undefined."""
     found = [np.abs(sums) if d.asked.is_equality else -sums for d in demands for sums in (d.values(values),)]
     largest = max(float(np.max(one)) for one in found)
     return largest if np.isfinite(largest) else np.inf
@@ -135,7 +137,7 @@ def _held(problem: Problem, demands: Sequence[Demand], weight: float, margin: fl
 def ways_to_meet(
     form: Form, symbols: Sequence[sympy.Symbol], shapes: Sequence[Shape], frame: Frame, policy: ShapePolicy = POLICY
 ) -> Iterator[tuple[Demand, ...]]:
-    """What a fit is held to. A pole may be that of any denominator: each is a way."""
+    """The requirements of a fit, once for each way to meet them: a required pole may be a zero of any denominator."""
     symbols = tuple(symbols)
     program = value_and_jacobian(form.expr, symbols, form.symbols)
     common: list[Demand] = []
@@ -157,12 +159,12 @@ def ways_to_meet(
 
 
 def _scale(wanted: Asked, policy: ShapePolicy) -> float:
-    """Differences of neighbours are small: as many of them as go into the range make the whole."""
+    """Compensates for the smallness of differences between neighbouring points: scales them to the whole range."""
     return 1.0 if wanted.is_equality else policy.fit_step ** (1 - wanted.places.shape[1])
 
 
 def _wanted(shape: Shape, frame: Frame, policy: ShapePolicy) -> Asked | None:
-    """As sums of values; a limit is met far out, or close by."""
+    """The requirement as sums of values; a finite limit is required far out, or close to its place."""
     if shape.kind is not Kind.LIMIT or not math.isfinite(shape.value):
         return asked(shape, frame, policy, fine=False)
     low, high = frame.box(shape)
@@ -186,7 +188,7 @@ def _wanted(shape: Shape, frame: Frame, policy: ShapePolicy) -> Asked | None:
 def _kept_off(
     factor: Any, shape: Shape, form: Form, symbols: tuple[sympy.Symbol, ...], frame: Frame, policy: ShapePolicy
 ) -> Demand:
-    """A denominator that keeps the sign that it has in the middle of the data."""
+    """The requirement that a denominator keeps the sign that it has in the middle of the data."""
     points = asked(Shape(Kind.ABOVE, ranges=shape.ranges), frame, policy, fine=False)
     assert points is not None
     program = value_and_jacobian(factor, symbols, form.symbols)
@@ -198,7 +200,7 @@ def _kept_off(
 
 
 def _vanishing(factor: Any, shape: Shape, form: Form, symbols: tuple[sympy.Symbol, ...], frame: Frame) -> Demand | None:
-    """A denominator that is zero at a place."""
+    """The requirement that a denominator is zero at the pole; None if it does not depend on the pole's column."""
     place = frame.names.index(shape.columns[0])
     if symbols[place] not in factor.free_symbols:
         return None
@@ -212,8 +214,10 @@ def _vanishing(factor: Any, shape: Shape, form: Form, symbols: tuple[sympy.Symbo
 
 @np.errstate(all="ignore")
 def closed(values: Array, demands: Sequence[Demand], problem: Problem) -> Array:
-    """The constants with as few of them changed as it takes to meet exactly what has to be met: those that matter least
-    to the rows."""
+    """The constants changed so that all equality requirements are met exactly.
+
+    As few constants as possible are changed, preferring those that matter least to the rows.
+    """
     equations = [demand for demand in demands if demand.asked.is_equality]
     if not equations:
         return values

@@ -31,11 +31,13 @@ _EXAMPLES = "'increasing in x', 'f -> 0 as x -> inf', 'f(x=0) = 1', 'positive fo
 
 
 def read_shape(text: str) -> Shape:
-    """What a text says; a complaint names the place where it stops making sense."""
+    """Parses the text of a shape; error messages say where it stops making sense."""
     if not isinstance(text, str):
         raise InputError(f"A shape is a text, such as {_EXAMPLES}, not {text!r}.")
     if len(text) > _LONGEST:
-        raise InputError(f"A shape of {len(text)} letters is too long: say one thing at a time, such as {_EXAMPLES}.")
+        raise InputError(
+            f"A shape of {len(text)} characters is too long: state one property at a time, such as {_EXAMPLES}."
+        )
     reader = _Reader(text, _words(text))
     shape = reader.claim()
     shape = Shape(**{**vars(shape), "ranges": reader.ranges()})
@@ -59,7 +61,7 @@ def _hint() -> str:
 
 
 class _Reader:
-    """The words of a text, from left to right."""
+    """Parses the words of a text from left to right."""
 
     def __init__(self, text: str, words: Sequence[str]) -> None:
         self._text, self._words, self._place = text, words, 0
@@ -100,7 +102,9 @@ class _Reader:
         first = self._next
         if first not in _FIRST_WORDS:
             near = nearest(first, _FIRST_WORDS)
-            raise InputError(f"The shape {self._text!r} begins with {first!r}, which is none.{near} {_hint()}")
+            raise InputError(
+                f"The shape {self._text!r} begins with {first!r}, which no shape begins with.{near} {_hint()}"
+            )
         self._take()
         if first in ("positive", "negative"):
             return Shape(Kind.ABOVE if first == "positive" else Kind.BELOW, strict=True)
@@ -163,7 +167,7 @@ class _Reader:
 
 
 def _checked(shape: Shape, text: str) -> Shape:
-    """Complains of what cannot be meant."""
+    """The shape, after checks that raise `InputError` for what cannot be meant."""
     for name, low, high in shape.ranges:
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise InputError(f"The shape {text!r}: a range of {name!r} has two finite ends, the lower first.")
@@ -183,5 +187,5 @@ def _checked(shape: Shape, text: str) -> Shape:
             if name in shape.columns and low != -high:
                 raise InputError(f"The shape {text!r}: the range of {name!r} must reach as far down as up.")
     if shape.kind in (Kind.LIMIT, Kind.POLE) and set(shape.columns) & set(ranged):
-        raise InputError(f"The shape {text!r}: {shape.columns[0]!r} goes to a place, so it has no range.")
+        raise InputError(f"The shape {text!r}: {shape.columns[0]!r} goes to a limit, so it cannot have a range.")
     return shape

@@ -1,4 +1,4 @@
-"""What is asked of a formula as sums of its values at points: what a grid checks, and what a fit is held to."""
+"""Required shapes as sums of values at points, for checks on a grid and for fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Frame:
-    """The columns of a table with their ranges, and the size of the target: what shapes are measured by."""
+    """The columns of a table with their ranges, and the size of the target, by which shapes are measured."""
 
     names: tuple[str, ...]
     lower: tuple[float, ...]
@@ -26,12 +26,12 @@ class Frame:
 
     @classmethod
     def of(cls, names: Sequence[str], x: Array, y: Array) -> Frame:
-        """Of a table; the size of y is its spread, or how large it is where it has none."""
+        """The frame of a table; the size of y is its spread, or its largest absolute value if it does not vary."""
         spread = float(np.std(y)) or float(np.max(np.abs(y))) or 1.0
         return cls(tuple(names), tuple(map(float, x.min(axis=0))), tuple(map(float, x.max(axis=0))), spread)
 
     def range_of(self, name: str, shape: Shape) -> tuple[float, float]:
-        """Of a column: as the shape says, else that of the data; for even and odd as far down as up."""
+        """The range of a column for a shape: as stated there, or else that of the data, made symmetric if necessary."""
         for named, low, high in shape.ranges:
             if named == name:
                 return low, high
@@ -46,7 +46,7 @@ class Frame:
         return (low, high) if low < high else (low - 0.5, high + 0.5)
 
     def box(self, shape: Shape) -> tuple[Array, Array]:
-        """The ranges of all columns; a point leaves no range to the columns that it names."""
+        """The ranges of all columns; columns that the shape's point names are fixed."""
         fixed = dict(shape.point)
         ends = [(fixed[n], fixed[n]) if n in fixed else self.range_of(n, shape) for n in self.names]
         low, high = np.array(ends, float).T
@@ -55,17 +55,17 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Sums of values at points, each of which is to be no less than zero, or zero."""
+    """Sums of values at points that are required to be zero, or at least zero."""
 
     points: Array
-    places: Array  # of the points of each sum, in rows
-    factors: Array  # that their values have
-    shift: float  # that is added
+    places: Array  # places of the points of each sum, in rows
+    factors: Array  # factors of their values
+    shift: float  # constant that is added to each sum
     is_equality: bool
     strict: bool = False
 
     def sums(self, values: Array) -> Array:
-        """From the values at the points, or from their derivatives in columns."""
+        """The sums for these values at the points, or for their derivatives in columns."""
         picked = values[self.places]
         factors = self.factors if values.ndim == 1 else self.factors[:, None]
         return (picked * factors).sum(axis=1)
@@ -73,7 +73,7 @@ class Asked:
 
 @lru_cache(maxsize=16)  # grids of wide tables are large
 def asked(shape: Shape, frame: Frame, policy: ShapePolicy = POLICY, fine: bool = True) -> Asked | None:
-    """None for what cannot be said by sums of values: limits and poles."""
+    """The shape as sums of values; None for limits and poles, which cannot be expressed like that."""
     match shape.kind:
         case Kind.ABOVE | Kind.BELOW:
             points = _spread(shape, frame, policy, fine)
@@ -99,7 +99,7 @@ def asked(shape: Shape, frame: Frame, policy: ShapePolicy = POLICY, fine: bool =
 
 
 def image(shape: Shape, points: Array, names: Sequence[str]) -> Array:
-    """Where the symmetry takes points."""
+    """The points reflected by the symmetry of the shape."""
     other = points.copy()
     places = [names.index(name) for name in shape.columns]
     if shape.kind is Kind.SYMMETRIC:
@@ -114,7 +114,7 @@ def _each(points: Array) -> Array:
 
 
 def _spread(shape: Shape, frame: Frame, policy: ShapePolicy, fine: bool) -> Array:
-    """Points over all columns; evenly along one, at random with the corners over several."""
+    """Points over all columns: evenly spaced if only one varies, otherwise random ones with the corners."""
     low, high = frame.box(shape)
     free = np.flatnonzero(low < high)
     if len(free) == 0:
@@ -127,7 +127,7 @@ def _spread(shape: Shape, frame: Frame, policy: ShapePolicy, fine: bool) -> Arra
 
 
 def held_values(low: Array, high: Array, count: int) -> Array:
-    """Points of a box: its middle, its corners as far as there is room for them, and others at random."""
+    """Points of a box: its middle, its corners if there is room for them, and random ones."""
     free = np.flatnonzero(low < high)
     points = low + (high - low) * np.random.default_rng(0).uniform(size=(count, len(low)))
     points[0] = 0.5 * (low + high)
@@ -138,8 +138,11 @@ def held_values(low: Array, high: Array, count: int) -> Array:
 
 
 def _along(shape: Shape, frame: Frame, policy: ShapePolicy, fine: bool, factors: Array) -> Asked:
-    """Neighbours along the column, with the other columns held at several values. A check goes through all points of a
-    line, so that it sees jumps; a fit has few places with neighbours close by, the ends of the line among them."""
+    """Sums over neighbouring points along a column, while the other columns are held at several values.
+
+    For a check, the neighbours are all points of a line, which reveals jumps. For a fit they are close together, at few
+    places that include the ends of the line.
+    """
     low, high = frame.box(shape)
     place = frame.names.index(shape.columns[0])
     width = len(factors)

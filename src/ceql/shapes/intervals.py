@@ -1,8 +1,8 @@
-"""Intervals that hold all values of a formula over boxes, many boxes at once.
+"""Interval arithmetic: intervals that contain all values of a formula over boxes, for many boxes at once.
 
-Every step is rounded outwards: sums, products, quotients and roots by one unit in the last place, which is what IEEE
-arithmetic may be off by, and functions of the mathematical library by a few. So what these intervals say is proved.
-Where a formula is undefined on a part of a box its interval is everything.
+All results are rounded outwards: sums, products, quotients and roots by one unit in the last place, the error of IEEE
+arithmetic, and library functions by a few units. What these intervals say is therefore proved. Where a formula is
+undefined in part of a box, its interval is unbounded.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from ceql.operators import functions
 from ceql.operators.functions import Course, ElementaryFunction
 
 Array = np.ndarray
-_LIBRARY = 8  # units in the last place by which a function of the mathematical library may be off
-WHOLE, AT_EDGE, INSIDE = 0, 1, 2  # has a value in all of a box, or not where it ends, or not inside
-_LONGEST = 1e6  # turns of a sine within which its argument can be told well enough
+_LIBRARY = 8  # largest error of library functions, in units in the last place
+WHOLE, AT_EDGE, INSIDE = 0, 1, 2  # defined in the whole box; undefined at its edge; undefined inside
+_LONGEST = 1e6  # largest argument of a sine that is still accurate enough
 
 
 class NoEnclosure(ValueError):
-    """The formula has a part that intervals are not known of."""
+    """Raised for a part of a formula for which intervals are not implemented."""
 
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """From `low` to `high`, for each of many boxes; `lost` says where the formula has no value in all of a box."""
+    """Intervals from `low` to `high`, one for each box; `lost` says where the formula is undefined in part of the
+    box."""
 
     low: Array
     high: Array
@@ -39,22 +40,22 @@ class Interval:
 
     @classmethod
     def of(cls, low: Any, high: Any, lost: Any = WHOLE) -> Interval:
-        """Everything where an end is not known."""
+        """Intervals between these ends, unbounded where an end is NaN."""
         low, high = np.broadcast_arrays(np.asarray(low, float), np.asarray(high, float))
         unknown = np.isnan(low) | np.isnan(high)
         return cls(np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high), lost)
 
     def unless(self, undefined: Array) -> Interval:
-        """Everything where the formula has no value inside a part of the box."""
+        """The intervals, unbounded where the formula is undefined inside the box."""
         low, high = np.where(undefined, -np.inf, self.low), np.where(undefined, np.inf, self.high)
         return Interval(low, high, np.maximum(self.lost, np.where(undefined, INSIDE, WHOLE)))
 
     def at_edge(self, touches: Array) -> Interval:
-        """Without a value where its box ends."""
+        """The intervals, marked as undefined at the edge of the box where `touches` is set."""
         return Interval(self.low, self.high, np.maximum(self.lost, np.where(touches, AT_EDGE, WHOLE)))
 
     def below(self, *parts: Interval) -> Interval:
-        """Without a value where one of its parts has none, whatever a function makes of it."""
+        """The intervals, marked as undefined wherever one of these parts is, whatever a function makes of it."""
         return Interval(self.low, self.high, reduce(np.maximum, [self.lost, *(part.lost for part in parts)]))
 
     def widened(self, units: int = 1) -> Interval:
@@ -65,7 +66,7 @@ class Interval:
 
 
 def enclosure(expression: Any, boxes: Mapping[Symbol, Interval]) -> Interval:
-    """All values of the expression over each box; raises `NoEnclosure` for what is not known."""
+    """The interval of the expression over each box; raises `NoEnclosure` for what is not implemented."""
     known: dict[Any, Interval] = {}
 
     def of(part: Any) -> Interval:
@@ -109,7 +110,8 @@ def _number(part: Any) -> Interval:
 
 
 def add(a: Interval, b: Interval) -> Interval:
-    """A sum that is exactly zero is not rounded, and one that is too large for a number is no infinity."""
+    """The sum of intervals. Zero sums are not rounded, and an overflow does not become an infinite lower or upper
+    limit."""
     low, high = a.low + b.low, a.high + b.high
     low = np.where((low == 0.0) | np.isposinf(a.low) | np.isposinf(b.low), low, np.nextafter(low, -np.inf))
     high = np.where((high == 0.0) | np.isneginf(a.high) | np.isneginf(b.high), high, np.nextafter(high, np.inf))
@@ -117,7 +119,7 @@ def add(a: Interval, b: Interval) -> Interval:
 
 
 def multiply(a: Interval, b: Interval) -> Interval:
-    """Zero times what has no bound is zero, unless that is infinity itself."""
+    """The product of intervals. Zero times an unbounded end is zero, unless the interval is infinity itself."""
     pairs = [(p, q) for p in (a.low, a.high) for q in (b.low, b.high)]
     products = [_product_of_ends(p, q) for p, q in pairs]
     at_infinity = (np.isinf(a.low) & (a.low == a.high) & (b.low <= 0) & (b.high >= 0)) | (
@@ -130,7 +132,7 @@ def multiply(a: Interval, b: Interval) -> Interval:
 
 
 def _product_of_ends(p: Array, q: Array) -> tuple[Array, Array]:
-    """Rounded down and up; a product keeps its sign, however small or large it is."""
+    """The product rounded down and up; it keeps its sign even if it underflows or overflows."""
     is_exact = (p == 0.0) | (q == 0.0) | np.isinf(p) | np.isinf(q)
     product = np.where((p == 0.0) | (q == 0.0), 0.0, p * q)
     is_positive = (p > 0.0) == (q > 0.0)
@@ -140,7 +142,7 @@ def _product_of_ends(p: Array, q: Array) -> tuple[Array, Array]:
 
 
 def reciprocal(a: Interval) -> Interval:
-    """Of what touches zero from one side there is one bound, of what has zero inside none."""
+    """The reciprocal, with one finite bound if the interval touches zero, and none if it contains zero inside."""
     inside = (a.low < 0.0) & (a.high > 0.0)
     is_zero = (a.low == 0.0) & (a.high == 0.0)
     low = np.where(a.high == 0.0, -np.inf, _rounded(a.high, -np.inf))
@@ -150,7 +152,7 @@ def reciprocal(a: Interval) -> Interval:
 
 
 def _rounded(end: Array, towards: float) -> Array:
-    """One divided by it, with the sign that it has."""
+    """The reciprocal of an end, rounded in this direction without changing its sign."""
     value = 1.0 / end
     beside = np.nextafter(value, towards)
     kept = np.where(end > 0.0, np.maximum(beside, 0.0), np.minimum(beside, 0.0))
@@ -201,7 +203,8 @@ def _whole_power(inner: Interval, exponent: int) -> Interval:
 
 
 def _rising(function: Callable[[Array], Array], least: float = -np.inf, most: float = np.inf) -> Any:
-    """The rule of a function that grows, with the range of its values; it is zero at zero or nowhere."""
+    """The interval rule of an increasing function with values from `least` to `most`, whose only zero, if any, is at
+    zero."""
 
     def rule(inner: Interval) -> Interval:
         ends = Interval.of(function(inner.low), function(inner.high))
@@ -229,7 +232,7 @@ def _sqrt(inner: Interval) -> Interval:
 
 
 def _by_course(function: ElementaryFunction) -> Callable[[Interval], Interval] | None:
-    """The rule of a function that says where it grows; None of one that does not."""
+    """The interval rule of a function that declares where it increases or decreases; None if it does not."""
     value, lower, upper = function.value, function.domain.lower, function.domain.upper
     rises, falls = _rising(value, *function.within), _falling(value, *function.within)
     rules: dict[Course, Callable[[Interval], Interval]] = {
@@ -257,19 +260,19 @@ def _falling(function: Callable[[Array], Array], least: float, most: float) -> C
 
 
 def _may_hold_poles(inner: Interval) -> Array:
-    """Whether an odd quarter of a turn may lie in it."""
+    """Whether the interval may contain an odd multiple of pi/2."""
     turns_low, turns_high = np.floor(inner.low / np.pi + 0.5 - 1e-9), np.floor(inner.high / np.pi + 0.5 + 1e-9)
     return (turns_low != turns_high) | ~(np.maximum(np.abs(inner.low), np.abs(inner.high)) < _LONGEST)
 
 
 def _cos(inner: Interval) -> Interval:
-    """It is 1 at whole turns and -1 half a turn after them."""
+    """The interval of a cosine, which is 1 at whole turns and -1 half a turn after them."""
     ends = Interval.of(
         np.minimum(np.cos(inner.low), np.cos(inner.high)), np.maximum(np.cos(inner.low), np.cos(inner.high))
     ).widened(_LIBRARY)
     unsure = ~(np.maximum(np.abs(inner.low), np.abs(inner.high)) < _LONGEST)
     low, high = np.where(unsure, 0.0, inner.low), np.where(unsure, 0.0, inner.high)
-    slack = 1e-9  # of a turn: whether an end is just before or behind one
+    slack = 1e-9  # tolerance in turns for ends close to an extremum
     has_top = np.floor(high / (2 * np.pi) + slack) >= np.ceil(low / (2 * np.pi) - slack)
     has_bottom = np.floor(high / (2 * np.pi) - 0.5 + slack) >= np.ceil(low / (2 * np.pi) - 0.5 - slack)
     return Interval.of(
@@ -282,7 +285,7 @@ def _sin(inner: Interval) -> Interval:
     is_zero = (inner.low == 0.0) & (inner.high == 0.0)
     shifted = add(inner, Interval.of(-np.pi / 2, -np.pi / 2).widened())
     found = _cos(shifted)
-    within = (inner.low >= 0.0) & (inner.high <= np.pi)  # where it is no less than zero
+    within = (inner.low >= 0.0) & (inner.high <= np.pi)  # where the sine is not negative
     return Interval.of(
         np.where(is_zero, 0.0, np.where(within, np.maximum(found.low, 0.0), found.low)),
         np.where(is_zero, 0.0, found.high),

@@ -1,4 +1,4 @@
-"""Where the values of a formula go as a column goes to a place, read off decade by decade; poles are such places."""
+"""Limits of a formula as a column approaches a place, judged numerically decade by decade; likewise poles."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ Array = np.ndarray
 
 
 def approaches(shape: Shape, frame: Frame, policy: ShapePolicy) -> list[Array]:
-    """Rows of points that go to the place, one block for each side and all values that other columns are held at; the
-    last axis but one counts the decades."""
+    """Points that approach the place, one block for each side, with the other columns held at several values.
+
+    The axes of a block are the held values, the decades and the columns.
+    """
     low, high = frame.box(shape)
     column = frame.names.index(shape.columns[0])
     lines = low[None, :] if len(low) == 1 else held_values(low, high, policy.held)
@@ -36,19 +38,19 @@ def approaches(shape: Shape, frame: Frame, policy: ShapePolicy) -> list[Array]:
 
 
 def sides(place: float, low: float, high: float) -> list[int]:
-    """From which sides a place is reached: those on which the column has values."""
+    """The sides from which a place is approached: those on which the column has values."""
     return ([1] if high > place else []) + ([-1] if low < place else []) or [1]
 
 
 def goes_there(shape: Shape, function: Callable[[Array], Array], frame: Frame, policy: ShapePolicy) -> tuple[bool, int]:
-    """Whether values go where a limit, or a pole, wants them, and how many points say so."""
+    """Whether values behave as the required limit or pole demands, and the number of points that were checked."""
     blocks = approaches(shape, frame, policy)
     count = sum(block.shape[0] * block.shape[1] for block in blocks)
     values = [function(block.reshape(-1, block.shape[2])).reshape(block.shape[:2]) for block in blocks]
-    if shape.kind is Kind.POLE:  # from a side on which the formula has values
+    if shape.kind is Kind.POLE:  # sides on which the formula is undefined are ignored
         sides = [block for block in values if np.isfinite(block).any()]
         return bool(sides) and any(all(_grows(np.abs(row), policy) for row in block) for block in sides), count
-    is_far = math.isinf(shape.place)  # where exp(x)/exp(x) overflows; near a number what has no value has no limit
+    is_far = math.isinf(shape.place)  # there NaN is tolerated, since exp(x)/exp(x) overflows
     rows = [row for block in values for row in block]
     return all(
         (is_far or not np.isnan(row).any()) and _arrives(row, shape.value, frame.size, policy) for row in rows
@@ -56,7 +58,7 @@ def goes_there(shape: Shape, function: Callable[[Array], Array], frame: Frame, p
 
 
 def _arrives(row: Array, limit: float, size: float, policy: ShapePolicy) -> bool:
-    """Whether values go to a number, to infinity, or (NaN) stay finite, as far as they can be computed."""
+    """Whether values approach a number or infinity, or (NaN) stay finite, as far as they can be computed."""
     finite = np.isfinite(row)
     known = row if finite.all() else row[: int(np.argmin(finite))]
     if math.isinf(limit):
@@ -71,12 +73,12 @@ def _arrives(row: Array, limit: float, size: float, policy: ShapePolicy) -> bool
         earlier, later = np.abs(known[: len(known) // 2]).max(), np.abs(known[len(known) // 2 :]).max()
         return bool(later <= policy.grows * earlier + policy.near * size) or _shrinks(steps, policy)
     apart = np.abs(known - limit) / max(size, abs(limit))
-    later = apart[len(apart) // 2 :]  # rounding may grow at the end, where large numbers cancel
+    later = apart[len(apart) // 2 :]  # rounding errors may grow at the end, where large numbers cancel
     return bool(later.min() <= policy.near and apart[-1] <= policy.rounding) or _shrinks(apart, policy)
 
 
 def _shrinks(apart: Array, policy: ShapePolicy) -> bool:
-    """Whether the second half falls from decade to decade by a share."""
+    """Whether the second half of the distances falls by a constant factor or more in each decade."""
     later = apart[len(apart) // 2 :]
     return len(later) > 2 and bool(np.all(later[1:] <= policy.shrinks * later[:-1]))
 

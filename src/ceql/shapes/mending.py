@@ -1,4 +1,4 @@
-"""From a formula that breaks what is asked of its shape to the nearest that keeps to it and fits best."""
+"""Turns a formula that violates required shapes into a similar one that has them and fits as well as possible."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ceql.shapes.repairs import repaired
 from ceql.shapes.shape import Shape
 from ceql.shapes.verdicts import is_real, on_grid
 
-_FEWEST, _MOST = 4, 15  # digits of a constant that has to meet something exactly
-_GOOD_ENOUGH = 1.5  # times the loss of the formula that breaks a shape: then nothing else is tried
-_NOTHING = 1e-9  # of the largest constant, below which one may be zero
+_FEWEST, _MOST = 4, 15  # digits tried for constants that must meet a requirement exactly
+_GOOD_ENOUGH = 1.5  # a fit with at most this multiple of the original loss ends the attempts
+_NOTHING = 1e-9  # share of the largest constant below which one becomes zero
 
 
 @np.errstate(all="ignore")
@@ -35,7 +35,10 @@ def mended(
     is_allowed: Callable[[Any], bool],
     policy: ShapePolicy = POLICY,
 ) -> Any:
-    """None where nothing near it keeps to all that is asked; the table is x, y and the weights of the rows."""
+    """A formula near this one that satisfies all requirements; None if there is none.
+
+    `table` holds x, y and the weights of the rows.
+    """
     symbols = tuple(symbols)
     if not is_real(expression):
         return None
@@ -66,7 +69,8 @@ def _versions(
     is_allowed: Callable[[Any], bool],
     policy: ShapePolicy,
 ) -> Iterator[Any]:
-    """The formula with constants that keep to the shapes: fitted freely where that will do, else held to them."""
+    """Versions of the formula with constants that satisfy the shapes: fitted freely if that suffices, else under
+    constraints."""
     if not is_fitted:
         form = refit(form, symbols, *table).expr
         if not is_real(form):
@@ -93,7 +97,7 @@ def _tidied(
     is_allowed: Callable[[Any], bool],
     policy: ShapePolicy,
 ) -> Any:
-    """With as few digits as the errors leave, but for a constant that has to meet something exactly."""
+    """The formula with as few digits as the errors allow, except for constants that must meet a requirement exactly."""
     short = round_to_errors(expression, symbols, *table)
     for form in filter(is_real, (short, expression)):
         met = _met_exactly(form, symbols, table, shapes, frame, policy)
@@ -119,7 +123,7 @@ def _met_exactly(
 
 
 def _with_digits(expression: Any, values: Array, digits: int, all_of_them: bool) -> Any:
-    """The constants that were moved, or all, with so many digits, and zero where they are nothing beside the others."""
+    """The expression with its changed constants, or all of them, rounded to this many digits; tiny ones become zero."""
     form = parametrise(expression)
     least = _NOTHING * float(np.max(np.abs(values), initial=0.0))
     moved = [

@@ -1,4 +1,4 @@
-"""Proofs that a formula keeps to a shape: by intervals over boxes that are halved until they say it, or by algebra."""
+"""Proofs that a formula has a shape: by algebra, or by intervals over boxes that are halved until they suffice."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ceql.shapes.policy import POLICY, ShapePolicy
 from ceql.shapes.shape import Kind, Shape
 
 Array = np.ndarray
-_LARGEST = 80  # nodes of a formula whose limit is looked for by putting it over one denominator
-_CLOSE = 1e-12  # of the range of a column, within which a limit at a place is proved
+_LARGEST = 80  # largest number of nodes for which a formula is put over one denominator
+_CLOSE = 1e-12  # share of a column's range within which a limit at a place is proved
 
 
 def is_proved(
     shape: Shape, expression: Any, symbols: Sequence[sympy.Symbol], frame: Frame, policy: ShapePolicy = POLICY
 ) -> bool:
-    """Whether the shape follows for every number of its ranges; False where it may hold all the same."""
+    """Whether the shape is proved for all values in its ranges; False does not mean that it is violated."""
     try:
         return _proved(shape, expression, list(symbols), frame, policy)
     except NoEnclosure:
@@ -79,9 +79,12 @@ def holds_everywhere(
     policy: ShapePolicy = POLICY,
     strict: bool = False,
 ) -> bool:
-    """Whether the claim is nowhere negative (strict: everywhere positive) in a box, and what is to be finite is so, and
-    hence has no pole and no place without a value there. Then the claim is about its slope, which may have none where
-    the box ends."""
+    """Whether it is proved for a box that the claim is nowhere negative (strict: positive) and `finite` parts are
+    finite.
+
+    Finite parts have no poles and are defined everywhere. The claim is then about a slope, which may be undefined at
+    the edge of the box.
+    """
     used = [k for k, symbol in enumerate(symbols) if any(symbol in part.free_symbols for part in (claim, *finite))]
     lows, highs = _cut(low, high, used, policy)
     left = policy.boxes
@@ -107,7 +110,7 @@ def holds_everywhere(
 
 
 def _cut(low: Array, high: Array, used: Sequence[int], policy: ShapePolicy) -> tuple[Array, Array]:
-    """The box in equal pieces along the first columns that matter."""
+    """The box cut into equal pieces along the first two columns that matter."""
     lows, highs = low[None].copy(), high[None].copy()
     for k in used[:2]:
         edges = np.linspace(low[k], high[k], policy.pieces + 1)
@@ -120,7 +123,7 @@ def _cut(low: Array, high: Array, used: Sequence[int], policy: ShapePolicy) -> t
 
 
 def _halved(lows: Array, highs: Array, used: Sequence[int], whole: Array) -> tuple[Array, Array]:
-    """Each box along the column in which it is longest, as a share of the whole range."""
+    """Each box halved along the column in which it is longest, as a share of the whole range."""
     shares = (highs - lows)[:, used] / np.where(whole[used] > 0.0, whole[used], 1.0)
     longest = np.array(used)[np.argmax(shares, axis=1)]
     rows = np.arange(len(lows))
@@ -140,7 +143,7 @@ def _mirrored(shape: Shape, f: Any, by: dict[str, sympy.Symbol]) -> Any:
 
 
 def _is_equal(f: Any, other: Any) -> bool:
-    """Decimals are compared as they are: what differs by rounding is not proved."""
+    """Whether the expressions are algebraically equal; decimals must agree exactly."""
     if f == other:
         return True
     return node_count(f) <= _LARGEST and sympy.expand(f - other) == 0
@@ -159,7 +162,10 @@ def _limit_is_proved(
     frame: Frame,
     policy: ShapePolicy,
 ) -> bool:
-    """At infinity itself, and where that is 0 times infinity, or the like, over one denominator in the distance t."""
+    """Whether a limit is proved, by evaluating at infinity itself or close to the place.
+
+    If that gives 0 times infinity or the like, the formula is written over one denominator in the distance t.
+    """
     place = frame.names.index(shape.columns[0])
     column = symbols[place]
     t = sympy.Dummy("t", positive=True)

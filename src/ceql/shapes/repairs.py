@@ -1,4 +1,4 @@
-"""Formulas near one that breaks what is asked of it, which have a better chance to keep to it when they are fitted."""
+"""Variants of a formula that violates required shapes, which are more likely to have them once fitted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def repaired(
     frame: Frame,
     policy: ShapePolicy = POLICY,
 ) -> list[Any]:
-    """At most so many as the policy says, the nearest first; their constants are still to be fitted."""
+    """Variants of an expression that may have the violated shapes, the nearest first; their constants are not
+    fitted."""
     forms = [expression]
     if not exponents.allow(expression):
         forms = with_allowed(expression, exponents, policy.exponents, policy.repairs)
@@ -56,7 +57,7 @@ def _others(f: Any, broken: Sequence[Shape], by: dict[str, Symbol], frame: Frame
 
 
 def _through(f: Any, shape: Shape, by: dict[str, Symbol]) -> Iterator[Any]:
-    """Moved up or down; where other columns are free, by as much as it is off for each of their values."""
+    """The formula shifted vertically through the point; with other free columns, for each of their values."""
     at = {by[name]: Float(number) if not number.is_integer() else Integer(int(number)) for name, number in shape.point}
     there = f.xreplace(at)
     value = Float(shape.value) if not float(shape.value).is_integer() else Integer(int(shape.value))
@@ -75,7 +76,7 @@ def _with_pole(f: Any, shape: Shape, by: dict[str, Symbol]) -> Iterator[Any]:
 
 
 def _shifted(f: Any, shape: Shape, by: dict[str, Symbol], frame: Frame) -> Iterator[Any]:
-    """With a number added to what vanishes there, or the square of a column and a number in its place."""
+    """The formula with a number added to each denominator, or with the denominator squared plus a number."""
     for name in shape.columns or frame.names:
         span = frame.upper[frame.names.index(name)] - frame.lower[frame.names.index(name)] or 1.0
         column = by[name]
@@ -86,7 +87,7 @@ def _shifted(f: Any, shape: Shape, by: dict[str, Symbol], frame: Frame) -> Itera
 
 
 def _levelled(f: Any, shape: Shape) -> Iterator[Any]:
-    """With the limit in the place of the number that is added."""
+    """The formula with the limit in place of its additive constant."""
     changing = [term for term in terms_of(f) if not term.is_number]
     value = Float(shape.value) if not float(shape.value).is_integer() else Integer(int(shape.value))
     yield Add(*changing) + value

@@ -1,7 +1,7 @@
-"""Plain formulas that have a shape by themselves, to begin with: of one column, and of two that may be exchanged.
+"""Plain formulas that have a shape by construction, as a start: of one column, or of two for a symmetry.
 
-In the texts `u` is the column, or its distance from the place of a limit, a point or a pole, `v` the second column, and
-`L` the number that has to be met there; `a`, `b` and `c` are constants to be found, and `s` is a length of the column.
+In the texts `u` is the column, or its distance from the place of a limit, point or pole, `v` the second column, and `L`
+the value required there. `a`, `b` and `c` are constants to be fitted, and `s` is a length along the column.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def seeds(
     table: tuple[Array, Array, Array],
     policy: ShapePolicy = POLICY,
 ) -> list[Any]:
-    """Formulas fitted to the rows, the best first; none for tables of other columns than the shapes are about."""
+    """Formulas fitted to the rows, the best first; none for shapes that do not involve all columns of the table."""
     found: dict[Any, float] = {}
     for shape in shapes:
         for expression, scale in _of(shape, symbols, frame):
@@ -66,7 +66,7 @@ def seeds(
 
 
 def _of(shape: Shape, symbols: Sequence[sympy.Symbol], frame: Frame) -> Iterator[tuple[Any, float]]:
-    """Each with the length of the column."""
+    """Each seed formula with the length of its column's range."""
     named = [name for name, _ in shape.point] or list(shape.columns) or list(frame.names)
     if len(frame.names) != len(named) or len(named) != (2 if shape.kind is Kind.SYMMETRIC else 1):
         return

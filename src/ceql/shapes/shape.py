@@ -1,4 +1,4 @@
-"""One thing that is asked of the shape of a formula, as data."""
+"""A required property of the shape of a formula, as data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What is asked; the value is the word that begins its text, where it has one."""
+    """The kinds of shapes; the value is the word that their text begins with, if there is one."""
 
     ABOVE = "above"  # f > value, or f >= value
     BELOW = "below"
@@ -19,7 +19,7 @@ class Kind(Enum):
     LIMIT = "limit"  # f -> value as column -> place
     EVEN = "even"
     ODD = "odd"
-    SYMMETRIC = "symmetric"  # under exchange of two columns
+    SYMMETRIC = "symmetric"  # under the exchange of two columns
     POINT = "point"  # f(column=number, ...) = value
     POLE = "pole"  # at column = place
     NO_POLES = "no poles"
@@ -27,22 +27,22 @@ class Kind(Enum):
 
 IN_A_COLUMN = (Kind.INCREASING, Kind.DECREASING, Kind.CONVEX, Kind.CONCAVE, Kind.EVEN, Kind.ODD)
 SYMMETRIES = (Kind.EVEN, Kind.ODD, Kind.SYMMETRIC)
-FINITE = math.nan  # as the value of a limit: whatever it is
+FINITE = math.nan  # the value of a limit that may be any finite number
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What is asked of the values of f, over ranges of columns; where none is given, over the range of the data."""
+    """A required property of the values of f over ranges of columns, by default over the range of the data."""
 
     kind: Kind
-    columns: tuple[str, ...] = ()  # that it is about
+    columns: tuple[str, ...] = ()  # columns that it is about
     value: float = 0.0  # a bound, a limit or the value at a point
-    place: float = 0.0  # of a limit or a pole
+    place: float = 0.0  # place of a limit or a pole
     strict: bool = False
     point: tuple[tuple[str, float], ...] = ()
     ranges: tuple[tuple[str, float, float], ...] = ()
 
-    def __hash__(self) -> int:  # NaN, the limit that is any number, has a hash of its own each time
+    def __hash__(self) -> int:  # NaN, which stands for any finite limit, has a different hash each time
         return hash(str(self))
 
     def __eq__(self, other: object) -> bool:
@@ -50,7 +50,7 @@ class Shape:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All columns that are named in it."""
+        """All columns that the shape mentions."""
         named = [*self.columns, *(name for name, _ in self.point), *(name for name, *_ in self.ranges)]
         return tuple(dict.fromkeys(named))
 
@@ -60,7 +60,7 @@ class Shape:
 
     @property
     def is_finite_limit(self) -> bool:
-        """Whether the limit may be any number."""
+        """Whether the limit may be any finite number."""
         return self.kind is Kind.LIMIT and math.isnan(self.value)
 
     def __str__(self) -> str:
@@ -91,12 +91,12 @@ class Shape:
 
 
 def told(number: float) -> str:
-    """With as many digits as it takes to read it again."""
+    """The number with as many digits as it takes to read it back exactly."""
     whole = math.isfinite(number) and number.is_integer() and abs(number) < 1e15
     return str(int(number)) if whole else repr(float(number))
 
 
 def written(name: str) -> str:
-    """A column in the text of a shape: in quotes unless it is one plain word."""
+    """A column's name in the text of a shape: in quotes unless it is one plain word."""
     plain = name.isidentifier() and name not in ("f", "in", "and", "for", "as", "at")
     return name if plain else f'"{name}"'

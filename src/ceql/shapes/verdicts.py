@@ -1,4 +1,4 @@
-"""Whether a formula keeps to what is asked of its shape, and how that is known."""
+"""Whether a formula has a required shape, and how that is known."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ceql.shapes.shape import Kind, Shape
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of one shape and one formula."""
+    """The result for one shape and one formula."""
 
     shape: Shape
     kept: bool
-    points: int  # that were looked at; none where it is proved
-    where: str = ""  # it is broken
+    points: int  # number of points checked; 0 if it is proved
+    where: str = ""  # where it is broken
 
     @property
     def how(self) -> str:
-        """How it is known, or where it is broken."""
+        """How it is known that the shape is kept, or where it is broken."""
         if not self.kept:
             return f"broken{self.where}"
         return f"checked on a grid of {self.points:,} points" if self.points else "proved"
@@ -41,7 +41,7 @@ class Verdict:
 def verdict(
     shape: Shape, expression: Any, symbols: Sequence[sympy.Symbol], frame: Frame, policy: ShapePolicy = POLICY
 ) -> Verdict:
-    """With a proof where there is one."""
+    """The verdict by a grid, with a proof if there is one."""
     checked = on_grid(shape, expression, symbols, frame, policy)
     if checked.kept and is_proved(shape, expression, symbols, frame, policy):
         return Verdict(shape, True, 0)
@@ -52,8 +52,11 @@ def verdict(
 def on_grid(
     shape: Shape, expression: Any, symbols: Sequence[sympy.Symbol], frame: Frame, policy: ShapePolicy = POLICY
 ) -> Verdict:
-    """By the values at points alone. A place without a value breaks the shape if its range was given, and is passed
-    over where the range is that of the data, since no row may be there."""
+    """The verdict by values at points alone.
+
+    A point where the formula is undefined breaks the shape if its range was given. In the range of the data it is
+    ignored, since no row may be there.
+    """
     if not is_real(expression):
         return Verdict(shape, False, 0)
     if shape.kind is Kind.NO_POLES:
@@ -81,16 +84,16 @@ def on_grid(
 
 
 def is_real(expression: Any) -> bool:
-    """Whether it is a formula of real numbers: constants may have made a root of a negative number, or 1/0."""
+    """Whether it is a formula of finite real numbers: constants may have caused roots of negative numbers, or 1/0."""
     return not expression.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
 
 
 def breaches(wanted: Asked, values: Array, frame: Frame, policy: ShapePolicy = POLICY) -> Array:
-    """How far beyond what is tolerated the sums are, in units of y; NaN where there are no values."""
+    """How far the sums exceed the tolerance, in units of y; NaN where the values are undefined."""
     sums = wanted.sums(values) + wanted.shift
     slack = policy.tolerance * max(frame.size, abs(wanted.shift))
     if wanted.is_equality:
-        # Values far apart lose digits in their difference.
+        # Large values lose digits in their difference.
         sizes = np.abs(values[wanted.places]).max(axis=1)
         return np.abs(sums) - np.maximum(slack, policy.tolerance * sizes)
     return np.where(sums <= 0.0, 1.0, 0.0) if wanted.strict else -sums - slack
@@ -103,5 +106,5 @@ def keeps(
     frame: Frame,
     policy: ShapePolicy = POLICY,
 ) -> bool:
-    """Whether a formula keeps to all of them, as far as grids show."""
+    """Whether a formula has all shapes, as far as grids show."""
     return all(on_grid(shape, expression, symbols, frame, policy).kept for shape in shapes)

@@ -1,1 +1,1 @@
-"""What is kept on disk: models, checkpoints, and files that are there whole or not at all."""
+"""Storage on disk: models, checkpoints, and files that are written completely or not at all."""

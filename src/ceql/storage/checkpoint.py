@@ -1,7 +1,7 @@
-"""A search on disk: all it needs to go on later as if nothing had happened, in one versioned file.
+"""The state of a search on disk: all it needs to continue later as if nothing had happened, in one versioned file.
 
-The file is NumPy's npz: a few arrays, and a header of JSON beside them as bytes, both made of the state by `serialise`.
-Nothing in it is run or unpickled. A file has a few hundred kilobytes.
+The file is in NumPy's npz format: a few arrays and a JSON header stored as bytes, both made from the state by
+`serialise`. Nothing in it is run or unpickled. A file has a few hundred kilobytes.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ from ceql.storage.stored_arrays import UNREADABLE, StoredArrays, opened
 FORMAT, VERSION = "ceql-checkpoint", 8
 _HEADER = "header"
 _LONGEST_HEADER = 2**26  # bytes; names of columns and formulas are most of it
-_LONGEST_FORMULAS = 2_000_000  # characters of all together; to read more would take minutes
+_LONGEST_FORMULAS = 2_000_000  # characters of all formulas together; reading more would take minutes
 
 
 class CheckpointError(CeqlError):
-    """A checkpoint that cannot be read or written or belongs to another search."""
+    """A checkpoint cannot be read or written, or belongs to another search."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a search keeps its state, and how often.
+    """Where a search saves its state, and how often.
 
-    If the file is there, the search goes on from it. It stays after the search, so that asking again gives the
-    result at once, or goes on with more time.
+    If the file exists, the search continues from it. The file is kept after the search, so that the same fit gives the
+    result at once, or continues with a higher time limit.
     """
 
     path: str | Path
-    every: float = 5.0  # seconds; more where writing takes long
-    share: float = 0.01  # of the time that may go into writing
-    resume: bool = True  # False: the search starts anew and replaces the file once it has come further
-    # True: nobody asked for it, so it says nothing beforehand. Of a search that is done the discovery names it as its
-    # `leftover`, for whoever has the result in safety to remove.
+    every: float = 5.0  # seconds between two writes; more if writing takes long
+    share: float = 0.01  # of the time that may be spent on writing
+    resume: bool = True  # False: start from the beginning, and replace the file once the search is further than it
+    # True: the user did not ask for this file, so it is no error if it cannot be written. When the search is done, the
+    # discovery names the file as its `leftover`; the caller removes it once the result is saved.
     transient: bool = False
 
     def of_each(self, targets: Sequence[str]) -> tuple[Checkpoint, ...]:
-        """A file of its own for each of several targets: run-lift.ckpt and run-drag.ckpt for run.ckpt."""
+        """A checkpoint for each target, such as run-lift.ckpt and run-drag.ckpt for run.ckpt; itself for one target."""
         if len(targets) == 1:
             return (self,)
         return tuple(replace(self, path=beside(self.path, name)) for name in targets)
@@ -79,7 +79,7 @@ def to_bytes(state: SearchState, fingerprint: Fingerprint) -> bytes:
 
 
 def _codecs(names: tuple[str, ...]) -> Codecs:
-    """A formula is text over the columns of these names."""
+    """The codecs that write formulas as text and read them over columns with these names."""
     return {Formula: Codec(_written, partial(_read_formula, names))}
 
 
@@ -100,13 +100,15 @@ def _read_formula(names: tuple[str, ...], row: dict[str, Any]) -> Formula:
 
 
 def read_checkpoint(path: str | Path) -> tuple[SearchState, Fingerprint]:
-    """What was written; an error in plain words for anything else. The arrays are read only if the header is ours."""
+    """The state and the fingerprint in a checkpoint; a CheckpointError for any other file. The arrays are read only if
+    the header is valid.
+    """
     remedy = "Delete it to start from the beginning, or name another file."
     try:
         with opened(path) as arrays:
             header = _header(arrays)
             if header is None or header.get("format") != FORMAT:
-                raise CheckpointError(f"{path} is no checkpoint of ceql. {remedy}")
+                raise CheckpointError(f"{path} is not a checkpoint of ceql. {remedy}")
             _require_own_version(path, header, remedy)
             try:
                 return _state(header, arrays), dict(header["fingerprint"])
@@ -117,13 +119,14 @@ def read_checkpoint(path: str | Path) -> tuple[SearchState, Fingerprint]:
     except CheckpointError:
         raise
     except UNREADABLE:
-        raise CheckpointError(f"{path} is no checkpoint of ceql, or only part of one. {remedy}") from None
+        raise CheckpointError(f"{path} is not a checkpoint of ceql, or only part of one. {remedy}") from None
 
 
 def may_go_on(path: str | Path, outcome: Outcome) -> bool:
-    """Whether a search that ended so would come further from this file; not where it is no checkpoint at all.
+    """Whether a search with this outcome can be continued from the file; False if it is not a checkpoint.
 
-    Where the search itself was done, an interrupt may have cut off the choice among its formulas.
+    An interrupted search counts even if the search itself was done, since the choice of the formula may have been cut
+    off.
     """
     try:
         ending = read_checkpoint(path)[0].ending
@@ -143,13 +146,13 @@ def _header(arrays: StoredArrays) -> dict[str, Any] | None:
 def _require_own_version(path: str | Path, header: dict[str, Any], remedy: str) -> None:
     if header.get("version") != VERSION:
         raise CheckpointError(
-            f"{path} has version {header.get('version')!r} of the format, this ceql reads {VERSION}: use the ceql that "
-            f"wrote it ({header.get('ceql')}). {remedy}"
+            f"{path} has version {header.get('version')!r} of the format, but this ceql reads {VERSION}: use the "
+            f"ceql that wrote it ({header.get('ceql')}). {remedy}"
         )
     if header.get("ceql") != __version__:
         raise CheckpointError(
-            f"{path} was written by ceql {header.get('ceql')} and this is {__version__}, whose search may take another "
-            f"course: go on with the same version. {remedy}"
+            f"{path} was written by ceql {header.get('ceql')}, but this is ceql {__version__}, whose search may run "
+            f"differently: continue with the same version. {remedy}"
         )
 
 
@@ -173,7 +176,7 @@ def _state(header: dict[str, Any], arrays: StoredArrays) -> SearchState:
 
 
 def _formula_texts(tree: Any) -> Iterator[str]:
-    """All formulas of a state: to read long ones takes long."""
+    """The texts of all formulas in a state; their total length is checked, since long ones take long to read."""
     if isinstance(tree, dict) and "expression" in tree:
         yield content.text(tree, "expression")
     elif isinstance(tree, dict | list):

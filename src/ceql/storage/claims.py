@@ -1,4 +1,4 @@
-"""What a file says of its formulas, checked against the data: nothing is reported only because a file says so."""
+"""Checks what a model file says about its formulas against the data, so that nothing is reported unchecked."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from ceql.formula import Formula, mean_square
 from ceql.search.losses import SQUARED, read_loss, robust_scale
 
 _AGREES = 1e-3  # relative; another processor may round the last digits differently
-_ROUNDED = 100.0  # times what counts as exact, for the same reason
-_SAME_SCALE = 10.0  # by which the scale of a robust loss, which no file holds, is known from the residuals
+_ROUNDED = 100.0  # times the error that counts as exact, for the same reason
+_SAME_SCALE = 10.0  # factor to which the residuals determine the scale of a robust loss, which is not saved
 
 
 def check_losses(front: tuple[Formula, ...], data: Dataset, loss: str) -> None:
-    """An error for a row of the front whose loss is not the one that its formula has on the data, or whose template
-    says something else."""
+    """Raises a ContentError if the saved loss of a formula, or the values of its template, do not match the data."""
     for k, formula in enumerate(front):
         _check_template(formula, data, k)
     residuals = [_residual(formula, data, k) for k, formula in enumerate(front)]
@@ -36,13 +35,13 @@ def _check_template(formula: Formula, data: Dataset, row: int) -> None:
     if formula.law is None or not formula.law.is_template:
         return
     values, plain = formula(data.x), replace(formula, law=None)(data.x)
-    apart = np.abs(values - plain)[np.isfinite(plain)]  # SymPy makes exp(2000.0 - x) to infinity times exp(-x)
+    apart = np.abs(values - plain)[np.isfinite(plain)]  # SymPy turns exp(2000.0 - x) into infinity times exp(-x)
     if not np.all(apart <= _AGREES * np.abs(values[np.isfinite(plain)]) + np.sqrt(EXACT.hit) * np.abs(data.y).max()):
         raise ContentError(f"the template in row {row} of the front has other values than its formula")
 
 
 def check_outcome(outcome: Outcome, best: Formula, data: Dataset, loss: str) -> None:
-    """An error where the file names an outcome that this formula cannot have."""
+    """Raises a ContentError if the best formula cannot have the saved outcome on these data."""
     if outcome is Outcome.CONSTANT and not data.is_constant:
         raise ContentError("'outcome' is CONSTANT, but the target varies")
     if outcome is not Outcome.EXACT:
@@ -66,13 +65,13 @@ def _residual(formula: Formula, data: Dataset, row: int) -> np.ndarray:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _bounds(residuals: list[np.ndarray], data: Dataset, name: str) -> list[tuple[float, float]]:
-    """The bounds of the loss of each formula; for squares both are the same number."""
+    """The lower and upper bound of the loss of each formula; for squares both are the same."""
     squares = [mean_square(residual, data.weight) for residual in residuals]
     loss = read_loss(name, data.y)
     if loss is None:
         return [(square, square) for square in squares]
     scale = max(min(map(robust_scale, residuals)), 1e-300) / _SAME_SCALE
-    # The scale of a robust loss is not kept. Such a loss grows with its scale and stays below the square, which stands
-    # in the file where a search was not begun.
+    # The scale of a robust loss is not saved. The loss grows with its scale and stays below the square, which is saved
+    # if the search did not start.
     costs = [float(np.mean(data.weight * loss.cost(data.y, data.y - r, scale))) for r in residuals]
     return [(min(pair), max(pair)) for pair in zip(costs, squares, strict=True)]

@@ -1,4 +1,4 @@
-"""Tables as CSV that a spreadsheet shows and does not run: the one place where they are made."""
+"""Writes tables as CSV in which a spreadsheet program runs no formulas; all CSV output is made here."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pandas as pd
 
 from ceql.data.formats.delimited import is_number
 
-# Text that begins so is a formula to a spreadsheet, and a formula may start programs.
+# A spreadsheet reads text with such a beginning as a formula, and formulas may start programs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-_MARK = "'"  # what spreadsheets take for the sign of plain text
+_MARK = "'"  # marks plain text in spreadsheets
 
 
 def as_csv(table: pd.DataFrame, missing: str = "") -> str:
-    """The table with its header. Text that would be a formula is marked as text."""
+    """The table as CSV with a header; text that a spreadsheet would read as a formula is marked as plain text."""
     shown = table.copy()
     for k in range(table.shape[1]):
         if not pd.api.types.is_numeric_dtype(table.iloc[:, k]):

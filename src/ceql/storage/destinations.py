@@ -1,4 +1,4 @@
-"""Where commands write to: a file, or `-` for standard output; whether that will work is found out before the work."""
+"""Output of commands to a file, or to standard output for `-`; whether it can be written is checked beforehand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_standard_output(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes the file, or to standard output for `-`; an error that names the file where that fails."""
+    """Writes the text to a file, or to standard output for `-`; an error names the file."""
     if is_standard_output(path):
         click.echo(text, nl=False)
     else:
@@ -24,16 +24,17 @@ def write_text(path: Path, text: str) -> None:
 
 
 def check_writable(*paths: Path | None) -> None:
-    """Raises now what would only be found out after the work: no such folder, no permission, a full disk, a device."""
+    """Raises an error if one of the files cannot be written: no such folder, no permission, a full disk, a device."""
     for path in paths:
         if path is not None and not is_standard_output(path):
             require_writable(path)
 
 
 def deliver(steps: Iterable[Callable[[], None]], advice: Callable[[], str] = lambda: "") -> None:
-    """Takes every step, also after one that failed: a full disk must not cost what can go elsewhere.
+    """Runs every step, even after one has failed: a full disk must not lose output that can be written elsewhere.
 
-    The `advice` ends the sentence about what failed. A reader of standard output that has left is no reason for one.
+    Errors are raised at the end in one message, which closes with `advice`. A closed pipe on standard output is raised
+    without advice, and only if nothing else failed.
     """
     failed: list[CeqlError | OSError] = []
     for step in steps:

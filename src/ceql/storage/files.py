@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and names beside them."""
+"""Writes files completely or not at all, and names files after other files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from ceql.errors import CeqlError, InputError
 
 _UNFINISHED = ".part"
-_TRIED = b" " * 4096  # a full disk often shows only when bytes are really written
+_TRIED = b" " * 4096  # written as a test: a full disk often shows only when bytes are really written
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -24,15 +24,16 @@ _KINDS = {
 
 
 def write_atomically(path: str | Path, content: str | bytes, error: type[CeqlError] = InputError) -> None:
-    """Writes the whole file or nothing: it is built beside its place and then moved there.
+    """Writes the file completely or not at all: it is written to a temporary file beside it and then moved.
 
-    A link stays, and what it points to is written. Devices, pipes and folders are refused.
+    A symbolic link is kept and its target is written. Devices, pipes and folders are refused.
     """
     try:
         text = content.encode() if isinstance(content, str) else content
     except UnicodeEncodeError as problem:
         raise error(
-            f"{path} cannot be written: the text holds {problem.object[problem.start]!r}, which is half a character."
+            f"{path} cannot be written: the text contains {problem.object[problem.start]!r}, which is a lone "
+            "surrogate, not a whole character."
         ) from problem
     try:
         place = place_of(path)
@@ -42,27 +43,27 @@ def write_atomically(path: str | Path, content: str | bytes, error: type[CeqlErr
 
 
 def require_writable(path: str | Path, error: type[CeqlError] = InputError, tried: bytes = _TRIED) -> None:
-    """Raises now what `write_atomically` would raise after the work; nothing is changed."""
+    """Raises the error that `write_atomically` would raise later, without changing the file."""
     try:
         place = place_of(path)
         if place.exists():
-            place.open("ab").close()  # a file that may not be written to is not replaced either
+            place.open("ab").close()  # a read-only file is not replaced either
         _put(_scratch_for(place), tried, None)
     except OSError as problem:
         raise error(f"{path} cannot be written: {problem.strerror or problem}. Choose another file.") from problem
 
 
 def place_of(path: str | Path) -> Path:
-    """Where a file of this name is: what a link points to. An OSError if something other than a plain file is there."""
+    """The path with symbolic links resolved; an OSError if something other than a regular file is there."""
     path = Path(path)
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except FileNotFoundError:
-        kind = stat.S_IFREG  # there will be one
+        kind = stat.S_IFREG  # it does not exist yet
     if kind == stat.S_IFDIR:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if kind != stat.S_IFREG:
-        raise OSError(errno.EINVAL, f"it is {_KINDS.get(kind, 'something else')} and no plain file")
+        raise OSError(errno.EINVAL, f"it is {_KINDS.get(kind, 'something else')}, not a regular file")
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
@@ -71,7 +72,7 @@ def _scratch_for(place: Path) -> Path:
 
 
 def _put(scratch: Path, content: bytes, place: Path | None) -> None:
-    """Writes the content onto the disk and moves it to its place; without a place it is removed again."""
+    """Writes the content to the disk and moves it to `place`; if `place` is None it is removed again."""
     try:
         with scratch.open("xb") as file:
             file.write(content)
@@ -84,16 +85,16 @@ def _put(scratch: Path, content: bytes, place: Path | None) -> None:
 
 
 def remove_unfinished(path: str | Path) -> None:
-    """Removes what a killed writer of this file left beside it."""
+    """Removes temporary files that a killed process left beside this file."""
     path = Path(path)
     for scratch in path.parent.glob(f".{glob.escape(path.name)}.*{_UNFINISHED}"):
         scratch.unlink(missing_ok=True)
 
 
 def beside(path: str | Path, name: str) -> Path:
-    """A file of its own for one of several: run.html and lift give run-lift.html.
+    """The path with a name added: run.html and lift give run-lift.html.
 
-    Names that no file can have get a few letters that tell them apart from others.
+    If characters of the name cannot be used in a file name, a hash is added, so that different names stay different.
     """
     path = Path(path)
     plain = re.sub(r"[^\w.-]", "_", name)[:100]

@@ -1,4 +1,4 @@
-"""What a search depends on, in a form to keep and compare: the data by their digests, the settings in full."""
+"""The fingerprint of a search, to save and compare: digests of the data, and all settings."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ceql.operators import library
 
 Fingerprint = dict[str, Any]
 
-# They decide how fast a search goes, how long it may and which formulas are shown, not its course.
+# Settings that change how fast or how long a search runs or which formulas are shown, but not its course.
 _FREE = {"time_limit", "n_jobs", "threads", "model_selection", "more"}
 _DATA = {"X": "the values of X", "y": "the values of y", "weight": "the weights of the samples"}
 _LONG = 60  # characters; longer values are not shown
 
 
 def fingerprint(data: Dataset, settings: Any) -> Fingerprint:
-    """Of these data and a dataclass of settings."""
+    """The fingerprint of a search of these data with these settings, which are a dataclass."""
     kept = {field.name: _plain(getattr(settings, field.name)) for field in fields(settings) if field.name not in _FREE}
     own = {name: str(library.get(name)) for name in sorted(set(_texts(kept))) if _is_own(name)}
     of_data = {"X": data.x, "y": data.y, "weight": data.weight}
@@ -36,20 +36,20 @@ def fingerprint(data: Dataset, settings: Any) -> Fingerprint:
         **kept,
         "operator definitions": own,
     }
-    return json.loads(json.dumps(content))  # as it will be when it comes back from a file
+    return json.loads(json.dumps(content))  # as it will be when read from a file
 
 
 def differences(here: Fingerprint, there: Fingerprint) -> str:
-    """What differs, in words; empty where nothing does."""
+    """The differences between two fingerprints in words; empty if there are none."""
     names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
     if "rows" in names or "columns" in names:
-        names = [name for name in names if name not in _DATA]  # they cannot but differ
+        names = [name for name in names if name not in _DATA]  # they differ in any case
     return "; ".join(_difference(name, here.get(name), there.get(name)) for name in names)
 
 
 def _difference(name: str, here: Any, there: Any) -> str:
     if name in _DATA:
-        return f"{_DATA[name]} are others"
+        return f"{_DATA[name]} are different"
     shown = _shown(here), _shown(there)
     return f"{name} differs" if max(map(len, shown)) > _LONG else f"{name} is {shown[0]} here and {shown[1]} there"
 
@@ -59,7 +59,7 @@ def _shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses and all they hold as what JSON knows."""
+    """The value with dataclasses, mappings, arrays and sequences converted to plain JSON values."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -80,5 +80,5 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _is_own(name: str) -> bool:
-    """Whether it is an operator that the user has registered."""
+    """Whether this is the name of an operator that the user has registered."""
     return name in library.names() and not library.is_built_in(name)

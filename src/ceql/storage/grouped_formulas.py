@@ -1,4 +1,4 @@
-"""Formulas with constants of groups as plain data for model files, and back with every field checked."""
+"""Converts formulas with constants of groups to plain data for model files and back, checking every field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ceql.storage.named_laws import read_law
 
 
 def written_groups(formula: Formula) -> dict[str, Any]:
-    """The field 'groups' of a formula; nothing for one whose constants all rows share."""
+    """The field 'groups' of a formula; empty for a formula whose constants are all shared."""
     if not isinstance(formula, GroupedFormula):
         return {}
     kept = {
@@ -32,7 +32,7 @@ def written_groups(formula: Formula) -> dict[str, Any]:
 def read_grouped(
     row: Mapping[str, Any], names: tuple[str, ...], labels: tuple[str, ...], costs: Mapping[str, int]
 ) -> GroupedFormula:
-    """`names` end with the column of the groups, whose labels are these."""
+    """The formula in a row of a model file; the last of `names` is the column of groups, `labels` are its labels."""
     kept = fields.field(row, "groups")
     if not labels:
         raise ContentError("a formula has constants of groups, but the file names no groups")

@@ -1,4 +1,4 @@
-"""Keeps the state of one search on disk: read at the start, written now and then between two rounds and at the end."""
+"""Saves the state of one search on disk: it is read at the start, and written between rounds and at the end."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Made = TypeVar("Made")
 
 @contextmanager
 def kept_alone(checkpoint: Checkpoint | None) -> Iterator[Checkpoint | None]:
-    """The checkpoint, for this search alone: two on one file would undo each other's work.
+    """Locks the checkpoint for this search and yields it, since two searches on one file would overwrite each other.
 
-    A file that nobody asked for is left to the search that has it, and this one goes on without.
+    If another search has the file, a checkpoint that the user asked for raises an error; otherwise None is yielded.
     """
     if checkpoint is None:
         yield None
@@ -38,11 +38,12 @@ def kept_alone(checkpoint: Checkpoint | None) -> Iterator[Checkpoint | None]:
     with held(place) as holder:
         if holder and not checkpoint.transient:
             raise CheckpointError(
-                f"{checkpoint.path} is in use by another search ({holder}): wait for its end, or name another file."
+                f"{checkpoint.path} is in use by another search ({holder}): wait until it ends, or name another file."
             )
         if holder:
             warnings.warn(
-                f"{checkpoint.path} is in use by another search ({holder}): this one goes on without a checkpoint.",
+                f"{checkpoint.path} is in use by another search ({holder}): this search continues without a "
+                "checkpoint.",
                 CeqlWarning,
                 stacklevel=4,
             )
@@ -50,7 +51,7 @@ def kept_alone(checkpoint: Checkpoint | None) -> Iterator[Checkpoint | None]:
 
 
 class Keeper:
-    """Does nothing without a checkpoint."""
+    """Reads and writes the checkpoint of one search; does nothing if there is none."""
 
     def __init__(
         self,
@@ -61,14 +62,14 @@ class Keeper:
         self._checkpoint, self._clock = checkpoint, clock
         self._latest: SearchState | None = None
         self._written: SearchState | None = None
-        self.kept: SearchState | None = None  # what the search goes on from
+        self.kept: SearchState | None = None  # the state that the search continues from
         self._there = (0, 0)  # the progress of a file that is replaced only when the search has come further
         self._is_ours = self._complained = False
         if checkpoint is None:
             return
         if not checkpoint.every > 0:
             raise CheckpointError(
-                f"A checkpoint is written every few seconds, a number above 0, not {checkpoint.every!r}."
+                f"The seconds between two checkpoints must be a number above 0, not {checkpoint.every!r}."
             )
         self._path, self._fingerprint = Path(checkpoint.path), fingerprint()
         there = self._read()
@@ -88,8 +89,8 @@ class Keeper:
             state, fingerprint = read_checkpoint(self._path)
             if different := differences(self._fingerprint, fingerprint):
                 raise CheckpointError(
-                    f"{self._path} belongs to another search: {different}. Give the same data and settings to go on "
-                    "with it, or name another file for this search."
+                    f"{self._path} belongs to another search: {different}. Give the same data and settings to "
+                    "continue it, or name another file for this search."
                 )
             return state
         except CheckpointError:
@@ -102,43 +103,43 @@ class Keeper:
         return self._checkpoint is not None and self._checkpoint.resume
 
     def _require_place(self) -> None:
-        """Complains now rather than after an hour."""
+        """Raises an error at the start of the search if the checkpoint cannot be written."""
         try:
             remove_unfinished(place_of(self._path))
             require_writable(self._path, CheckpointError, tried=b"")  # a full disk may have room again later
         except (OSError, CheckpointError) as error:
             raise CheckpointError(
-                f"The checkpoint {self._path} cannot be written: {_reason(error)}. Name a file in a folder that exists "
-                "and may be written to."
+                f"The checkpoint {self._path} cannot be written: {_reason(error)}. Name a file in a folder that "
+                "exists and is writable."
             ) from error
 
     def ending(self, time_limit: float) -> Ending | None:
-        """How the search ended earlier, if within this time it would end so again."""
+        """How the earlier search ended, if it would end the same way within this time limit; otherwise None."""
         ending = None if self.kept is None else self.kept.ending
         return ending if ending is not None and time_limit <= ending.stands_until else None
 
     def seconds(self, time_limit: float) -> float:
-        """Those that were spent on what the search goes on from, or on all of it where it has ended."""
+        """Seconds spent before the state that the search continues from, or in total if it has ended."""
         ending = self.ending(time_limit)
         if ending is not None:
             return ending.seconds
         return 0.0 if self.kept is None else self.kept.seconds
 
     def require(self, made: Callable[[], Made]) -> Made:
-        """What is made of what the search goes on from; an error in plain words where that cannot be."""
+        """The result of `made`, which uses the saved state; a CheckpointError if the state is damaged."""
         try:
             return made()
         except ContentError as error:
             raise damaged(self._path, error) from error
 
     def note(self, state: SearchState) -> None:
-        """To be called between two rounds; writes if it is time to."""
+        """Takes the state after a round, and writes it if enough time has passed."""
         self._latest = state
         if self._checkpoint is not None and self._clock() >= self._next:
             self.write()
 
     def write(self) -> None:
-        """Writes the latest state, unless it is there already."""
+        """Writes the latest state, unless it is already in the file or the file is further than it."""
         state = self._latest
         if self._checkpoint is None or state is None or state is self._written:
             return
@@ -154,16 +155,19 @@ class Keeper:
         self._next = now + max(self._checkpoint.every, (now - begin) / self._checkpoint.share)
 
     def _complain(self, error: CheckpointError) -> None:
-        """Once. It is tried again later, for a disk may have room again."""
+        """Warns about a failed write, but only once. Writing is tried again later, since a full disk may have room
+        again.
+        """
         if not self._complained:
             self._complained = True
-            warnings.warn(f"The checkpoint {error} The search goes on all the same.", CeqlWarning, stacklevel=2)
+            warnings.warn(f"The checkpoint {error} The search continues without it.", CeqlWarning, stacklevel=2)
 
     def end(self, ending: Ending) -> Path | None:
-        """Writes the last complete round with what was found; gives a file that nobody asked for and that is done with.
+        """Writes the last complete round with the ending; returns a file the user did not ask for that is no longer
+        needed.
 
-        That file still goes by the result being in safety: what has taken long is not lost to a full disk. So short a
-        search that it is quickly repeated leaves none.
+        The caller removes that file once the result is saved, so that a full disk does not lose the result of a long
+        search. A search shorter than the interval between checkpoints writes no such file.
         """
         if self._checkpoint is None or self._latest is None:
             return None

@@ -1,4 +1,4 @@
-"""One at a time: a lock beside a file, which the system drops when its holder ends in any way."""
+"""Locks a file for one process; the system releases the lock when the process ends in any way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 if sys.platform == "win32":
 
     def _hold(handle: int) -> None:
-        """Windows has no lock that ends with its process and lets the file be removed."""
+        """Raises an OSError: Windows has no lock that ends with its process and lets the file be removed."""
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
 
 else:
@@ -22,14 +22,15 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-_LONGEST_NUMBER = 20  # characters, of a process
+_LONGEST_NUMBER = 20  # characters of a process number
 
 
 @contextmanager
 def held(path: Path) -> Iterator[str]:
-    """Holds the lock of this file and yields an empty text; if another process has it, says which.
+    """Holds the lock of this file and yields an empty text; if another process has the lock, yields a text that names
+    it.
 
-    Where there can be no lock (a folder that may not be written to, a system that has none) it is as if nobody had it.
+    If no lock is possible (a read-only folder, a system without locks), it behaves as if nobody had it.
     """
     place = path.with_name(f".{path.name}.lock")
     handle, holder = None, ""
@@ -48,19 +49,19 @@ def held(path: Path) -> Iterator[str]:
 
 
 def _taken(place: Path) -> int:
-    """A handle of the locked file; a BlockingIOError where another has it."""
+    """The handle of the locked file; a BlockingIOError if another process has the lock."""
     while True:
         handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             _hold(handle)
             if _is_there(handle, place):
-                os.ftruncate(handle, 0)  # a killed holder has left its number
+                os.ftruncate(handle, 0)  # a killed process has left its number
                 os.write(handle, str(os.getpid()).encode())
                 return handle
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # the one who had it has just removed it
+        os.close(handle)  # the previous holder has just removed the file
 
 
 def _is_there(handle: int, place: Path) -> bool:
@@ -73,6 +74,6 @@ def _is_there(handle: int, place: Path) -> bool:
 def _holder(place: Path) -> str:
     try:
         number = place.read_text(encoding="ascii", errors="replace")[:_LONGEST_NUMBER]
-    except OSError:  # it has just ended
+    except OSError:  # the holder has just ended
         number = ""
     return f"process {number}" if number.isdecimal() else "another process"

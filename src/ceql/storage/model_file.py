@@ -1,4 +1,4 @@
-"""Models on disk: one JSON file, versioned, read without running anything that is in it.
+"""Models on disk: one versioned JSON file, read without running anything in it.
 
     {"format": "ceql-model", "version": 1, "ceql": "0.1.0",
      "parameters": {...},                     the regressor's settings
@@ -8,19 +8,18 @@
      "columns_searched": 2, "shortlist": [...], "struck": [...], "weights": [...], "r2": [...], "r2_cv": [...],
      "y": [...], "x": [[...], ...], "weight": [...]}
 
-"shortlist" holds formulas like "front" does, "struck" others with a sentence "why", and the three lists after it have a
-number for each formula of "front" and "shortlist". A formula that is a named law has a field "law". Files of 0.1.0 lack
-all of these.
+"shortlist" holds formulas in the same form as "front", "struck" holds formulas with the reason "why", and "weights",
+"r2" and "r2_cv" have a number for each formula of "front" and "shortlist". A formula that is a named law has a field
+"law". Files of version 0.1.0 have none of these fields.
 
-A model with constants of groups has a field "groups" with their labels, and the last column of "x" holds their numbers.
-A formula has a field "groups" then: its "structure" over names of constants, and which of these are "shared" and "own".
-Its "constants" are the shared ones, then those of each group.
+A model with constants of groups has a field "groups" with the labels, and the last column of "x" holds the number of
+each row's group. Its formulas have a field "groups" with the "structure" over names of constants, and the names that
+are "shared" and "own". Their "constants" are the shared ones, then those of each group.
 
-With several targets the version is 2, and what begins with "front" and ends with "y" stands in a list "targets", once
-for each.
+With several targets the version is 2, and the fields from "front" to "y" are in a list "targets", once for each target.
 
-Formulas are text in the grammar of ``parse_formula``, every constant with all its digits; names that are no plain words
-stand in backticks.
+Formulas are text in the grammar of ``parse_formula``, with all digits of every constant; names that are not plain words
+are in backticks.
 """
 
 from __future__ import annotations
@@ -55,20 +54,20 @@ from ceql.storage.named_laws import read_law, words, written_law
 from ceql.storage.saved_parameters import saved_parameters
 
 FORMAT, VERSIONS = "ceql-model", (1, 2)
-SYSTEM_FORMAT = "ceql-system"  # of another kind of file, which `ceql.dynamics` reads
-LONGEST_FRONT = 200_000  # characters; to read more would take minutes
-_LEAST_NOISE = 1e-300  # a variance is above zero
-_ROUNDING = 1e-6  # by which the mean of the weights may miss one
+SYSTEM_FORMAT = "ceql-system"  # another kind of file, read by `ceql.dynamics`
+LONGEST_FRONT = 200_000  # characters; reading more would take minutes
+_LEAST_NOISE = 1e-300  # a variance must be above zero
+_ROUNDING = 1e-6  # allowed difference between the mean of the weights and 1
 
 
 class ModelFileError(CeqlError):
-    """A model file that cannot be read or written."""
+    """A model file cannot be read or written."""
 
 
 def write_model(
     path: str | Path, parameters: dict[str, Any], discoveries: Sequence[Discovery], targets: Targets, frame: bool
 ) -> None:
-    """Writes the whole file or nothing."""
+    """Writes the model to a file, completely or not at all."""
     first = targets.datasets[0]
     searches = [_search(found, data) for found, data in zip(discoveries, targets.datasets, strict=True)]
     content = {
@@ -122,7 +121,7 @@ def _row(formula: Formula) -> dict[str, Any]:
 
 
 def _reads_back(formula: Formula) -> bool:
-    """What is struck may have numbers that no reader takes, and the model has to load all the same."""
+    """Whether the formula can be read back; a struck one may have numbers that cannot, but the model must load."""
     if not np.isfinite(formula.loss):
         return False
     names = tuple(map(str, (*formula.symbols, *formula.expression.free_symbols - {*formula.symbols})))
@@ -134,29 +133,31 @@ def _reads_back(formula: Formula) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays, which a grid of parameters is made of."""
+    """NumPy numbers and arrays as plain Python; a TypeError for anything else."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"a parameter is {type(value).__name__}, which has no form in JSON")
 
 
 def read_model(path: str | Path) -> tuple[dict[str, Any], tuple[Discovery, ...], Targets, bool]:
-    """What `write_model` was given; an error in plain words for anything else."""
+    """The parameters, discoveries, targets and whether X was a table, as given to `write_model`; a ModelFileError if
+    the file is not a valid model.
+    """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelFileError(why_unreadable(path, error)) from error
     except (ValueError, RecursionError):
-        raise ModelFileError(f"{path} is no ceql model, or only part of one: it is not complete JSON.") from None
+        raise ModelFileError(f"{path} is not a ceql model, or only part of one: it is not complete JSON.") from None
     if isinstance(content, dict) and content.get("format") == SYSTEM_FORMAT:
         raise ModelFileError(
             f"{path} holds a system of differential equations: see `ceql simulate`, or read it with ceql.load."
         )
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is no ceql model.")
+        raise ModelFileError(f"{path} is not a ceql model.")
     if content.get("version") not in VERSIONS:
         raise ModelFileError(
-            f"{path} has version {content.get('version')!r} of the format, this ceql reads "
+            f"{path} has version {content.get('version')!r} of the format, but this ceql reads "
             f"{' and '.join(map(str, VERSIONS))}: upgrade ceql."
         )
     try:
@@ -185,7 +186,7 @@ def _restored(content: dict[str, Any]) -> tuple[dict[str, Any], tuple[Discovery,
 
 
 def _groups(content: dict[str, Any], data: Dataset) -> tuple[str, ...]:
-    """The labels of the groups, whose numbers are the last column."""
+    """The labels of the groups; their numbers in the last column are checked."""
     labels, codes = fields.names(content, "groups"), data.x[:, -1]
     if not labels or len(set(labels)) < len(labels) or len(data.names) < 2:
         raise ContentError("'groups' has no labels, or has one of them twice, or there is no column beside them")
@@ -199,7 +200,7 @@ def _searches(content: dict[str, Any]) -> list[Any]:
 
 
 def _datasets(content: dict[str, Any]) -> tuple[Dataset, ...]:
-    """The data of each target, checked as those of a fit are."""
+    """The data of each target, with the same checks as in a fit."""
     names = fields.names(content, "names")
     if len(set(names)) != len(names) or not names:
         raise ContentError("'names' has none, or has one of them twice")
@@ -242,7 +243,7 @@ def _restored_search(
     chosen = fields.whole(search, "chosen", len(formulas) - 1)
     outcome = fields.text(search, "outcome")
     if outcome not in Outcome.__members__:
-        raise ContentError(f"'outcome' is {fields.shown(outcome)}, which is no end of a search")
+        raise ContentError(f"'outcome' is {fields.shown(outcome)}, which is not a possible end of a search")
     check_losses(formulas, data, loss)
     check_outcome(Outcome[outcome], formulas[chosen], data, loss)
     return Discovery(
@@ -266,7 +267,9 @@ def _optional_rows(search: dict[str, Any], name: str) -> list[Any]:
 
 
 def _evidence(search: dict[str, Any], formulas: tuple[Formula, ...], data: Dataset, loss: str) -> dict[str, Any]:
-    """What the rows say of each formula; computed where the file is too old to hold it, the cross-validation apart."""
+    """The weights, R2 and cross-validated R2 of each formula; the first two are computed if the file is too old to hold
+    them.
+    """
     if not search.get("weights"):
         squares = [mean_square(formula(data.x) - data.y, data.weight) for formula in formulas]
         plain = [replace(formula, loss=square) for formula, square in zip(formulas, squares, strict=True)]
@@ -279,7 +282,7 @@ def _evidence(search: dict[str, Any], formulas: tuple[Formula, ...], data: Datas
 
 
 def _scores(search: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
-    """R2 of each formula: at most one, minus infinity where it is undefined on a row held out, NaN where not known."""
+    """The R2 of each formula: at most 1, minus infinity if undefined on a held-out row, NaN if not known."""
     listed = fields.rows(search, name)
     if len(listed) != count or not all(isinstance(v, int | float) and not v > 1.0 for v in listed):
         raise ContentError(f"{name!r} must hold {count} numbers, none of them above 1")

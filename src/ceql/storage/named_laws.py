@@ -1,4 +1,4 @@
-"""The law that a formula is, as plain data for model files and checkpoints, and back with every field checked."""
+"""Converts the law of a formula to plain data for model files and checkpoints and back, checking every field."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ceql.data import content
 from ceql.data.content import ContentError
 from ceql.formula import LawConstant, NamedLaw
 
-_LEAST_KNOWN = 4  # the largest number that says how widely a law is known
+_LEAST_KNOWN = 4  # the largest value of `known`, which says how widely a law is known
 
 
 def written_law(law: NamedLaw | None) -> dict[str, Any] | None:
-    """None for a formula that is no named law."""
+    """The law as plain data; None for a formula that is not a named law."""
     if law is None:
         return None
     constants = [
@@ -30,7 +30,7 @@ def written_law(law: NamedLaw | None) -> dict[str, Any] | None:
 
 
 def read_law(row: Any) -> NamedLaw | None:
-    """The field 'law' of a formula; files that are older than it have none."""
+    """The law in the field 'law' of a formula; None without one, as in older files."""
     kept = row.get("law")
     if kept is None:
         return None
@@ -45,7 +45,7 @@ def read_law(row: Any) -> NamedLaw | None:
 
 
 def _bounds(constant: LawConstant) -> dict[str, float]:
-    """Those that there are: JSON knows no infinity."""
+    """The finite bounds of a constant; infinite ones are left out, since JSON has no infinity."""
     bounds = {"low": constant.low, "high": constant.high}
     return {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
 
@@ -61,7 +61,7 @@ def _constant(row: Any) -> LawConstant:
 
 
 def words(row: Any, name: str) -> str:
-    """A text that says something and can be written."""
+    """The text in a field; a ContentError if it is blank or not printable."""
     text = content.text(row, name)
     if not text.strip() or not content.is_text(text):
         raise ContentError(f"{name!r} is {content.shown(text)}, which cannot be read as words")

@@ -1,4 +1,4 @@
-"""The settings of a regressor as a model file holds them: plain values of the kinds that a search accepts."""
+"""Checks the settings of a regressor in a model file: each must be a plain value of the right kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or check(value)
 
 
-# What else a setting has to be (positive, a known name) is said when it is used, as for any other regressor.
+# Further conditions (a positive number, a known name) are checked when a setting is used, as for any regressor.
 _KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "recipe": ("a name", _is_text),
     "operators": ("a name, or a list of names, or null", _or_none(lambda v: _is_text(v) or _are_texts(v))),
@@ -62,10 +62,10 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def saved_parameters(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The field 'parameters' of a model file; names that are not known here are for others to drop."""
+    """The field 'parameters' of a model file, checked; unknown names are kept, and the caller drops them."""
     parameters = fields.field(content, "parameters")
     if not isinstance(parameters, dict):
-        raise ContentError(f"'parameters' is {fields.shown(parameters)} and no table")
+        raise ContentError(f"'parameters' is {fields.shown(parameters)}, which is not a table")
     for name, (kind, check) in _KINDS.items():
         if name in parameters and not check(parameters[name]):
             raise ContentError(f"the parameter {name!r} is {fields.shown(parameters[name])}; it must be {kind}")

@@ -1,9 +1,9 @@
-"""Trees of dataclasses as one JSON header and a few flat arrays, and back, led by the types of their fields.
+"""Converts trees of dataclasses to one JSON header and a few flat arrays and back, guided by the types of the fields.
 
-Arrays of the tree are laid end to end, masks as bits, and of numbers only those that are not zero: a search has
-thousands of small arrays, and a file entry for each would cost more than the numbers. Nothing that is read is run: a
-field takes what its type says, and everything else is a ContentError. Numbers of at least 0 are what trees are made of;
-a type made by `NewType` from float may be negative.
+The arrays of a tree are joined end to end, masks as bits, and of numbers only those that are not zero: a search has
+thousands of small arrays, and a file entry for each would take more space than the numbers. Nothing that is read is
+run: a field accepts only what its type says, and anything else is a ContentError. Plain floats must be at least 0; a
+type made from float with `NewType` may be negative.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 
 from ceql.data.content import ContentError, shown
 
-BITS, PLACES, VALUES = "bits", "places", "values"  # masks; where numbers are not zero; these numbers
-_NUMBERS_A_BYTE = 16  # at most, in all arrays of a tree together: a small file must not need much memory
+BITS, PLACES, VALUES = "bits", "places", "values"  # masks; indices of nonzero numbers; the nonzero numbers
+_NUMBERS_A_BYTE = 16  # at most, over all arrays of a tree: a small file must not need much memory
 
 
 @dataclass(frozen=True, eq=False)
 class Codec:
-    """How objects of a class that is no plain dataclass are written and read."""
+    """How objects of a class that is not a plain dataclass are written and read."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
@@ -35,7 +35,7 @@ Codecs = Mapping[type, Codec]
 
 @dataclass
 class Writer:
-    """Collects the arrays of a tree."""
+    """Writes a tree as JSON and collects its arrays."""
 
     codecs: Codecs
     _bits: list[np.ndarray] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Writer:
     _values: list[np.ndarray] = field(default_factory=list)
 
     def write(self, value: Any) -> Any:
-        """The JSON of a value."""
+        """The value as JSON; its arrays are collected."""
         if type(value) in self.codecs:
             return self.codecs[type(value)].write(value)
         if is_dataclass(value) and not isinstance(value, type):
@@ -73,7 +73,7 @@ class Writer:
             self._bits.append(np.packbits(flat))
             return {"mask": list(array.shape)}
         flat = flat.astype(np.float64)
-        places = np.flatnonzero(flat.view(np.int64))  # every bit counts: a negative zero is no zero
+        places = np.flatnonzero(flat.view(np.int64))  # compared bit by bit: a negative zero is kept
         self._places.append(places)
         self._values.append(flat[places])
         return {"numbers": list(array.shape), "stored": len(places)}
@@ -92,7 +92,7 @@ def _joined(parts: list[np.ndarray], kind: Any) -> np.ndarray:
 
 @dataclass
 class Reader:
-    """Hands the arrays out again in the order in which they were written."""
+    """Reads a tree from JSON, taking its arrays in the order in which they were written."""
 
     codecs: Codecs
     arrays: Mapping[str, np.ndarray]
@@ -100,7 +100,7 @@ class Reader:
     _numbers: int = 0
 
     def read(self, kind: Any, content: Any) -> Any:
-        """A value of this type."""
+        """The value of type `kind` in this JSON; a ContentError if it has another type."""
         if kind in self.codecs:
             return self.codecs[kind].read(content)
         if is_dataclass(kind):
@@ -118,20 +118,20 @@ class Reader:
         return _plain(kind, content)
 
     def finish(self) -> None:
-        """Complains about what nobody asked for."""
+        """Raises a ContentError if parts of the arrays were not used."""
         if any(self._taken[name] != len(self.arrays[name]) for name in self._taken):
             raise ContentError("its arrays hold more than belongs to it")
 
     def _read_dataclass(self, kind: Any, content: Any) -> Any:
         names = {f.name for f in fields(kind)}
         if not isinstance(content, dict) or set(content) != names:
-            raise ContentError(f"{shown(content)} has not the fields of {kind.__name__}")
+            raise ContentError(f"{shown(content)} does not have the fields of {kind.__name__}")
         hints = get_type_hints(kind)
         return kind(**{f.name: self.read(hints[f.name], content[f.name]) for f in fields(kind)})
 
     def _read_tuple(self, parts: tuple[Any, ...], content: Any) -> tuple[Any, ...]:
         if not isinstance(content, list):
-            raise ContentError(f"{shown(content)} stands where a list belongs")
+            raise ContentError(f"{shown(content)} is not a list")
         if len(parts) == 2 and parts[1] is Ellipsis:
             return tuple(self.read(parts[0], part) for part in content)
         if len(content) != len(parts):
@@ -142,13 +142,13 @@ class Reader:
         if kind is bytes and isinstance(content, dict):
             return frozenset(row.tobytes() for row in self._read_array(content))
         if not isinstance(content, list):
-            raise ContentError(f"{shown(content)} stands where a set belongs")
+            raise ContentError(f"{shown(content)} is not a set")
         return frozenset(_plain(kind, part) for part in content)
 
     def _read_array(self, content: Any) -> np.ndarray:
         sizes = content.get("mask", content.get("numbers")) if isinstance(content, dict) else None
         if not isinstance(sizes, list):
-            raise ContentError(f"{shown(content)} stands where an array belongs")
+            raise ContentError(f"{shown(content)} is not an array")
         shape = tuple(_plain(int, size) for size in sizes)
         size = math.prod(shape)
         self._numbers += size
@@ -174,12 +174,12 @@ class Reader:
 
 
 def _plain(kind: Any, content: Any) -> Any:
-    """A number, flag or text."""
+    """A number, flag or text of type `kind`; a ContentError for anything else."""
     signed = getattr(kind, "__supertype__", None) is float
     if (signed or kind is float) and isinstance(content, int | float) and not isinstance(content, bool):
         if content != content or (content < 0 and not signed):
-            raise ContentError(f"{content} is no number of at least 0")
+            raise ContentError(f"{content} is not a number of at least 0")
         return float(min(content, math.inf))
     if type(content) is kind and (isinstance(content, bool | str) or (isinstance(content, int) and content >= 0)):
         return content
-    raise ContentError(f"{shown(content)} stands where a {getattr(kind, '__name__', kind)} belongs")
+    raise ContentError(f"{shown(content)} is not of the type {getattr(kind, '__name__', kind)}")

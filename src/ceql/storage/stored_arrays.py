@@ -1,6 +1,7 @@
-"""Arrays in a file as NumPy's savez leaves it, read without believing what the file says about their sizes.
+"""Reads arrays from files written by NumPy's savez, without trusting the sizes that the file states.
 
-Nothing is unpacked: `savez` stores, so that a file holds no more than it is long. Only what is asked for is read.
+Nothing is decompressed: `savez` does not compress, so the arrays are no larger than the file. Only requested arrays are
+read.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ceql.storage.files import place_of
 
 UNREADABLE = (zipfile.BadZipFile, zlib.error, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError)
 UNREADABLE += (OverflowError, MemoryError, RuntimeError, NotImplementedError)
-_LARGEST_FILE = 2**30  # bytes; the largest search known has a hundredth of it
+_LARGEST_FILE = 2**30  # bytes; the largest known search needs a hundredth of it
 _ENCRYPTED = 0x1
 
 
@@ -48,7 +49,7 @@ class StoredArrays:
         return np.frombuffer(rest, kind).reshape(shape, order="F" if by_columns else "C").copy()
 
     def of(self, name: str, kind: type, dimensions: int = 1) -> np.ndarray:
-        """The array, if it is of this type and has as many dimensions."""
+        """The array, if it has this type and number of dimensions; otherwise a ContentError."""
         array = self[name]
         if array.dtype != kind or array.ndim != dimensions:
             raise ContentError(f"the array {name!r} is of another kind")
@@ -57,7 +58,9 @@ class StoredArrays:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[StoredArrays]:
-    """The arrays of a file; an OSError where it cannot be read, one of UNREADABLE where it holds something else."""
+    """Opens a file and yields its arrays; an OSError if it cannot be read, one of UNREADABLE if it holds something
+    else.
+    """
     with place_of(path).open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         if size > _LARGEST_FILE:

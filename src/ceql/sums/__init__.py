@@ -1,4 +1,4 @@
-"""Sums of terms: a search of its own for formulas whose weights are linear, before and beside the drawn networks."""
+"""Sums of terms with linear weights: a separate search, before and beside that with networks."""
 
 from ceql.sums.peeling import Peeled, begun, next_rung
 from ceql.sums.policy import SumSearchPolicy

@@ -1,4 +1,4 @@
-"""Many sums fitted at once by the core: their weights are solved for, only their numbers are searched."""
+"""Fits many sums at once in the core: weights are solved for, only numbers inside terms are iterated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AT_ONCE = 48  # sums on one tape
 
 
 def fitted(sums: Sequence[Sum], view: View, threads: int = 1) -> list[Sum]:
-    """Each with the numbers and weights that leave least beside what is projected out; without those that cannot."""
+    """Each sum with the numbers and weights that leave least beside what is projected out, if it can be fitted."""
     found: list[Sum] = []
     for first in range(0, len(sums), _AT_ONCE):
         found += _fitted(sums[first : first + _AT_ONCE], view, threads)
@@ -47,7 +47,7 @@ def _fitted(sums: Sequence[Sum], view: View, threads: int) -> list[Sum]:
 
 
 def first_weights(one: Sum, table: Table) -> np.ndarray:
-    """Where weights are searched, what they begin with: solved once, for the numbers that the sum begins with."""
+    """Starting weights, where weights are iterated: solved once, for the starting numbers of the sum."""
     with np.errstate(all="ignore"):
         columns = table.columns_of(one)[0]
     if not np.isfinite(columns).all():

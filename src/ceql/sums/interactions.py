@@ -1,4 +1,4 @@
-"""Which columns of a table act together: pairs whose products say what functions of single columns do not."""
+"""Which columns of a table act together: pairs whose products explain more than functions of single columns do."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ Pair = tuple[int, int]
 class InteractionPolicy:
     """How products of two columns are weighed against the rest."""
 
-    degree: int = 10  # Functions of single columns, up to this degree,
-    degree_beside: int = 6  # a column times functions of another, up to this one,
-    degree_of_both: int = 2  # and products of functions of two columns, up to this one of each.
-    passes: int = 5  # Rows far off, near a pole say, count less: they are weighed anew this often,
-    far: float = 2.0  # beyond this many times the middle of what is left.
-    significant: float = 2.0  # What each product of a pair explains, in units of what chance does.
-    nothing_left: float = 1e-12  # Share of the square of y that is too little to look at.
-    rows_a_function: float = 1.6  # With fewer rows than this for each function nothing more can be told.
+    degree: int = 10  # highest degree of functions of a single column
+    degree_beside: int = 6  # highest degree of functions that are multiplied by another column
+    degree_of_both: int = 2  # highest degree of each factor in products of functions of two columns
+    passes: int = 5  # rounds of reweighting in which outlying rows, such as those near a pole, lose weight
+    far: float = 2.0  # rows lose weight beyond this many times the median residual
+    significant: float = 2.0  # a pair acts together if each of its products explains this many times what chance would
+    nothing_left: float = 1e-12  # a share of the square of y that is too small to be examined
+    rows_a_function: float = 1.6  # with fewer rows per function, no further pairs can be found
 
 
 def interacting(
     x: np.ndarray, y: np.ndarray, known: np.ndarray, root_weight: np.ndarray, policy: InteractionPolicy
 ) -> frozenset[Pair]:
-    """The pairs of columns that act together in y beside columns that are known; y and these are weighted.
+    """The pairs of columns that act together in y beside the columns `known`; y and these are weighted.
 
-    The pair that explains most comes first, then the one that explains most beside it: all at once would take more
-    functions than the rows can tell apart. All pairs where the rows cannot tell even the first.
+    The pair that explains most is found first, then the one that explains most beside it, and so on: all pairs together
+    would need more functions than the rows can distinguish. If the rows are too few even for the first pair, all pairs
+    are returned.
     """
     pairs = list(combinations(range(x.shape[1]), 2))
     bases = [chebyshev.chebvander(scaled(column), policy.degree) for column in x.T]
@@ -56,7 +57,7 @@ def interacting(
 def _ratios(
     columns: np.ndarray, y: np.ndarray, products: dict[Pair, np.ndarray], policy: InteractionPolicy
 ) -> dict[Pair, float]:
-    """What each product of a pair explains beside the columns, in units of what chance does."""
+    """What each product of a pair explains beside the columns, in multiples of what chance would."""
     weight = _robust_weight(columns, y, policy)
     basis = np.linalg.qr(columns * weight[:, None])[0]
     rest = _beside(basis, y * weight)
@@ -93,7 +94,7 @@ def scaled(column: np.ndarray) -> np.ndarray:
 
 
 def _products(one: np.ndarray, other: np.ndarray, policy: InteractionPolicy) -> np.ndarray:
-    """Of Chebyshev polynomials of two columns: a column times a function is what terms of two columns mostly are."""
+    """Products of Chebyshev polynomials of two columns, mostly a column times a function of the other."""
     most, both = policy.degree_beside, range(2, policy.degree_of_both + 1)
     degrees: Sequence[Pair] = [
         *((1, b) for b in range(1, most + 1)),

@@ -1,7 +1,7 @@
-"""What may be added to a sum, judged by how much of the rest it explains beside the sum's terms and their slopes.
+"""What may be added to a sum, judged by how much it explains beside the terms of the sum and their slopes.
 
-With the slopes taken out as well, a number of the sum that is a little off does no harm; and a term that is added is
-judged with its own slopes, so that it need not lie on the grid. All of it is matrix products.
+With the slopes taken out as well, a slightly wrong number in the sum does no harm. An added term is judged with its own
+slopes, so that its numbers need not lie on the grid. All of this is done by matrix products.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Surroundings:
 
 
 def surroundings(found: Sum, view: View, slopes_too: bool = True) -> Surroundings | None:
-    """None where nothing is left of y, or a column is huge or not finite. Numbers that are known need no slopes."""
+    """The surroundings of a sum; None if nothing of y is left, or a column is huge or not finite. Known numbers need no
+    slopes."""
     table = view.table
     rest = view.beside(table.y)
     basis = np.zeros((len(rest), 0))
@@ -78,7 +79,7 @@ class Beside:
     shelf: Shelf
     near: Surroundings
     against: np.ndarray  # the basis times every direction: (width, basis, terms)
-    rest_along: np.ndarray  # and the rest times every direction: (width, terms)
+    rest_along: np.ndarray  # the rest times every direction: (width, terms)
 
     @cached_property
     def mixing(self) -> np.ndarray:
@@ -235,7 +236,7 @@ def _single_terms(found: Sum, beside: Beside, policy: SumSearchPolicy) -> Iterat
 
 
 class Foremost:
-    """The places of the best by gain, and as many by gain and price, of pieces that come one after the other."""
+    """The best places by gain, and as many by gain and price, collected piece by piece."""
 
     def __init__(self, most: int, weight: float) -> None:
         self._most, self._weight = most, weight

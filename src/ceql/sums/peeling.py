@@ -1,7 +1,7 @@
-"""A sum taken apart: what is smooth, or is of other columns, is projected out at first and let back in step by step.
+"""Sums taken apart: smooth functions, or functions of other columns, are projected out and let back in step by step.
 
 Beside smooth functions only the roughest terms are left, and beside functions of the other columns only the terms of
-one column; there the right terms stand out by many decades. They are the roots from which the next step goes on.
+one column. There the right terms stand out by many decades; the next step starts from them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Rung:
 
 
 def rung_view(table: Table, rung: Rung, base: Sum = NOTHING) -> View:
-    """All functions of the other columns are projected out, as far as the rows allow, smooth ones of its own, and
-    the terms of a sum that is known, with their slopes."""
+    """The view of a rung, with functions of the other columns (as far as the rows allow), smooth functions of its own
+    columns, and the known terms with their slopes projected out."""
     policy = table.policy
     known = columns_with_slopes(table, base)
     apart = frozenset[Pair]()
@@ -82,7 +82,7 @@ def score(table: Table, found: Sum, weight: float) -> float:
 
 
 def leaders(table: Table, sums: Sequence[Sum]) -> list[Sum]:
-    """The best by misfit and price, with several weights between the two; of those that leave the same, one."""
+    """The best sums by misfit and price, for several weights between the two; one of those with equal misfits."""
     best: dict[tuple, Sum] = {}
     for weight in table.policy.peeling_weights:
         chosen: list[Sum] = []
@@ -100,7 +100,7 @@ def _leave_other(one: Sum, other: Sum) -> bool:
 
 
 def parts_left_out(found: Sum) -> Iterator[Sum]:
-    """Without one of its terms, one of the monomials that share a factor, or one of the factors of a term."""
+    """The sum without one of its terms, one of the monomials that share a factor, or one factor of a term."""
     for place, term in enumerate(found.terms):
         if len(found.terms) > 1:
             yield found.replaced(place)
@@ -111,7 +111,7 @@ def parts_left_out(found: Sum) -> Iterator[Sum]:
 
 
 def with_simpler_factors(found: Sum) -> Iterator[Sum]:
-    """With a function of fewer numbers in place of one that comes close to it: a logarithm for a power near zero."""
+    """The sum with a simpler function in place of one that is close to it, such as log for a power near zero."""
     for place, term in enumerate(found.terms):
         for k, factor in enumerate(term.factors):
             for kind in SIMPLER[factor.kind]:
@@ -122,7 +122,7 @@ def with_simpler_factors(found: Sum) -> Iterator[Sum]:
 def explored(
     view: View, roots: Sequence[Sum], expansions: int, threads: int = 1, stop: Callable[[], bool] = lambda: False
 ) -> Known:
-    """The roots and what becomes of them: they come first, then what is best, until nothing is left to explain."""
+    """The given roots and the best sums derived from them, until nothing is left to explain."""
     table, policy = view.table, view.table.policy
     known = merged(table, Known(), fitted([s for s in roots if s.terms], view, threads))
     is_sure = len(roots) == 1 and bool(roots[0].terms)  # it was proved with more projected out
@@ -143,14 +143,14 @@ def explored(
 
 
 def proved(view: View, known: Known) -> Sum | None:
-    """The sum that stands out: there is no need to look on beside what is projected out."""
+    """The sum that stands out, if any; nothing further need then be explored beside what is projected out."""
     if view.nuisance.shape[1] == 0:
         return exact(view.table, known)
     return standing_out(view.table, known, view.left)
 
 
 def pruned(view: View, known: Known, threads: int = 1) -> Known:
-    """With parts of the best sums left out, as long as the price saved is worth what they explain in noise."""
+    """The sums, with parts of the best ones left out as long as their price exceeds what they explain in noise."""
     table, weight = view.table, len(view.table.y) / 2.0
     smaller: list[Sum] = []
     for found in ranked(table, known.sums, weight)[: table.policy.looked_at]:
@@ -168,9 +168,9 @@ def pruned(view: View, known: Known, threads: int = 1) -> Known:
 
 @dataclass(frozen=True)
 class Hope:
-    """Terms of a column that stand out a little: they may be right, and then the others are seen beside them."""
+    """Terms of a column that stand out a little; if they are right, the others can be seen beside them."""
 
-    decades: float  # by which they stand out, for each constant
+    decades: float  # decades per constant by which they stand out
     left: tuple[int, ...]
     base: Sum
 
@@ -179,18 +179,18 @@ class Hope:
 class Peeled:
     """How far a sum has been taken apart."""
 
-    left: tuple[int, ...]  # the columns of the terms that are not known yet,
-    waiting: tuple[int, ...]  # and those of them that were not looked at since the last was done
+    left: tuple[int, ...]  # the columns whose terms are not known yet
+    waiting: tuple[int, ...]  # those of them that were not examined since the last column was done
     base: Sum = NOTHING  # the terms of the other columns
-    rung: int = 0  # the next of the first column that waits
+    rung: int = 0  # the next rung of the first waiting column
     roots: tuple[Sum, ...] = (NOTHING,)
     steps: int = 0
-    in_vain: int = 0  # of these, since the last that showed a term
-    due: int = 0  # the starts of networks that come before the next
-    hopes: tuple[Hope, ...] = ()  # not followed yet, the best first
+    in_vain: int = 0  # steps since the last that found a term
+    due: int = 0  # network starts that come before the next step
+    hopes: tuple[Hope, ...] = ()  # hopes not followed yet, the best first
     followed: int = 0
-    sure: Hope | None = None  # what is known without any hope, once the first is followed
-    is_second: bool = False  # whether all was looked at once, in haste
+    sure: Hope | None = None  # what was known before the first hope was followed
+    is_second: bool = False  # whether all columns have been examined once, in haste
 
 
 def begun(table: Table) -> Peeled:
@@ -201,9 +201,9 @@ def begun(table: Table) -> Peeled:
 def next_rung(
     table: Table, peeled: Peeled, threads: int = 1, stop: Callable[[], bool] = lambda: False
 ) -> tuple[Peeled, list[Sum]]:
-    """After one more rung, and once a column has been looked at, what to try with nothing projected out.
+    """The state after one more rung, and, once a column is done, sums to try with nothing projected out.
 
-    A column whose terms are known is done: what is left is a sum of the others.
+    A column whose terms are known is done: the rest is a sum of the others.
     """
     policy = table.policy
     column, is_last = peeled.waiting[0], len(peeled.left) == 1
@@ -248,7 +248,7 @@ def next_rung(
 
 
 def _counted(peeled: Peeled, has_shown: bool, policy: SumSearchPolicy) -> Peeled:
-    """With one step more: what shows nothing for long comes less and less often."""
+    """The state with one more step counted; steps come less often while they find nothing."""
     in_vain = 0 if has_shown else peeled.in_vain + 1
     due = peeled.due + round(policy.starts_a_rung * (1.0 + policy.dearer_in_vain * in_vain))
     return replace(peeled, steps=peeled.steps + 1, in_vain=in_vain, due=due)
@@ -262,16 +262,16 @@ def _column_done(table: Table, peeled: Peeled, found: Sum) -> Peeled:
 
 
 def _part_known(peeled: Peeled, found: Sum) -> Peeled:
-    """Beside terms of a column that are known, more may be seen of it and of the others."""
+    """The state with more known terms of a column, beside which the search of all columns begins again."""
     column, *_ = peeled.waiting
     waiting = column, *(k for k in peeled.left if k != column)
     return replace(peeled, base=joined(peeled.base, found), waiting=waiting)
 
 
 def _turned_back(table: Table, peeled: Peeled) -> Peeled:
-    """To the best hope that is left; after these, to all columns once more, with patience; after that, to nothing.
+    """The state after all columns: the best remaining hope, then all columns once more with patience, then nothing.
 
-    Of the columns that are left nothing is known then: what looked proved beside smooth functions may be wrong.
+    Terms of the remaining columns are dropped: what looked proved beside smooth functions may be wrong.
     """
     sure = peeled.sure or Hope(0.0, peeled.left, peeled.base)
     if peeled.hopes and peeled.followed < table.policy.hopes:
@@ -308,7 +308,7 @@ def with_terms_of(found: Sum, is_kept: Callable[[Term], bool]) -> Sum:
 
 
 def trimmed(view: View, found: Sum, threads: int = 1) -> Sum:
-    """Without the constants that hardly anything of what it explains is due to."""
+    """The sum without constants that contribute hardly anything."""
     policy = view.table.policy
     while True:
         left = max(found.misfit, policy.rounding)

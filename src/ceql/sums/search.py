@@ -1,4 +1,4 @@
-"""The search for a sum: an archive by number of constants, whose best sums are expanded and fitted."""
+"""The search for a sum: an archive by number of constants, whose best sums are extended and fitted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROUNDING = 1e-32  # of the square of y, below which misfits are alike
 
 @dataclass(frozen=True)
 class Known:
-    """The sums so far, by their number of constants, and the structures that were expanded."""
+    """The sums found so far, and the structures that were extended."""
 
     sums: tuple[Sum, ...] = ()
     expanded: frozenset[str] = frozenset()  # structures
@@ -42,7 +42,7 @@ def rankings(table: Table, sums: Sequence[Sum]) -> list[list[Sum]]:
 
 
 def merged(table: Table, known: Known, new: Sequence[Sum]) -> Known:
-    """The best of every size and ranking, each structure once."""
+    """The best sums of every size and ranking, each structure once."""
     best: dict[str, Sum] = {}
     for found in (*known.sums, *new):
         before = best.get(found.structure)
@@ -58,9 +58,9 @@ def merged(table: Table, known: Known, new: Sequence[Sum]) -> Known:
 
 
 def exact(table: Table, known: Known) -> Sum | None:
-    """The smallest that leaves nothing, far less than all smaller ones: a wrong sum gets there little by little.
+    """The smallest sum that leaves nothing, and far less than all smaller ones: a wrong sum improves only gradually.
 
-    Of equal size the cheapest. One that lives on the difference of large terms proves nothing.
+    Of sums with equal size, the cheapest. A sum that is the difference of large terms proves nothing and is left out.
     """
     policy = table.policy
 
@@ -72,7 +72,7 @@ def exact(table: Table, known: Known) -> Sum | None:
 
 
 def standing_out(table: Table, known: Known, left: float) -> Sum | None:
-    """The smallest that leaves far less than all smaller ones, for each constant that it has more than they."""
+    """The smallest sum that leaves far less than all smaller ones, relative to its additional constants."""
     policy = table.policy
     return _smallest(
         table,
@@ -86,7 +86,7 @@ def standing_out(table: Table, known: Known, left: float) -> Sum | None:
 
 
 def most_promising(table: Table, known: Known, left: float) -> tuple[float, Sum]:
-    """The sum that leaves less than all smaller ones by most decades for each constant that it has more than they."""
+    """The sum that improves most on all smaller ones, in decades per additional constant."""
     before, best = (0, left), (0.0, NOTHING)
     for size in sorted({found.size for found in known.sums}):
         sound = [s for s in known.of_size(size) if s.misfit < before[1] and is_sound(table, s)]
@@ -115,7 +115,7 @@ def _smallest(
 
 
 def is_sound(table: Table, found: Sum) -> bool:
-    """Whether no term is far larger than what all add up to."""
+    """Whether no term is far larger than the sum of all."""
     with np.errstate(over="ignore", invalid="ignore"):
         columns = table.columns_of(found)[0]
         sizes = np.abs(found.weights) * np.linalg.norm(columns, axis=0)
@@ -123,7 +123,7 @@ def is_sound(table: Table, found: Sum) -> bool:
 
 
 def tidied(view: View, found: Sum, threads: int = 1) -> Sum:
-    """The cheapest way to write an exact sum: without terms it does not need, and with free terms for others."""
+    """The cheapest form of an exact sum: without unneeded terms, and with simpler terms where possible."""
     table = view.table
     while True:
         tries = [found.replaced(k) for k in range(len(found.terms)) if len(found.terms) > 1]
@@ -139,7 +139,7 @@ def tidied(view: View, found: Sum, threads: int = 1) -> Sum:
 
 
 def _simpler(view: View, others: Sum, found: Sum) -> list[Sum]:
-    """With a term in place of the one left out that has fewer constants, or two without numbers inside."""
+    """The sum with a replacement for a left-out term: one with fewer constants, or two without numbers inside."""
     near = surroundings(others, view)
     if near is None:
         return []
@@ -152,7 +152,7 @@ def _simpler(view: View, others: Sum, found: Sum) -> list[Sum]:
 def stretch(
     view: View, known: Known, expansions: int, threads: int = 1, stop: Callable[[], bool] = lambda: False
 ) -> Known:
-    """Expands the best sums of every size that were not, until one is exact. A stop leaves no trace."""
+    """Extends the best sums of every size until one is exact. If stopped, the result is unchanged."""
     before, done = known, 0
     while done < expansions and (fresh := list(_to_expand(view.table, known))):
         for found in fresh[: expansions - done]:
@@ -165,7 +165,7 @@ def stretch(
 
 
 def _to_expand(table: Table, known: Known) -> Iterator[Sum]:
-    """One of each size and ranking, the small ones first."""
+    """One sum of each size and ranking, small ones first."""
     chosen: set[tuple] = set()
     for size in range(0, min(table.policy.largest, len(table.y) // table.policy.rows_a_constant) + 1):
         for first in rankings(table, known.of_size(size) if size else [NOTHING]):
@@ -177,7 +177,7 @@ def _to_expand(table: Table, known: Known) -> Iterator[Sum]:
 
 
 def expanded(view: View, known: Known, found: Sum, threads: int = 1, is_sure: bool = False) -> Known:
-    """With the best that any of the moves makes of a sum, fitted. The numbers of one that is sure stand."""
+    """The sums after all moves have been applied to one of them, fitted. With `is_sure`, its numbers stay fixed."""
     table = view.table
     near = surroundings(found, view, slopes_too=not is_sure)
     known = replace(known, expanded=known.expanded | {found.structure})
@@ -193,7 +193,7 @@ def expanded(view: View, known: Known, found: Sum, threads: int = 1, is_sure: bo
 
 
 def _few(table: Table, proposals: Iterable[Proposal], most: int | None = None) -> list[Sum]:
-    """The best by what they explain, and as many by that and their price; of each structure only some."""
+    """The best proposals by what they explain, and as many by that and their price; of each structure only some."""
     policy = table.policy
     most = policy.refined if most is None else most
     usable = [(gain, found) for gain, found in proposals if not _repeats(found)]
@@ -219,7 +219,7 @@ def _repeats(found: Sum) -> bool:
 
 
 def with_numbers_freed(found: Sum) -> Iterator[Sum]:
-    """A one or a simple power in a function becomes a number to be fitted: in one term, and in all."""
+    """The sum with a one or a simple power in a function replaced by a fitted number: in one term, and in all."""
     everywhere = found
     for place, term in enumerate(found.terms):
         if any(factor.kind in FREED for factor in term.factors):
@@ -235,7 +235,7 @@ def with_numbers_freed(found: Sum) -> Iterator[Sum]:
 
 
 def _elsewhere(found: Sum) -> Iterator[Sum]:
-    """With a complex pole on the real axis, or another function with a pole in the same place."""
+    """The sum with a complex pole moved to the real axis, or another function with the same pole."""
     for place, term in enumerate(found.terms):
         for k, factor in enumerate(term.factors):
             for other in _in_its_place(factor):

@@ -1,5 +1,8 @@
-"""Sums as tapes for the core. A term is written once for each structure, and tapes of many sums are put together from
-what was written: to write each of them step by step takes longer than to fit them."""
+"""Sums as tapes for the core.
+
+A term is written once per structure, and the tapes of many sums are assembled from these parts: writing each sum step
+by step would take longer than fitting it.
+"""
 
 from __future__ import annotations
 

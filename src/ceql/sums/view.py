@@ -1,7 +1,7 @@
 """A view of the rows: the terms that may be added to a sum, beside functions that are projected out.
 
-What is left of the data beside smooth functions of a column shows the terms that are not smooth; what is left beside
-functions of all columns but one shows the terms with that one. So the terms of a sum are seen a few at a time.
+What remains of the data beside smooth functions of a column shows its terms that are not smooth. What remains beside
+functions of all columns but one shows the terms with that column. So only a few terms of a sum are seen at a time.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def view_beside(
 
 
 def spanned(columns: np.ndarray, least: float) -> np.ndarray:
-    """An orthonormal basis, without what only a combination of them has that is smaller than this share."""
+    """An orthonormal basis, without directions whose size is below this share of the largest."""
     directions, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     return directions[:, sizes > least * sizes.max(initial=0.0)]
 
@@ -225,7 +225,7 @@ def functions_of(
 ) -> np.ndarray:
     """Functions of these columns and products of two, the simplest first: polynomials, and powers with a kink at zero.
 
-    Products of columns that stand apart are so many times as dear as others.
+    Products of columns that do not act together (`apart`) cost `dearer` times as much as others.
     """
     most = -(-count // max(len(columns), 1)) + 1  # dearer ones would come after `count` functions of one column
     alone = {k: _with_prices(x[:, k], most) for k in columns}
@@ -244,14 +244,14 @@ def functions_of(
 
 
 def _with_prices(column: np.ndarray, most: int) -> list[tuple[float, np.ndarray]]:
-    """Polynomials are as dear as their degree is high. Kinks they follow slowly: few functions with one do for many."""
+    """Polynomials, priced by their degree, and functions with a kink, which polynomials follow only slowly."""
     smooth = smooth_functions(column, most)
     found = [(float(a), smooth[:, a]) for a in range(1, most)]
     return [*found, *((_DEGREE_OF_A_KINK + k, kink) for k, kink in enumerate(_kinks(column)))]
 
 
 def _kinks(column: np.ndarray) -> list[np.ndarray]:
-    """Powers that are no polynomials, where the column comes near zero or crosses it."""
+    """Powers that are not polynomials, if the column comes near zero or crosses it."""
     size = np.abs(column) / np.abs(column).max(initial=np.finfo(float).tiny)
     if column.min() < 0.0 < column.max():
         sign = np.sign(column)

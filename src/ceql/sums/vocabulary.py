@@ -1,8 +1,8 @@
-"""The vocabulary of sums: functions of one column with none, one or two numbers inside, and where to begin with them.
+"""The vocabulary of sums: functions of one column with none, one or two numbers inside, and their starting values.
 
-A kind is written in `u`, the column or a combination of two, and `p` and `q`, the numbers that are not linear. Several
-columns of a kind share its numbers: sine and cosine stand for amplitude and phase, and the two parts of a complex pole
-let it lie inside the data, off the axis, until the rows say where on the axis it belongs.
+A kind is written in `u`, the column or a combination of two, and in `p` and `q`, the numbers that are not linear.
+Several columns of a kind share its numbers: sine and cosine represent amplitude and phase, and the two parts of a
+complex pole allow it to lie inside the data, away from the real axis, until the rows show where on the axis it belongs.
 """
 
 from __future__ import annotations

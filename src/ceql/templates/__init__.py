@@ -1,4 +1,4 @@
-"""Structured models: what is known of a formula is written down, the search finds the rest."""
+"""Structured models: the user writes down the known part of a formula, and the search finds the rest."""
 
 from ceql.templates.template import Parameter, Template, Terms, Unknown
 

@@ -1,8 +1,8 @@
-"""A template put together for the columns of a table: one model with edges, masks and a tape, ready to be searched.
+"""A template assembled for the columns of a table: one model with edges, masks and a tape, ready to be searched.
 
-Its edges are, in this order: the gates of terms and the edges of every unknown function. After them come the
-parameters, which are always there, then the imaginary parts. A term without its gate, or with a function of which
-nothing is left, is gone as a whole.
+The order of its parameters: first the edges, namely the gates of terms and the edges of every unknown function; then
+the numbers that are always present; then the imaginary parts. A term without its gate, or with a function that has no
+edges left, is removed as a whole.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ceql.templates.reading import gate_of, read_frame, read_terms, symbol
 from ceql.templates.recording import Recorder
 from ceql.templates.template import Parameter, Template, Terms, Unknown
 
-WHOLE = -1  # stands for the template itself where a term is asked for
-_TINY = 1e-6  # the root of the smallest value of a parameter with a sign, in units of its size
+WHOLE = -1  # in place of a term's number: the template itself
+_TINY = 1e-6  # the square root of the smallest value of a parameter with a sign, in units of its size
 
-# The template itself or a term of it: its number, what it declares, its sum, and the parameter that switches it.
+# The template itself or one of its terms: its number, its declarations, its sum, and the parameter that is its gate.
 _Owner = tuple[int, Template | Terms, str, str | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """A parameter in its place: `index` in the row of parameters, `term` it belongs to or WHOLE.
+    """A parameter with its `index` in the row of parameters and the `term` it belongs to, or WHOLE.
 
-    The fit holds it in units of its size; with a sign the fit holds its root, as a square has one.
+    The fit uses its raw value: the parameter in units of its size, or, if it has a sign, the square root of that.
     """
 
     name: str
@@ -50,20 +50,20 @@ class Number:
         return -self.parameter.size if self.parameter.sign == "-" else self.parameter.size
 
     def value(self, raw: Any) -> Any:
-        """The number from what the fit holds."""
+        """Return the number for a raw value."""
         return self.unit * (raw if self.parameter.sign is None else raw**2)
 
     def raw(self, value: Any) -> Any:
-        """What the fit holds for this value."""
+        """Return the raw value for a number."""
         return value / self.unit if self.parameter.sign is None else np.sqrt(np.abs(value) / self.parameter.size)
 
     def slope(self, raw: float) -> float:
-        """How fast the number changes with what the fit holds, without its sign."""
+        """Return the derivative of the number by its raw value, without its sign."""
         return self.parameter.size * (1.0 if self.parameter.sign is None else 2.0 * raw)
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Between which the number itself is."""
+        """The lower and upper bound of the number itself; `bounds` are those of its raw value."""
         if self.parameter.sign is None:
             return self.parameter.low, self.parameter.high
         least = _TINY**2 * self.parameter.size
@@ -78,7 +78,7 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """An unknown function in its place: its network, the columns it reads, its edges and its imaginary parts."""
+    """An unknown function of the model: its network, its input columns, and where its edges and imaginary parts are."""
 
     name: str
     function: Unknown
@@ -101,17 +101,17 @@ class Block:
         return slice(self.imaginary, self.imaginary + self.n_imaginary)
 
     def params(self, params: np.ndarray) -> np.ndarray:
-        """The network's own row of parameters."""
+        """Return the row of parameters of its network."""
         return np.concatenate([params[..., self.edges], params[..., self.imaginary_parts]], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One term of a sum: `gate` is the edge that switches it on, `edges` all that go with it."""
+    """A term of a sum: `gate` is the edge that switches it on, `edges` are all edges that belong to it."""
 
     sum: str
     gate: int
-    held: bool  # whether the gate is a bare switch, held at one
+    held: bool  # whether the gate is only a switch, fixed at one, and no parameter of the term
     edges: np.ndarray
 
 
@@ -128,10 +128,10 @@ class Assembly:
     blocks: tuple[Block, ...] = field(init=False, repr=False)
     terms: tuple[Term, ...] = field(init=False, repr=False)
     n_edges: int = field(init=False, repr=False)
-    n_real: int = field(init=False, repr=False)  # parameters that are no imaginary parts
+    n_real: int = field(init=False, repr=False)  # number of parameters that are not imaginary parts
 
     def __post_init__(self) -> None:
-        """Every part in its place among edges and parameters; every complaint about the text comes here."""
+        """Assign edges and parameters to all parts; errors in the text are raised here."""
         frame = read_frame(self.template, self.names)
         forms = {name: read_terms(self.template, name, self.names) for name in self.template.sums}
         owners: list[_Owner] = [(WHOLE, self.template, "", None)]
@@ -171,7 +171,7 @@ class Assembly:
             object.__setattr__(self, each.name, value)
 
     def __reduce__(self) -> tuple:
-        """Travels as data; the networks go along for the operators of the user's own that they bring."""
+        """Pickle the data; the networks are included because they register the user's own operators on unpickling."""
         return _arrived, ([block.network for block in self.blocks], self.template, self.names, self.scaling)
 
     @property
@@ -184,7 +184,7 @@ class Assembly:
 
     @property
     def n_smoothing(self) -> int:
-        """Imaginary parts of the frame; they are the last parameters."""
+        """The number of imaginary parts of the frame, which are the last parameters."""
         return self._recorded[1]
 
     @cached_property
@@ -216,7 +216,7 @@ class Assembly:
         return np.arange(self.n_params) >= self.n_real
 
     def parameter_mask(self, edges: np.ndarray, imaginary: bool = True) -> np.ndarray:
-        """With the imaginary parts of live edges or without any."""
+        """Return masks over parameters, with the imaginary parts of live edges or without any."""
         return self._mask(edges, imaginary, smoothing=False)
 
     def smoothing_mask(self, edges: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -226,7 +226,7 @@ class Assembly:
         edges = np.asarray(edges, bool)
         masks = np.zeros((*edges.shape[:-1], self.n_params), bool)
         masks[..., : self.n_edges] = edges
-        # Of a term that is off these are out of the core's sight, on or not.
+        # The core ignores those of a term that is switched off.
         masks[..., self.n_edges : self.n_real] = True
         if imaginary:
             masks[..., self.n_params - self.n_smoothing :] = smoothing
@@ -236,7 +236,7 @@ class Assembly:
                 masks[..., block.imaginary_parts] = of_network[..., block.network.n_edges :]
         return masks
 
-    operator_names = frozenset[str]()  # none: a template is filled in by the search alone
+    operator_names = frozenset[str]()  # none: only a search can fill in a template
     linear_edges = None
 
     def embedded(self, formula: Any, symbols: Sequence[Any], scaling: Scaling) -> list[Start]:
@@ -271,13 +271,13 @@ class Assembly:
         return params
 
     def in_units(self, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any], scaling: Scaling) -> Any:
-        """The formula. `symbols` stand for the columns; terms that are off are left out."""
+        """Return the formula without terms that are switched off; `symbols` are the columns."""
         numbers = {n: sympy.Float(float(n.value(params[n.index]))) for n in self.numbers}
         functions = {b: self._found(b, edges, params, symbols) for b in self.blocks}
         return real_form(self._filled_in(edges, numbers, functions, symbols))
 
     def named(self, edges: np.ndarray, params: np.ndarray, shorten: Callable[[Any], Any]) -> NamedForm:
-        """The formula by the names of its constants: those of terms and functions have a number after the name."""
+        """Return the formula over named constants; those of terms and functions have a number after the name."""
         names, symbols = _Names(self.names), [symbol(name) for name in self.names]
         live = [k for k, term in enumerate(self.terms) if edges[term.gate]]
         place = {k: sum(self.terms[other].sum == self.terms[k].sum for other in live if other < k) for k in live}
@@ -298,7 +298,7 @@ class Assembly:
     def _filled_in(
         self, edges: np.ndarray, numbers: Mapping[Number, Any], functions: Mapping[Block, Any], symbols: Sequence[Any]
     ) -> Any:
-        """The frame and its live terms with these in place of numbers and functions."""
+        """Return the frame and its live terms with numbers and functions replaced by these expressions."""
 
         def of(term: int) -> dict[Any, Any]:
             found = (*numbers.items(), *functions.items())
@@ -313,7 +313,7 @@ class Assembly:
         return self.frame.xreplace(whole | {symbol(name): sympy.Add(*terms) for name, terms in parts.items()})
 
     def _found(self, block: Block, edges: np.ndarray, params: np.ndarray, symbols: Sequence[Any]) -> Any:
-        """A function as it was found."""
+        """Return the expression that was found for an unknown function."""
         scaled = [symbols[k] / float(self.scaling.x[k]) for k in block.columns]
         own, readout = block.params(params).copy(), block.network.sums[-1]
         own[readout.first : readout.last] *= block.function.about
@@ -321,7 +321,7 @@ class Assembly:
 
 
 class _Names:
-    """Symbols for constants, none of which is taken."""
+    """Makes symbols for constants, with names that are not taken."""
 
     def __init__(self, taken: Sequence[str]) -> None:
         self._taken = set(taken)
@@ -343,7 +343,7 @@ def _arrived(networks: list[Network], template: Template, names: tuple[str, ...]
 
 
 def network_of(function: Unknown) -> Network:
-    """An unknown function as a network. Without operators one unit is there that nothing will use."""
+    """Return the network for an unknown function; if it has no operators, the network has one unused unit."""
     twice = {"square", "mul"} & set(function.operators) if len(function.inputs) > 1 else set()
     layer = tuple(name for name in function.operators for _ in range(2 if name in twice else 1)) or ("id",)
     return Network(len(function.inputs), (layer,) * function.layers, skip="all", bias=function.constant)

@@ -1,4 +1,4 @@
-"""Random masks of a template: how many terms, what is left out, and a sub-network for every function."""
+"""Draws random masks of a template: the number of terms, the parts left out, and a sub-network for every function."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from ceql.templates.assembly import Assembly, Block
 
 _IN_USE = 0.85  # chance of a column, or of the constant, in a weighted sum
-_BARE = 0.35  # chance that a function is a weighted sum only
-_EDGES_IN_FUNCTION = 10  # functions of a template are small
-_FADING = 0.75  # each further term is this much rarer
-_SPREAD, _DECADES = 0.5, 3.0  # share of starts whose parameters of unknown size span this many decades up and down
+_BARE = 0.35  # chance that a function is only a weighted sum
+_EDGES_IN_FUNCTION = 10  # most edges of a function
+_FADING = 0.75  # factor on the chance of each further term
+_SPREAD, _DECADES = 0.5, 3.0  # share of starts whose parameters of unknown size spread this many decades up and down
 
 
 def draw(assembly: Assembly, count: int, stream: Stream, prior: Prior) -> np.ndarray:
@@ -29,20 +29,20 @@ def _drawn(assembly: Assembly, count: int, rng: np.random.Generator, prior: Prio
     for block in assembly.blocks:
         edges[:, block.edges] = _drawn_function(block, count, rng, prior)
     for name, terms in assembly.template.sums.items():
-        # The first terms of each sum, up to the number drawn: which ones does not matter, they are all alike.
+        # Take the first terms of each sum, as many as drawn. Since all terms are alike, it does not matter which.
         gates = [term.gate for term in assembly.terms if term.sum == name]
         chances = _FADING ** np.arange(terms.most)
         wanted = 1 + rng.choice(terms.most, count, p=chances / chances.sum())
         edges[:, gates] = np.arange(terms.most) < wanted[:, None]
     cleaned = assembly.cleaned(edges)
-    # A draw of which nothing is left takes everything after all.
+    # If nothing is left of a draw, take everything.
     lost = ~cleaned.any(axis=1)
     cleaned[lost] = assembly.cleaned(np.ones((int(lost.sum()), assembly.n_edges), bool))
     return cleaned
 
 
 def _drawn_function(block: Block, count: int, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-    """Weighted sums of inputs and constant, and sub-networks where the function has operators."""
+    """Draw masks of a function: weighted sums of its inputs and a constant, or sub-networks if it has operators."""
     network = block.network
     readout = network.sums[-1]
     bare = np.zeros((count, network.n_edges), bool)
@@ -61,7 +61,7 @@ def _stream(rng: np.random.Generator) -> Stream:
 
 
 def start(assembly: Assembly, params: np.ndarray, stream: Stream) -> np.ndarray:
-    """Sizes where they are known, decades where they are not, uniform between two bounds."""
+    """Return start values: near known sizes, spread over decades for unknown ones, uniform between two bounds."""
     params, rng = params.copy(), stream.rng
     spread = rng.random(len(params)) < _SPREAD
     for number in assembly.numbers:
@@ -98,13 +98,13 @@ def mutate(assembly: Assembly, parents: np.ndarray, stream: Stream, prior: Prior
 
 
 def _change(assembly: Assembly, child: np.ndarray, fresh: np.ndarray, rng: np.random.Generator, prior: Prior) -> None:
-    """A term in or out, or a function varied."""
+    """Switch a term on or off, or vary a function, in place."""
     gates = [term.gate for term in assembly.terms]
     here = {-1, *(number for number, gate in enumerate(gates) if child[gate])}
     blocks = [b for b in assembly.blocks if b.term in here]
     kinds = [name for name, there in (("term", assembly.terms), ("block", blocks)) if there]
     if not kinds:
-        return  # nothing in this template can be left out
+        return  # the template has neither terms nor functions
     match rng.choice(kinds):
         case "term":
             number = rng.integers(len(assembly.terms))
@@ -112,7 +112,7 @@ def _change(assembly: Assembly, child: np.ndarray, fresh: np.ndarray, rng: np.ra
             on = child[term.gate]
             child[term.edges] = False if on else fresh[term.edges]
             child[term.gate] = not on
-            if not on:  # a term that comes in brings a draw of its functions
+            if not on:  # draw new functions for a term that is switched on
                 for block in assembly.blocks:
                     if block.term == number:
                         child[block.edges] = _drawn_function(block, 1, rng, prior)[0]
@@ -122,7 +122,7 @@ def _change(assembly: Assembly, child: np.ndarray, fresh: np.ndarray, rng: np.ra
 
 
 def _varied(block: Block, own: np.ndarray, rng: np.random.Generator, prior: Prior) -> np.ndarray:
-    """Another sub-network near this one, or any other where there is none."""
+    """Return a mutation of this sub-network, or a new draw if there is none."""
     if own.any() and block.function.operators:
         small = replace(prior, maximum_edges=_EDGES_IN_FUNCTION, needed=())
         varied = sampling.mutate(block.network, own[None], _stream(rng), small)[0]

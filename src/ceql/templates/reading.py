@@ -1,4 +1,4 @@
-"""The text of a template, read: expressions over symbols, with every name accounted for."""
+"""Parses the text of a template into expressions, and checks that every name in it is a column or declared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def symbol(name: str) -> sympy.Symbol:
 
 
 def read_frame(template: Template, columns: Sequence[str]) -> sympy.Expr:
-    """The formula of the whole, in columns, parameters, functions and sums."""
+    """Return the formula of the template over columns, parameters, functions and sums."""
     sums = [name for key, terms in template.sums.items() for name in (key, *terms.also)]
     declared = [*template.parameters, *template.functions, *sums]
     _check(declared, template.functions, columns)
@@ -30,7 +30,7 @@ def read_frame(template: Template, columns: Sequence[str]) -> sympy.Expr:
 
 
 def _require_column(template: Template, expression: Any, varying: Sequence[str], columns: Sequence[str]) -> None:
-    """A name that is no column is a number to be found: with nothing else the template would be a constant."""
+    """Raise an error if the template has no column, function or sum in it, as it would then be a constant."""
     names = {str(symbol) for symbol in expression.free_symbols}
     if not names & {*varying}:
         numbers = f": {', '.join(sorted(names))} would be found as numbers" if names else ""
@@ -41,7 +41,7 @@ def _require_column(template: Template, expression: Any, varying: Sequence[str],
 
 
 def read_terms(template: Template, name: str, columns: Sequence[str]) -> dict[str, sympy.Expr]:
-    """Per sum over these terms, the formula of one term."""
+    """Return the formula of one term, for each sum over these terms."""
     terms = template.sums[name]
     own = [*terms.parameters, *terms.functions]
     shared = [*template.parameters, *template.functions]
@@ -54,7 +54,7 @@ def read_terms(template: Template, name: str, columns: Sequence[str]) -> dict[st
 
 
 def gate_of(terms: Terms, expressions: Mapping[str, Any]) -> str | None:
-    """The parameter whose absence removes a term: a plain factor of it, such as an amplitude."""
+    """Return the parameter whose removal removes a term, a plain factor such as an amplitude; None if there is none."""
     if len(expressions) != 1:
         return None
     (expression,) = expressions.values()
@@ -76,14 +76,14 @@ def _read(
 ) -> Any:
     try:
         expression = parse(text, [*columns, *declared])
-        real_form(expression)  # so that a complaint comes here
+        real_form(expression)  # raises its errors here
     except FormulaError as error:
         raise InputError(
             f"{what} cannot be read: {error}. Its names are columns ({', '.join(columns)}) or declared as parameters, "
             f"functions or sums ({', '.join(declared) or 'none'})."
         ) from error
     _require_used(needed, {str(s) for s in expression.free_symbols}, what)
-    # What the user wrote is known: as fractions these numbers stay as they are when constants are fitted.
+    # Numbers written by the user are known. As fractions, they are left alone when constants are fitted.
     return expression.xreplace(
         {number: sympy.Rational(repr(float(number))) for number in expression.atoms(sympy.Float)}
     )
@@ -100,8 +100,8 @@ def _check(declared: Sequence[str], functions: Mapping[str, Unknown], columns: S
         strangers = [column for column in function.inputs if column not in columns]
         if strangers:
             raise InputError(
-                f"The function {name!r} of the template takes {', '.join(strangers)}, which is no column of the data. "
-                f"There are: {', '.join(columns)}."
+                f"The function {name!r} of the template takes {', '.join(strangers)}, which is not a column of the "
+                f"data. Its columns are: {', '.join(columns)}."
             )
     both = [name for name in declared if name in columns]
     if both:

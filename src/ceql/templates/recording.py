@@ -1,7 +1,7 @@
-"""A template as one tape: the frame, its terms and the networks of its functions, in the order they need each other.
+"""Records a template as one tape: the frame, its terms and the networks of its functions, in order of dependence.
 
-A denominator, and the argument of a log or a root, gets an imaginary part of its own where something in it is to be
-found: with it a pole can pass over data points during the search. These are the last parameters.
+Every denominator and every argument of a log or a root with something unknown in it gets an imaginary part of its own,
+which lets poles move across data points during the search. These are the last parameters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ceql.templates.assembly import Assembly, Block, Number
 
 _WHOLE = -1
-_ALWAYS = -1  # in place of a parameter: a fixed coefficient
+_ALWAYS = -1  # in place of a parameter: only the fixed coefficient
 
 Edge = tuple[int, int, float]  # source slot, parameter, coefficient
 
@@ -42,7 +42,7 @@ class Recorder:
         self.unknown |= {symbol(block.name) for block in assembly.blocks}
 
     def finish(self) -> tuple[Tape, int]:
-        """The tape, and how many imaginary parts of the frame stand at the end of its parameters."""
+        """Return the tape, and the number of imaginary parts of the frame, which are its last parameters."""
         assembly = self.assembly
         whole = _Scope(self, _WHOLE)
         sums: dict[str, list[Edge]] = {}
@@ -59,7 +59,7 @@ class Recorder:
         return self.tape.finish(output), self.n_smoothing
 
     def smoothing(self, argument: Any) -> int | None:
-        """An imaginary part for this argument, unless everything in it is known."""
+        """Return the slot of an imaginary part for this argument; None if everything in it is known."""
         if not argument.free_symbols & self.unknown:
             return None
         self.n_smoothing += 1
@@ -67,7 +67,7 @@ class Recorder:
 
 
 class _Scope:
-    """The names of one term, or of the whole, and what was written for them already."""
+    """The names of a term, or of the whole template, and the slots already written for them."""
 
     def __init__(self, recorder: Recorder, term: int, outer: _Scope | None = None) -> None:
         self.recorder, self.tape = recorder, recorder.tape
@@ -83,14 +83,14 @@ class _Scope:
         self.columns: Mapping[Any, int] = {symbol(name): k for k, name in enumerate(assembly.names)}
 
     def _owner(self, name: Any) -> _Scope:
-        """Names of the whole are written once, for all terms."""
+        """Return the scope that writes a name; names of the whole template are written once for all terms."""
         own = name in self.plain or name in self.lonely or name in self.blocks or name in self.known
         return self if own or self.outer is None else self.outer
 
     def _split(self, expression: Any) -> tuple[float, Number | None, Any]:
-        """A number, a parameter and the rest, of which the expression is the product."""
+        """Split a product into a number, a parameter and the rest."""
         factors = sympy.Mul.make_args(expression)
-        coefficient = sympy.Mul(*(factor for factor in factors if factor.is_number))  # pi is one as well
+        coefficient = sympy.Mul(*(factor for factor in factors if factor.is_number))  # including pi
         rest = sympy.Mul(*(factor for factor in factors if not factor.is_number))
         for factor in sympy.Mul.make_args(rest):
             number = self._owner(factor).plain.get(factor)
@@ -99,7 +99,7 @@ class _Scope:
         return float(coefficient), None, rest
 
     def edge(self, expression: Any) -> Edge:
-        """The expression as slot times parameter times coefficient, so that sums need no node for a product."""
+        """Return the expression as slot times parameter times coefficient, so that sums need no node for a product."""
         coefficient, number, rest = self._split(expression)
         parameter = _ALWAYS if number is None else number.index
         coefficient *= 1.0 if number is None else number.parameter.size

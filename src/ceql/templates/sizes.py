@@ -1,9 +1,9 @@
-"""Where the fit of a template's parameters starts: sizes at which the terms of every sum count about the same.
+"""Start values for a template's parameters: sizes at which the terms of every sum are about equal.
 
-Nobody says whether a capacitance is about 1 or 1e-6, but the formula and the table do: in 1/R + I*w*C the two terms are
-alike at some frequency of the table, and the whole is as large as y. So each sum is an equation between the logarithms
-of its parameters, the argument of an exponential is about 1, and least squares solves them, for each start with another
-row of the table in every equation.
+Users do not say whether a capacitance is about 1 or 1e-6, but the formula and the table do: in 1/R + I*w*C both terms
+are about equal at some frequency of the table, and the whole is as large as y. So each sum gives equations between the
+logarithms of its parameters, the argument of an exponential is about 1, and least squares solves these equations. Each
+start uses another row of the table in every equation.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from ceql.templates.template import Parameter
 
 @dataclass(frozen=True)
 class SizePolicy:
-    """Sizes are in decades."""
+    """The numbers that control start values; sizes are in decades."""
 
-    spreads: tuple[float, ...] = (0.2, 0.2, 1.0, 3.0)  # of starts around the balance; each has its share of them
-    near_about: float = 0.3  # spread of a parameter whose size the user knows, which is believed
-    belief: float = 10.0  # weight of that, against 1 for a balance
-    prior: float = 0.03  # weight of a size of 1, where the formula leaves one open
-    within: float = 0.5  # share of starts anywhere between two bounds
+    # Spreads of starts around the balance; each is used for an equal share of the starts.
+    spreads: tuple[float, ...] = (0.2, 0.2, 1.0, 3.0)
+    near_about: float = 0.3  # largest spread for a parameter whose size the user has given
+    belief: float = 10.0  # weight of that size, compared with 1 for a balance
+    prior: float = 0.03  # weight of a size of 1, for parameters that the formula leaves open
+    within: float = 0.5  # share of starts that are drawn uniformly between two bounds
 
 
 @dataclass(frozen=True, eq=False)
 class _Size:
-    """The logarithm of a size: `weights` times those of the parameters, and an offset for each row."""
+    """The logarithm of a size: `weights` times the logarithms of the parameters, plus an offset for each row."""
 
     weights: np.ndarray
     offset: np.ndarray
@@ -46,7 +47,7 @@ class _Size:
 
 
 class _Balance:
-    """The equations that a formula gives: sizes that should be 1."""
+    """The equations that follow from a formula, each as a size that should be 1."""
 
     def __init__(self, names: Sequence[str], columns: Mapping[str, np.ndarray], rows: int) -> None:
         identity = np.eye(len(names))
@@ -92,7 +93,7 @@ def drawn_values(
     rng: np.random.Generator,
     policy: SizePolicy,
 ) -> np.ndarray:
-    """Starting values of the parameters in this order, a row for each start; the first has no spread."""
+    """Return start values of the parameters in this order, one row per start; the first has no spread."""
     balance = _Balance(list(parameters), columns, len(y))
     whole = balance.of(frame)
     size_of_y = _Size(np.zeros(len(parameters)), _decades(y))
@@ -118,7 +119,7 @@ def drawn_values(
 
 
 def _allowed(parameter: Parameter, values: np.ndarray, rng: np.random.Generator, policy: SizePolicy) -> np.ndarray:
-    """The values on the side of zero and within the bounds that the parameter has."""
+    """Return the values moved to the parameter's side of zero and into its bounds."""
     low, high = parameter.low, parameter.high
     if parameter.sign is not None:
         return np.abs(values) if parameter.sign == "+" else -np.abs(values)

@@ -1,4 +1,4 @@
-"""A template: the part of a formula that is known, as text, and what is to be found in it.
+"""Templates: the known part of a formula, as text, and declarations of what the search has to find.
 
     Template(
         "k * exp(-E/T) * f",
@@ -7,8 +7,8 @@
     )
 
 Names in the text are columns of the data, parameters (numbers), unknown functions (each a small symbolic network over
-some columns) or sums over terms, of which the data say how many there are. A template is plain data: it is compared,
-copied, pickled and saved as such. `templates.assembly` makes a model of it once the columns are known.
+some columns) or sums of terms, whose number is found from the data. A template is plain data: it is compared, copied,
+pickled and saved as such. `templates.assembly` makes a model of it once the columns are known.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MOST_TERMS = 60
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number to be found. `about` is its size where that is known; the search then starts there.
+    """A number to be found. `about` is its size, if known; the search then starts there.
 
-    `low` and `high` may be reached. `sign` "+" or "-" keeps the number strictly on its side of zero. A `value` fixes
-    it: ``Parameter(value=9.81)`` is a name for a number that is known.
+    The bounds `low` and `high` are inclusive. `sign` "+" or "-" keeps the number strictly on its side of zero. A
+    `value` fixes it: ``Parameter(value=9.81)`` is a name for a known number.
     """
 
     low: float = -_LIMIT
@@ -49,11 +49,11 @@ class Parameter:
             _check_number(getattr(self, name), name, optional=name in ("about", "value"))
         if self.value is not None:
             if not np.isfinite(self.value):
-                raise InputError(f"The value of a parameter is a finite number, not {self.value!r}.")
+                raise InputError(f"The value of a parameter must be a finite number, not {self.value!r}.")
             bounds = ((-_LIMIT, _LIMIT), (self.value, self.value))
             if (self.low, self.high) not in bounds or self.sign is not None or self.about is not None:
-                raise InputError("A parameter with a value is known: give it no bounds, no sign and no size.")
-            for bound in ("low", "high"):  # a known number is one between two equal bounds
+                raise InputError("A parameter with a value is fixed: leave out its bounds, its sign and its size.")
+            for bound in ("low", "high"):  # a known number has two equal bounds
                 object.__setattr__(self, bound, float(self.value))
             return
         if not self.low < self.high:
@@ -61,13 +61,13 @@ class Parameter:
         if self.sign not in (None, "+", "-"):
             raise InputError(f"The sign of a parameter is '+', '-' or None, not {self.sign!r}.")
         if self.sign is not None and (np.isfinite(self.low) or np.isfinite(self.high)):
-            raise InputError("Give a parameter either a sign or bounds: sign='+' already means above zero.")
+            raise InputError("Give a parameter either a sign or bounds, not both: sign='+' already means above zero.")
         if self.about is not None and not 0 < self.about < _LIMIT:
             raise InputError(f"about is the size of a parameter, a positive number, not {self.about!r}.")
 
     @property
     def may_vanish(self) -> bool:
-        """Whether it can be left out, that is, be zero."""
+        """Whether it may be zero, that is, left out."""
         return self.value is None and self.sign is None and self.low <= 0.0 <= self.high
 
     @property
@@ -81,19 +81,19 @@ class Parameter:
 class Unknown:
     """A function to be found: a small symbolic network over these columns.
 
-    Without operators it is a weighted sum of the columns and a constant. `layers` of operators may be stacked.
-    `about` is the size of its values where that is known.
+    Without operators it is a weighted sum of the columns and a constant. `layers` is the number of layers of operators.
+    `about` is the size of its values, if known.
     """
 
     inputs: Sequence[str]
     operators: Sequence[str] = DEFAULT_OPERATORS
     layers: int = 2
     about: float = 1.0
-    constant: bool = True  # whether a constant may be part of its sums
+    constant: bool = True  # whether its weighted sums may include a constant
 
     def __post_init__(self) -> None:
         if any(isinstance(names, str) or not isinstance(names, Iterable) for names in (self.inputs, self.operators)):
-            raise InputError("inputs and operators are lists of names, such as ['c'] and ['mul', 'sqrt'].")
+            raise InputError("inputs and operators must be lists of names, such as ['c'] and ['mul', 'sqrt'].")
         object.__setattr__(self, "inputs", tuple(map(str, self.inputs)))
         object.__setattr__(self, "operators", tuple(self.operators))
         if not self.inputs or len(set(self.inputs)) < len(self.inputs):
@@ -109,9 +109,9 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Terms:
-    """A sum of at most `most` terms of the same form, each with parameters and functions of its own.
+    """A sum of at most `most` terms of the same form, each with its own parameters and functions.
 
-    `also` names further sums over the same terms, such as the imaginary part beside the real part of a resonance.
+    `also` gives further sums over the same terms, such as the imaginary part besides the real part of a resonance.
     """
 
     formula: str
@@ -122,19 +122,19 @@ class Terms:
 
     def __post_init__(self) -> None:
         if not isinstance(self.formula, str):
-            raise InputError("The formula of a sum's terms is text, such as 'A/(x - p)'.")
+            raise InputError("The formula of a sum's terms must be text, such as 'A/(x - p)'.")
         if not isinstance(self.most, int | np.integer) or not 1 <= self.most <= MOST_TERMS:
-            raise InputError(f"A sum has 1 to {MOST_TERMS} terms at most, not {self.most!r}.")
+            raise InputError(f"A sum may have 1 to {MOST_TERMS} terms, not {self.most!r}.")
         _check_parts(parameters=self.parameters, functions=self.functions, also=self.also)
         _check_names(self.parameters, self.functions)
 
 
 @dataclass(frozen=True)
 class Template:
-    """How known and unknown parts make up the formula.
+    """A formula with known and unknown parts.
 
-    The formula is text. Names in it are columns of the data or what is declared here: numbers to be found, functions to
-    be found, and sums over terms of which the data say how many there are.
+    The formula is text. Names in it are columns of the data or declared here: numbers to be found, functions to be
+    found, and sums of terms whose number is found from the data.
     """
 
     formula: str
@@ -144,7 +144,7 @@ class Template:
 
     def __post_init__(self) -> None:
         if not isinstance(self.formula, str):
-            raise InputError("The formula of a template is text, such as 'a*x + f'.")
+            raise InputError("The formula of a template must be text, such as 'a*x + f'.")
         _check_parts(parameters=self.parameters, functions=self.functions, sums=self.sums)
         _check_names(self.parameters, self.functions, self.sums, *(terms.also for terms in self.sums.values()))
         for terms in self.sums.values():
@@ -155,17 +155,17 @@ class Template:
 
     @property
     def has_unit(self) -> bool:
-        """Whether the formula has a name I that is not declared: the imaginary unit."""
+        """Whether the formula contains the imaginary unit, that is, a name I that is not declared."""
         declared = (*self.parameters, *self.functions, *self.sums, *(k for s in self.sums.values() for k in s.also))
         return UNIT.name not in declared and any(token.text == UNIT.name for token in tokenise(self.formula))
 
     @property
     def is_fixed(self) -> bool:
-        """Whether nothing but numbers is to be found."""
+        """Whether only numbers have to be found."""
         return not (self.functions or self.sums)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain text and numbers, for a file; `from_dict` reads it back."""
+        """Return plain text and numbers for a file, which `from_dict` reads back."""
         return _in_words(asdict(self))
 
     @classmethod
@@ -174,10 +174,10 @@ class Template:
             sums = {name: Terms(**{**terms, **_parts(terms)}) for name, terms in content["sums"].items()}
             return cls(str(content["formula"]), **_parts(content), sums=sums)
         except (TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"This is no template: {error}.") from error
+            raise InputError(f"This is not a template: {error}.") from error
 
 
-# Per group of a template, what its parts are and how one is given.
+# By group of a template: the type of its parts, and an example.
 _KINDS: Mapping[str, tuple[type, str]] = {
     "parameters": (Parameter, "{'k': Parameter()}"),
     "functions": (Unknown, "{'f': Unknown(['x'])}"),
@@ -187,7 +187,7 @@ _KINDS: Mapping[str, tuple[type, str]] = {
 
 
 def _check_parts(**groups: Any) -> None:
-    """A list in place of a dict, or a number in place of a Parameter: easy slips that should not surface in a fit."""
+    """Raise an error for a list in place of a dict, or a number in place of a Parameter, before any fit."""
     for group, parts in groups.items():
         kind, example = _KINDS[group]
         if not isinstance(parts, Mapping):
@@ -203,7 +203,7 @@ def _check_parts(**groups: Any) -> None:
 
 def _check_number(value: Any, name: str, optional: bool = False) -> None:
     if not (isinstance(value, Real) or (optional and value is None)):
-        raise InputError(f"{name} is a number, not {value!r}.")
+        raise InputError(f"{name} must be a number, not {value!r}.")
 
 
 def _check_names(*groups: Mapping[str, Any]) -> None:
@@ -218,7 +218,7 @@ def _check_names(*groups: Mapping[str, Any]) -> None:
 
 
 def _in_words(value: Any) -> Any:
-    """JSON knows no infinity: an open bound is written as nothing."""
+    """Replace infinite bounds by None, since JSON has no infinity."""
     if isinstance(value, Mapping):
         return {key: _in_words(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -227,7 +227,7 @@ def _in_words(value: Any) -> Any:
 
 
 def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Bounds that are nothing are open, which is what they are without being named."""
+    """Return parameters and functions from a file; bounds of None are left out, which makes them infinite."""
     known = {
         key: {name: value for name, value in given.items() if value is not None}
         for key, given in content["parameters"].items()

@@ -1,4 +1,4 @@
-"""The paper's training: phases as data, recipes made of them, and the loop that runs a recipe."""
+"""The training of the paper: phases as data, recipes made of phases, and the loop that runs a recipe."""
 
 from ceql.training import recipes
 from ceql.training.phase import Loss, Phase, Recipe

@@ -1,4 +1,4 @@
-"""A quotient has one scale too many: numerator and denominator may be divided by the same number."""
+"""Removes the free scale of quotients: numerator and denominator may be divided by the same number."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ceql.network import Network
 
 
 def normalised(network: Network, edges: np.ndarray, params: np.ndarray) -> np.ndarray:
-    """The same network with the largest live weight of every quotient one in size."""
+    """Return the parameters with the weights of every quotient scaled so that the largest live one has size one."""
     params = params.copy()
     sizes = np.abs(network.complex_weights(params))
     for unit, operator in enumerate(network.units):

@@ -1,4 +1,4 @@
-"""The formula of a trained network."""
+"""Extracts the formula of a trained network."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ceql.training.run import Trained
 
 
 def read_off(trained: Trained, negligible: float, x: np.ndarray, symbols: Sequence[Any]) -> Any:
-    """The formula, arguments of logs turned where they are negative at all rows of `x`."""
+    """Return the formula, with the argument of a log negated wherever it is negative in all rows of `x`."""
     real = simplified(trained, negligible)
     return extract(real.network, real.edges, upright(real.network, real.edges, real.params, x), symbols)
 
 
 def training_error(formula: Any, symbols: Sequence[Any], x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-    """The weighted mean square of its errors; infinite where it has no real value at a row, or is not real at all."""
+    """Return the weighted mean square error of the formula; infinite if it has no real value in some row."""
     try:
         function = compile_numpy(formula, symbols)
-    except UnsupportedExpression:  # such as the root of a negative constant
+    except UnsupportedExpression:  # for example, the root of a negative constant
         return np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         error = float(np.average((function(x) - y) ** 2, weights=weight))
@@ -32,9 +32,9 @@ def training_error(formula: Any, symbols: Sequence[Any], x: np.ndarray, y: np.nd
 
 
 def simplified(trained: Trained, negligible: float) -> Trained:
-    """On the real axis, without edges whose weight is negligible and what hangs on them.
+    """Return the network on the real axis, without negligible edges and everything that depends on them.
 
-    A root times 2e-10 changes nothing where it is defined, but the formula would be undefined where it is not.
+    A root times 2e-10, for instance, changes no value but makes the formula undefined where the root is.
     """
     real = trained.on_real_axis()
     edges = drop_small(real.network, real.edges, real.params[: real.network.n_edges], negligible)

@@ -1,7 +1,7 @@
-"""Schedules as data: the paper's, and the two that its authors' public code runs.
+"""Recipes as data: the paper's, and the two that its authors' public code runs.
 
-Numbers are those of the table in the paper's appendix. Where the table is silent, the authors' code
-(github.com/seregagarmaev/ComplexEQL) decides, and what differs from it is said here with the reason.
+Numbers are taken from the table in the paper's appendix, or, where the table gives none, from the authors' code
+(github.com/seregagarmaev/ComplexEQL). Deviations from that code are listed here with their reasons.
 """
 
 from __future__ import annotations
@@ -11,26 +11,25 @@ from dataclasses import replace
 from ceql.network.libraries import PAPER_LAYERS
 from ceql.training.phase import ImpactPruning, Phase, Plateau, Recipe
 
-# The rate falls when the loss has not gone down by this fraction; PyTorch's default, which the authors leave. The
-# table's "convergence threshold 1e-7" occurs nowhere in their code.
+# The rate is reduced if the loss has not fallen by this fraction: PyTorch's default, which the authors keep. Their code
+# has no "convergence threshold 1e-7" as in the table.
 _IMPROVEMENT = 1e-4
 _STARTS = 5  # "the run with the lowest training MSE across five independent initializations" (the paper's appendix D)
-_NEGLIGIBLE = 5e-6  # the authors' read-off rounds weights to five decimals; what becomes zero is gone
+_NEGLIGIBLE = 5e-6  # the authors round weights to five decimals when they extract a formula; zeros are dropped
 
 
 def paper() -> Recipe:
-    """The Complex Equation Learner as published: one dense network, three phases, 350,000 epochs; the best of five.
+    """Return the Complex Equation Learner as published: one dense network, three phases, 350,000 epochs, best of five.
 
-    From the authors' code, where the paper is silent: the loss is relative to max(|y|, 1); no threshold ends the
-    first phase; the penalty on arguments is the square of what they lack to zero, mean over the logs and roots; Adam
-    begins anew after every cut; weights below 5e-6 are dropped before the formula is read off.
+    Taken from the authors' code, since the paper does not say: the loss is relative to max(|y|, 1); no threshold ends
+    the first phase; the penalty on arguments is the square of their distance below zero, averaged over the logs and
+    roots; Adam restarts after every cut; weights below 5e-6 are dropped before the formula is extracted.
 
-    Different from it, each for a reason that holds before any result: of the tenth of the edges that goes at a cut,
-    each is judged after the one before is gone, since of two edges that can stand in for each other both look
-    dispensable; training goes on from the best weights since the last cut, since at a fixed rate of 1e-2 the last ones
-    may be in the middle of a jump; quotients are not rescaled, since that changes no value; the plateau is one of the
-    whole loss, as the core has it, where theirs is one of the data's part; numbers have 64 bits. Their way to the
-    letter is `authors`.
+    Different from their code, for reasons independent of any result: at a cut, which removes a tenth of the edges, each
+    edge is judged after the previous one is removed, since of two edges that can replace each other both look
+    dispensable; training continues from the best weights since the last cut, since at a fixed rate of 1e-2 the latest
+    ones may be in the middle of a jump; quotients are not rescaled, since that changes no value; the plateau refers to
+    the whole loss, as in the core, not to its data term; numbers have 64 bits. `authors` follows their code exactly.
     """
     phases = (
         Phase("explore", epochs=100_000, rate=1e-2, imaginary=1e-10, sparsity=1e-10, argument=1e-10),
@@ -57,18 +56,19 @@ def paper() -> Recipe:
 
 
 def authors() -> Recipe:
-    """The paper's schedule as its authors' code runs it on the ten expressions, each start by itself.
+    """Return the paper's schedule as its authors' code runs it on the ten expressions, with a single start.
 
-    A tenth of the edges goes at once, training goes on from the last weights, and in the third phase the weights of
-    every quotient are divided by their largest: there after every epoch, here every hundred, which changes no value.
+    A tenth of the edges is removed at once, training continues from the latest weights, and in the third phase the
+    weights of every quotient are divided by the largest: in their code after every epoch, here after every hundred,
+    which changes no value.
     """
     return replace(paper(), name="authors", phases=_to_the_letter(paper().phases), starts=1)
 
 
 def authors_ablation() -> Recipe:
-    """What the authors' ablation runs: another library, a longer schedule and smaller imaginary parts at the start.
+    """Return the recipe of the authors' ablation: another library, a longer schedule, smaller imaginary start values.
 
-    Its first phase has a first moment with a decay of 0.999; after the first cut theirs is 0.9 again.
+    In its first phase Adam's first moment decays by 0.999; after the first cut theirs uses 0.9 again.
     """
     layer = {"id": 3, "const": 2, "square": 2, "div": 2}
     explore, prune, refine = _to_the_letter(paper().phases)

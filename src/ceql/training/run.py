@@ -1,4 +1,4 @@
-"""Runs a recipe on a network: phases of Adam in the core, cuts in between."""
+"""Runs a recipe on a network: phases of Adam in the core, with cuts in between."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Progress = Callable[[int, int, float], None]  # epochs done, edges alive, misfit
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained network: its live edges and the parameters, imaginary parts included."""
+    """A trained network: its live edges and parameters, including imaginary parts."""
 
     network: Network
     edges: np.ndarray
@@ -29,7 +29,7 @@ class Trained:
 
     @property
     def imaginary_residue(self) -> float:
-        """The largest imaginary part still there, relative to the largest weight: what dropping it neglects."""
+        """The largest remaining imaginary part relative to the largest weight: what is neglected by dropping it."""
         weights = self.network.complex_weights(self.params)[self.edges]
         return float(np.max(np.abs(np.imag(weights)), initial=0.0) / max(np.max(np.abs(weights), initial=0.0), 1e-300))
 
@@ -38,14 +38,14 @@ class Trained:
 
 
 def loss_weights(recipe: Recipe, y: np.ndarray) -> np.ndarray:
-    """The sample weights that turn the core's mean square into the recipe's loss."""
+    """Return the sample weights that turn the core's mean square into the recipe's loss."""
     if recipe.loss is Loss.MSE:
         return np.ones_like(y)
     return 1.0 / np.maximum(np.abs(y), recipe.pivot) ** 2
 
 
 def initial_params(network: Network, recipe: Recipe, seed: int | tuple[int, ...]) -> np.ndarray:
-    """Uniform weights, the imaginary parts in a range of their own."""
+    """Return uniformly distributed weights; imaginary parts have their own range."""
     size = np.where(network.is_imaginary, recipe.initial_imaginary, recipe.initial_range)
     return size * np.random.default_rng(seed).uniform(-1.0, 1.0, network.n_params)
 
@@ -60,7 +60,7 @@ def train(
     stop: fit.StopFlag | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Trains one network from one seed. Setting `stop` ends it early with what it has."""
+    """Train one network from one seed. Setting `stop` ends the training early with the current state."""
     network = recipe.network(x.shape[1])
     weight = loss_weights(recipe, y)
     samples = fit.Samples.of(x, y, weight if sample_weight is None else weight * sample_weight)
@@ -74,7 +74,7 @@ def train(
 
 
 class _Run:
-    """The state that the phases of one training hand on."""
+    """The state that is passed from phase to phase of a training."""
 
     def __init__(self, network, samples, recipe, edges, params, stop, progress) -> None:
         self.network: Network = network
@@ -104,11 +104,11 @@ class _Run:
             self._cut_to(drop_small(self.network, self.edges, weights, phase.final_threshold))
 
     def measure(self) -> None:
-        """The misfit as it is now: a cut may have come after the last step."""
+        """Update the misfit, since there may have been a cut after the last step."""
         self.misfit = float(fit.objective(self.tape, self.samples, self.params, self.mask(self.edges)).misfit[0])
 
     def penalties(self, phase: Phase) -> fit.Penalties:
-        """The core adds up the units whose arguments are penalised; the recipe means their mean."""
+        """Return the penalties of a phase; the core sums over units with penalised arguments, the recipe averages."""
         confined = [u for u, operator in enumerate(self.network.units) if operator.domain.is_half_line]
         live = sum(self.edges[s.first : s.last].any() for s in self.network.sums if s.unit in confined)
         return fit.Penalties(
@@ -118,7 +118,7 @@ class _Run:
         )
 
     def _descend(self, phase: Phase, steps: int) -> None:
-        """Adam from the weights as they are, with new moments: after a cut the old ones are of another network."""
+        """Run Adam from the current weights, with new moments: after a cut the old ones belong to another network."""
         penalties, state = self.penalties(phase), None
         whole = not phase.normalise_every
         options = fit.Adam(steps, phase.rate, beta1=phase.beta1, keep_best=phase.keep_best and whole)

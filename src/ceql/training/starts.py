@@ -1,4 +1,4 @@
-"""Several initialisations of one recipe. The paper reports the run with the least training error of five."""
+"""Several initialisations of one recipe. The paper reports the run with the smallest training error of five."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def trainings(
     stop: fit.StopFlag | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Trained]:
-    """The network of each start; the first start is that of the seed alone.
+    """Yield the trained network of each start; start k depends on the seed and k only.
 
-    A flag that is set ends the start under way and leaves out those to come.
+    Setting `stop` ends the current start and skips the remaining ones.
     """
     for start in range(recipe.starts):
 

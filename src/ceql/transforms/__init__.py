@@ -1,4 +1,4 @@
-"""What a search may fit instead of y over the columns: shallower, or in fewer variables, and turned back after."""
+"""Transformed targets that a search may fit instead of y: shallower or in fewer variables, and undone afterwards."""
 
 from ceql.transforms.dimensionless import dimensionless
 from ceql.transforms.fewer_columns import reduced, smooth_error

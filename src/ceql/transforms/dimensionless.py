@@ -1,4 +1,4 @@
-"""Targets without dimension: y measured in a product of columns and constants, over groups of them without any."""
+"""Dimensionless targets: y divided by a product of columns and constants, as a function of dimensionless groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ceql.transforms.target import TransformedTarget, is_sound
 def dimensionless(
     target: TransformedTarget, dimensions: Dimensions, policy: GroupPolicy = GroupPolicy()
 ) -> list[TransformedTarget]:
-    """The target over groups without dimension, in several choices, fewest groups first; none where there are none."""
+    """Return the target over dimensionless groups, for several choices of these, fewest groups first."""
     own = dimensions.of([symbol.name for symbol in target.symbols])
     factors = np.array([quantity.factor for quantity in own.columns])
     offsets = np.array([quantity.offset for quantity in own.columns])
@@ -54,13 +54,13 @@ def _over(
 
 
 def _known(groups: Groups, x: np.ndarray) -> np.ndarray:
-    """The columns with those of the constants beside them."""
+    """Return the columns followed by one column per constant."""
     sizes = np.array([constant.size for constant in groups.constants])
     return np.column_stack([x, np.broadcast_to(sizes, (len(x), len(sizes)))])
 
 
 def _product(known: np.ndarray, powers: Sequence[Fraction], symbols: Sequence[Any], groups: Groups) -> tuple[Any, Any]:
-    """Values and text of a product of powers; roots are of the size of what is negative in all rows."""
+    """Return values and expression of a product of powers; roots of columns negative in all rows are of their size."""
     values: Any = np.ones(len(known))
     written: Any = 1
     number = 1.0
@@ -79,7 +79,7 @@ def _product(known: np.ndarray, powers: Sequence[Fraction], symbols: Sequence[An
 
 
 def _is_column(powers: Sequence[Fraction]) -> bool:
-    """Whether that group is a column by itself, which may be an angle."""
+    """Return whether a group is a column (or constant) by itself, which may be an angle."""
     return sorted(power for power in powers if power) == [1]
 
 

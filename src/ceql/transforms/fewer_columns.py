@@ -1,8 +1,8 @@
-"""Fewer variables: a factor of y, or two columns that enter only as their product, ratio, sum or difference.
+"""Fewer variables: finds factors of y and pairs of columns that enter only as product, ratio, sum or difference.
 
 If y / a does not depend on a, or y depends on b and c only through b / c, then a smooth function of one variable less
-explains the data as well as before. That can be tested without knowing the formula, and each step that passes brings
-the formula within easier reach. A wrong step costs a few rounds, never a result: formulas are judged on y itself.
+explains the data as well as before. That can be tested without knowing the formula, and each successful step makes the
+formula easier to find. A wrong step costs a few rounds but cannot spoil the result: formulas are judged on y itself.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ceql.transforms.policy import FewerColumnsPolicy, TransformPolicy
 from ceql.transforms.smoothness import distances, on_circle, unexplained
 from ceql.transforms.target import PAIRINGS, TransformedTarget, by_power, is_sound, joined
 
-_EXPONENTS = (1, -1, 2, -2, Fraction(1, 2), Fraction(-1, 2))  # of a column that may be a factor
+_EXPONENTS = (1, -1, 2, -2, Fraction(1, 2), Fraction(-1, 2))  # exponents of a column that are tried as a factor of y
 
 
 def reduced(target: TransformedTarget, policy: TransformPolicy = TransformPolicy()) -> TransformedTarget | None:
-    """The target in as few variables as the data allow; None where no step holds."""
+    """Return the target in as few variables as the data allow; None if no variable can be removed."""
     error = smooth_error(target, policy)
     start = target
     while target.x.shape[1] > 1:
@@ -41,7 +41,7 @@ def _holds(error: float, after: list[float], policy: FewerColumnsPolicy) -> bool
 
 @one_thread
 def smooth_error(target: TransformedTarget, policy: TransformPolicy = TransformPolicy()) -> float:
-    """How much of the variance a smooth function of the columns leaves unexplained, which is no less than the noise."""
+    """Return the share of the variance that a smooth function of the columns leaves unexplained; at least the noise."""
     rows = np.sort(np.random.default_rng(0).permutation(len(target.y))[: policy.fewer_columns.rows])
     squared = np.sum([distances(column, policy.smoothness) for column in target.x[rows].T], axis=0)
     if not np.isfinite(squared).all():
@@ -50,7 +50,7 @@ def smooth_error(target: TransformedTarget, policy: TransformPolicy = TransformP
 
 
 def steps(target: TransformedTarget) -> list[TransformedTarget]:
-    """All that is one variable shorter: y divided by a power of a column, or two columns joined."""
+    """Return all targets with one variable less: y divided by a power of a column, or two columns joined."""
     n = target.x.shape[1]
     positive = np.min(target.x, axis=0) > 0
     factors = [(k, p) for k in range(n) for p in _EXPONENTS if positive[k] or p.denominator == 1]

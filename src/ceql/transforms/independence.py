@@ -1,9 +1,9 @@
-"""Fewer variables in long tables: what statistics say about factors and pairings, however many columns there are.
+"""Fewer variables in long tables: statistical tests for factors and pairings, for any number of columns.
 
 If y = a·g(b, c, ...) and a was varied independently of the rest, then y/a does not depend on a: no statistic of the two
 shows a connection. Likewise, if y depends on b and c only through b/c, then y shows no connection with b among rows of
-about the same b/c. Such tests need some hundred rows and do not care about the number of other columns, where a smooth
-function of all of them would need many more. A wrong step costs a few rounds, never a result.
+about the same b/c. Such tests need some hundred rows, whatever the number of other columns; a smooth function of all
+columns would need many more. A wrong step costs a few rounds but cannot spoil the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ceql.transforms.target import PAIRINGS, TransformedTarget, by_power, is_sou
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A target with fewer variables; the connection that is left, and the least that others of its kind leave."""
+    """A target with fewer variables; the connection `left` after the step, and after the best alternative step."""
 
     target: TransformedTarget
     left: float
@@ -33,12 +33,12 @@ class _Step:
 def independent_parts(
     target: TransformedTarget, policy: TransformPolicy = TransformPolicy()
 ) -> list[TransformedTarget]:
-    """Targets in fewer and fewer variables, as far as these tests allow."""
+    """Return targets with fewer and fewer variables, as far as these tests allow."""
     own = policy.independence
     path: list[TransformedTarget] = []
     while target.x.shape[1] > 1 and len(target.y) >= own.rows:
         with np.errstate(all="ignore"):
-            # A factor is the more definite finding of the two.
+            # A factor is stronger evidence than a pairing.
             steps = [s for s in _factors(target, own) if s.holds(own)]
             steps = steps or [s for s in _pairs(target, own) if s.holds(own)]
         if not steps:
@@ -50,9 +50,9 @@ def independent_parts(
 
 @np.errstate(all="ignore")
 def flattened(target: TransformedTarget, policy: TransformPolicy = TransformPolicy()) -> TransformedTarget | None:
-    """y divided by the power law that it nearly is, over the columns that then matter; None where it is far from one.
+    """Return y divided by the power law closest to it, over the columns that still matter; None if y is far from one.
 
-    What is left may be a small correction, which shows the variables that it depends on only when it stands alone.
+    The ratio may be a small correction; only on its own does it show the variables it depends on.
     """
     own, n = policy.independence, target.x.shape[1]
     logs, slopes = _power_law(target)
@@ -71,7 +71,7 @@ def flattened(target: TransformedTarget, policy: TransformPolicy = TransformPoli
 
 
 def _factors(target: TransformedTarget, policy: IndependencePolicy) -> Iterator[_Step]:
-    """y divided by a power of a column."""
+    """Yield y divided by a power of a column, for each column."""
     logs, slopes = _power_law(target)
     if logs is None:
         return
@@ -91,7 +91,7 @@ def _nearest(exponents: Iterable[float], slope: float, policy: IndependencePolic
 
 
 def _pairs(target: TransformedTarget, policy: IndependencePolicy) -> Iterator[_Step]:
-    """Two columns that y depends on only as their product, ratio, difference or sum."""
+    """Yield, for each pair of columns, the target in which the best product, ratio, difference or sum replaces them."""
     logs, slopes = _power_law(target)
     for i, j in combinations(range(target.x.shape[1]), 2):
         others = [k for k in range(target.x.shape[1]) if k not in (i, j)]
@@ -111,13 +111,13 @@ def _scaled(
     orders: Sequence[np.ndarray],
     policy: IndependencePolicy,
 ) -> Iterator[_Step]:
-    """y = a^p g(a·b), or g(a/b): a power that shows only among rows of about the same product or ratio."""
+    """Yield steps for y = a^p g(a·b) or a^p g(a/b), where p shows only among rows of about equal product or ratio."""
     logs = np.log(target.x[:, pair[0]])
     for pairing, order in zip(PAIRINGS[:2], orders[:2], strict=True):
         near = _nearest((p for p in policy.exponents if p), _slope_within(freed, logs, order, policy.group), policy)
         left = [_both_within(freed - p * logs, target, pair, order, policy) for p in near]
         best = int(np.argmin(left))
-        # The column itself is gone in the end, but not what it is joined to.
+        # Keep the column for now: it is joined to the other one below.
         rest = by_power(target, pair[0], near[best], keep=True)
         yield _Step(joined(rest, *pair, pairing), *sorted(left)[:2])
 
@@ -136,12 +136,12 @@ def _slope_within(values: np.ndarray, column: np.ndarray, order: np.ndarray, gro
 
 
 def _log_columns(target: TransformedTarget) -> np.ndarray:
-    """Logarithms of the sizes of the columns; those that pass through zero count for nothing."""
+    """Return the logarithms of the absolute columns; zeros for columns that contain a zero."""
     return np.where((target.x != 0).all(axis=0), np.log(np.maximum(np.abs(target.x), 1e-300)), 0.0)
 
 
 def _power_law(target: TransformedTarget) -> tuple[np.ndarray | None, np.ndarray]:
-    """log|y| and the exponents of the power law nearest to it, which takes the coarse spread out of it."""
+    """Return log|y| and the exponents of the closest power law, which explains its coarse variation."""
     if not (target.y != 0).all():
         return None, np.zeros(target.x.shape[1])
     logs = np.log(np.abs(target.y))
@@ -151,19 +151,19 @@ def _power_law(target: TransformedTarget) -> tuple[np.ndarray | None, np.ndarray
 
 
 def connection(values: np.ndarray, column: np.ndarray) -> float:
-    """How many standard deviations the strongest of four correlations is from none."""
+    """Return the strongest of several rank correlations, in standard deviations from zero."""
     return connection_within(values, column, np.arange(len(values)), len(values))
 
 
 def connection_within(values: np.ndarray, column: np.ndarray, order: np.ndarray, group: int) -> float:
-    """The same among rows that are neighbours in that order, all groups taken together."""
+    """Return the same among groups of rows that are neighbours in that order, all groups taken together."""
     n = len(order) // group
     a = _ranks(values[order[: n * group]].reshape(n, group))
     rows = column[order[: n * group]].reshape(n, group)
     b = _ranks(rows)
     kinds = [b, _folded(b)]
     if column.min() < 0.0 < column.max():
-        # Neither shows what is large at middle sizes of either sign.
+        # Neither of these shows a dependence on the absolute value that peaks at medium values.
         kinds += [_ranks(np.abs(rows)), _folded(_ranks(np.abs(rows)))]
     strongest = 0.0
     for f in (a, _folded(a)):
@@ -176,12 +176,12 @@ def connection_within(values: np.ndarray, column: np.ndarray, order: np.ndarray,
 
 
 def _ranks(rows: np.ndarray) -> np.ndarray:
-    """Ranks within each row, centred and of unit size."""
+    """Return the ranks within each row, centred and of unit variance."""
     return _standard(rows.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable").astype(float))
 
 
 def _folded(ranks: np.ndarray) -> np.ndarray:
-    """Large at both ends: shows what spreads without a shift."""
+    """Return ranks that are large at both ends, which reveal a change of spread without a shift."""
     return _standard(np.abs(ranks))
 
 

@@ -1,7 +1,7 @@
-"""What the search may fit instead of y: a root, an exponential or a reciprocal on top of a formula is undone first.
+"""Targets with the outermost function of y undone, such as a root, an exponential or a reciprocal.
 
-If y is the square root of something, then y squared is that something, which is one layer shallower and so far easier
-to hit. Such targets only serve to find exact formulas; the formula is always judged on y itself.
+If y is the square root of an expression, then y squared is that expression: it is one layer shallower and so far easier
+to find. Such targets only serve to find exact formulas; the formula is always judged on y itself.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ceql.transforms.policy import TransformPolicy
 @dataclass(frozen=True)
 class Target:
     name: str
-    needs: tuple[str, ...]  # the operators that undo it, which must be allowed
+    needs: tuple[str, ...]  # operators needed to write y in terms of it; they must be allowed
     applies: Callable[[np.ndarray, TransformPolicy], bool]
     forward: Callable[[np.ndarray], np.ndarray]
-    back: Callable  # from the expression found for forward(y) to one for y, given y
+    back: Callable  # turns an expression for forward(y), with the values of y, into one for y
 
 
 def _has_one_sign(y: np.ndarray) -> bool:
@@ -35,12 +35,12 @@ def _sign(y: np.ndarray) -> int:
 
 
 def _is_angle(y: np.ndarray, policy: TransformPolicy, low: float, high: float) -> bool:
-    """Whether y lies between these shares of pi, and is not so small that it is its own sine."""
+    """Return whether y lies between these multiples of pi and spans enough to differ from its own sine."""
     return bool((y >= low * np.pi).all() and (y <= high * np.pi).all() and np.ptp(y) > policy.least_angle)
 
 
 def _undone(name: str, undone: str, low: float, high: float) -> Target:
-    """y is an angle then, between these shares of pi."""
+    """Return the target that undoes an inverse function: y is then an angle between these multiples of pi."""
     forward, back = functions.get(undone).value, functions.get(name).symbolic
     applies = partial(_is_angle, low=low, high=high)
     return Target(f"{undone} y", (name,), applies, forward, lambda expression, y: back(expression))
@@ -49,7 +49,7 @@ def _undone(name: str, undone: str, low: float, high: float) -> Target:
 TARGETS = (
     Target("y", (), lambda y, _: True, lambda y: y, lambda expression, y: expression),
     Target("y^2", ("sqrt",), lambda y, _: _has_one_sign(y), np.square, lambda e, y: _sign(y) * signed_root(e)),
-    # A relativistic (x - u*t)/sqrt(1 - u**2) has both signs: the numerator is a square then, and its root has them too.
+    # A relativistic (x - u*t)/sqrt(1 - u**2) has both signs; so does the root of its squared numerator.
     Target("y^2, signed", ("sqrt", "div"), lambda y, _: not _has_one_sign(y), np.square, lambda e, y: signed_root(e)),
     Target("1/y", ("div",), lambda y, _: bool((y != 0).all()), lambda y: 1.0 / y, lambda e, y: 1 / e),
     Target(
@@ -67,7 +67,7 @@ TARGETS = (
         np.exp,
         lambda e, y: get("log").symbolic(e),
     ),
-    # Undone by its inverse, asinh; exp y would be a sum with a root.
+    # Undone by asinh, written with log and sqrt; exp y would be a sum with a root.
     Target(
         "sinh y",
         ("log", "sqrt"),
@@ -88,7 +88,7 @@ TARGETS = (
 def usable_targets(
     y: np.ndarray, operators: tuple[str, ...], policy: TransformPolicy = TransformPolicy()
 ) -> list[Target]:
-    """The targets that make sense for these values, y itself first."""
+    """Return the targets that make sense for these values, y itself first."""
     usable = []
     for target in TARGETS:
         if set(target.needs) <= set(operators) and target.applies(y, policy):

@@ -1,7 +1,7 @@
-"""Which columns matter, when there are many: a handful that together explain y, found without any formula.
+"""Screening of columns: finds the handful of many columns that together explain y, without any formula.
 
-Of a wide table some dozens are chosen first, by what can be said of a thousand columns and all their pairs within a
-fraction of a second: correlations.
+In a wide table, some dozens are chosen first by correlations, which take a fraction of a second for a thousand columns
+and all their pairs.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ceql.transforms.smoothness import distances, left_by, on_circle, unexplaine
 
 @one_thread
 def promising(x: np.ndarray, y: np.ndarray, most: int, policy: TransformPolicy = TransformPolicy()) -> list[int]:
-    """That many columns of a wide table, in their order, or all that vary where these are fewer.
+    """Return the `most` most promising columns of a wide table, in their order; all that vary if these are fewer.
 
-    They come in turn from three lists: those that show alone, those of the pairs whose product shows, and those that a
-    linear fit takes one after the other, which are unlike each other.
+    They are taken in turn from three lists: columns that correlate with y on their own, pairs whose product does, and
+    columns in the order in which a linear fit adds them, which differ from each other.
     """
     varying = np.flatnonzero(np.ptp(x, axis=0) > 0)
     if len(varying) <= most:
@@ -38,16 +38,16 @@ def promising(x: np.ndarray, y: np.ndarray, most: int, policy: TransformPolicy =
 
 
 def _even(columns: np.ndarray) -> np.ndarray:
-    """Ranks, centred and of unit size: outliers count no more than others, and functions that only grow not at all.
+    """Return ranks, centred and of unit variance: outliers get no extra weight, and monotonic functions do not matter.
 
-    Equal values have equal ranks, or the order of the rows would count.
+    Equal values have equal ranks; otherwise the order of the rows would matter.
     """
     ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1).astype(float)
     return (ranks - ranks.mean(axis=0)) / np.maximum(ranks.std(axis=0), 1e-300)
 
 
 def _one_by_one(x: np.ndarray, y: np.ndarray, most: int, policy: ScreeningPolicy) -> np.ndarray:
-    """Columns in the order in which orthogonal least squares takes them, or their squares."""
+    """Return the columns in the order in which orthogonal least squares adds them or their squares."""
     left = (y - y.mean()) / max(float(np.max(np.abs(y))), 1e-300)
     even = _even(x)
     columns = np.hstack([x - x.mean(axis=0), even**2 - (even**2).mean(axis=0)])
@@ -62,7 +62,7 @@ def _one_by_one(x: np.ndarray, y: np.ndarray, most: int, policy: ScreeningPolicy
         best = int(np.argmax(gain))
         if gain[best] == 0.0:
             break
-        # What the first columns explain by curves and together would hide what the later ones do.
+        # Nonlinear effects and products of the first columns would hide the effects of later ones.
         bent = [even[:, best] ** power for power in (2, 3)] + [even[:, best] * even[:, k] for k in taken]
         for column in (columns[:, best], *(bent if len(taken) < policy.bent else ())):
             direction = column - column.mean()
@@ -80,9 +80,9 @@ def _one_by_one(x: np.ndarray, y: np.ndarray, most: int, policy: ScreeningPolicy
 
 @one_thread
 def relevant(x: np.ndarray, y: np.ndarray, most: int, policy: TransformPolicy = TransformPolicy()) -> list[int]:
-    """At most that many columns, in their order: the best pair of all, and what else lowers the error of prediction.
+    """Return at most `most` columns, in their order: the best pair, and those that further lower the prediction error.
 
-    A column alone may show nothing when a pole moves with another one, so pairs come first.
+    Pairs come first, since a column alone may show nothing if it acts only together with another one, as in a pole.
     """
     own = policy.screening
     rows = _some_rows(len(y), own.rows)
@@ -102,8 +102,10 @@ def relevant(x: np.ndarray, y: np.ndarray, most: int, policy: TransformPolicy = 
 
 
 def _pair_that_shows(x: np.ndarray, y: np.ndarray, points: np.ndarray, policy: ScreeningPolicy) -> list[int]:
-    """The two columns whose product says most about y, if that is no chance: where rows are few and columns many, no
-    row has a neighbour in both."""
+    """Return the two columns whose product best explains y, unless that may be chance.
+
+    With few rows and many columns, nearest neighbours cannot find such a pair.
+    """
     columns, goals = _even(x), np.column_stack([_even(y[:, None]), points])
     (i,), (j,) = best_products(columns, columns, goals, 1)
     shown = explained(columns[:, [i]] * columns[:, [j]], goals)[0]
@@ -111,7 +113,7 @@ def _pair_that_shows(x: np.ndarray, y: np.ndarray, points: np.ndarray, policy: S
 
 
 def _by_chance(rows: int, tries: int, policy: ScreeningPolicy) -> float:
-    """The share of a variance that the best of that many columns without any meaning hardly ever explains."""
+    """Return the share of the variance that the best of `tries` meaningless columns hardly ever exceeds."""
     return float(-np.expm1(-2.0 * np.log(4.0 * tries / policy.chance) / max(rows - 2, 1)))
 
 
@@ -123,7 +125,7 @@ def _with_weak_ones(
     most: int,
     policy: TransformPolicy,
 ) -> list[int]:
-    """And those columns that show in what a smooth function of the chosen ones leaves, by more than chance would."""
+    """Add columns that explain more than chance of what a smooth function of the chosen ones leaves."""
     columns = _even(x)
     chance = _by_chance(len(points), x.shape[1], policy.screening)
     while len(chosen) < most:
@@ -147,7 +149,7 @@ def _extended(
     most: int,
     policy: TransformPolicy,
 ) -> tuple[list[int], float]:
-    """Columns are added one by one as long as each of them helps."""
+    """Add columns one by one as long as each lowers the error; return them with the final error."""
     squared = np.sum([apart[k] for k in chosen], axis=0)
     error = unexplained_by_neighbour(squared, points)
     while len(chosen) < most:

@@ -1,7 +1,7 @@
-"""How well a smooth function of some columns can explain y: the error of predicting each row from all the others.
+"""Measures how well a smooth function of some columns can explain y: the error of predicting each row from the others.
 
-Poles are no obstacle. The values are put on a circle, on which plus and minus infinity are the same point, so that a
-function with a pole is as smooth there as anywhere else.
+Poles do no harm: the values are mapped to a circle, on which plus and minus infinity are the same point, so a function
+is as smooth at a pole as anywhere else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ceql.transforms.policy import SmoothnessPolicy
 
 
 def on_circle(y: np.ndarray) -> np.ndarray:
-    """Two coordinates, centred and of unit size: the stereographic projection of y in units of its median."""
+    """Return the stereographic projection of y, in units of its median size: two coordinates, centred and scaled."""
     size = float(np.median(np.abs(y)))
     with np.errstate(over="ignore"):
         z = np.clip(y / (size if size > 0 else 1.0), -1e150, 1e150)
@@ -27,7 +27,7 @@ def on_circle(y: np.ndarray) -> np.ndarray:
 
 
 def distances(column: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()) -> np.ndarray:
-    """Squared distances between the rows in one column, in units of its variance."""
+    """Return the squared distances between all rows in one column, in units of its variance."""
     if (column > 0).all() or (column < 0).all():
         size = np.abs(column)
         if size.max() > policy.wide * size.min():
@@ -38,12 +38,13 @@ def distances(column: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy())
 
 
 def unexplained(squared: np.ndarray, points: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()) -> float:
-    """The mean squared leave-one-out error of kernel interpolation, as a share of the variance; the best length's."""
+    """Return the mean squared leave-one-out error of kernel interpolation, as a share of the variance, for the best
+    kernel length."""
     return min((_size(error) for error in _left_out(squared, points, policy)), default=np.inf)
 
 
 def is_curve(column: np.ndarray, y: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()) -> bool:
-    """Whether y may be a function of this column alone: rows that are next to each other in it are alike."""
+    """Return whether y may be a function of this column alone: neighbouring rows in it have similar y."""
     ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")[np.argsort(column, kind="stable")]
     apart = ranks[1:-1] - (ranks[:-2] + ranks[2:]) / 2.0
     return bool(np.mean(apart**2) < policy.no_curve * np.var(ranks))
@@ -52,7 +53,7 @@ def is_curve(column: np.ndarray, y: np.ndarray, policy: SmoothnessPolicy = Smoot
 def left_by(
     squared: np.ndarray, points: np.ndarray, policy: SmoothnessPolicy = SmoothnessPolicy()
 ) -> np.ndarray | None:
-    """The leave-one-out errors themselves, of the best length; None where there is none."""
+    """Return the leave-one-out error of each row for the best kernel length; None if no length works."""
     return min(_left_out(squared, points, policy), key=_size, default=None)
 
 
@@ -67,12 +68,13 @@ def _left_out(squared: np.ndarray, points: np.ndarray, policy: SmoothnessPolicy)
 
 
 def _size(error: np.ndarray) -> float:
-    """A lone row far out must not decide; no error on a circle is larger than its diameter."""
+    """Return the mean squared error, each row capped at the squared diameter of the circle, so no outlier decides."""
     return float(np.mean(np.minimum(np.sum(error**2, axis=1), 4.0)))
 
 
 def unexplained_by_neighbour(squared: np.ndarray, points: np.ndarray) -> float:
-    """The same for the nearest neighbour: rougher, and cheap enough for thousands of sets of columns."""
+    """Return the error of predicting each row by its nearest neighbour: rougher, but cheap enough for thousands of sets
+    of columns."""
     squared = squared.copy()
     np.fill_diagonal(squared, np.inf)
     return float(np.mean(np.sum((points - points[squared.argmin(axis=1)]) ** 2, axis=1)))

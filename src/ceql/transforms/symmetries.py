@@ -1,10 +1,10 @@
-"""Fewer variables by symmetries: columns that are rescaled or shifted together change y by a factor, or not at all.
+"""Fewer variables by symmetries: rescaling or shifting some columns together multiplies y by a factor or leaves it.
 
 Formulas of science hardly ever depend on the units of measurement, so most of them have such symmetries. If y is
 multiplied by s**q whenever the columns are multiplied by s**p1, s**p2, ..., then p1*x1*dy/dx1 + p2*x2*dy/dx2 + ... =
-q*y in every row (Euler). The slopes are those of a polynomial that is fitted to the rows, and what vanishes in all of
-them is a matter of linear algebra: all symmetries are found at once, in however many columns they are. A wrong one
-costs a few rounds, never a result.
+q*y in every row (Euler). The slopes come from a polynomial fitted to the rows, and linear algebra gives the
+combinations that vanish in all rows: all symmetries are found at once, for any number of columns. A wrong one costs a
+few rounds but cannot spoil the result.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from ceql.transforms.target import TransformedTarget, is_sound, keep_their_sign,
 
 @dataclass(frozen=True, eq=False)
 class _Slopes:
-    """The derivatives of y, or of log|y| where y keeps its sign, by each column, row by row."""
+    """The derivatives of y, or of log|y| if y has one sign, by each column in each row."""
 
     x: np.ndarray
     slopes: np.ndarray
-    y: np.ndarray  # by which y grows when it is rescaled: itself, or one for a logarithm
-    rows: np.ndarray  # those that were looked at
+    y: np.ndarray  # the change of the fitted values when y is rescaled: y itself, or one for its logarithm
+    rows: np.ndarray  # indices of the rows used
 
 
 @one_thread
-@np.errstate(all="ignore")  # what is not finite is no symmetry
+@np.errstate(all="ignore")  # symmetries that are not finite are rejected
 def symmetric(target: TransformedTarget, policy: TransformPolicy = TransformPolicy()) -> TransformedTarget | None:
-    """The target in as few variables as its symmetries leave: shifts first, then changes of scale.
+    """Return the target in as few variables as its symmetries leave: shifts first, then changes of scale.
 
-    What is then added to the rest goes as well. None where there is nothing of all this.
+    Columns that are merely added to a function of the others are removed as well. None if nothing applies.
     """
     own, start = policy.symmetries, target
     for change in (_unshifted, _unscaled, _unadded):
@@ -48,7 +48,7 @@ def symmetric(target: TransformedTarget, policy: TransformPolicy = TransformPoli
 
 
 def _unshifted(target: TransformedTarget, policy: SymmetryPolicy) -> TransformedTarget:
-    """Differences in the place of columns that may all be shifted together."""
+    """Replace columns that may be shifted together by their differences."""
     found = _slopes(target, policy)
     if found is None:
         return target
@@ -68,7 +68,7 @@ def _unshifted(target: TransformedTarget, policy: SymmetryPolicy) -> Transformed
 
 
 def _unscaled(target: TransformedTarget, policy: SymmetryPolicy) -> TransformedTarget:
-    """Ratios and products in the place of columns that may be rescaled together, and y divided by what it grows by."""
+    """Replace columns that may be rescaled together by ratios and products, and divide y by its own change of scale."""
     found = _slopes(target, policy)
     if found is None:
         return target
@@ -82,7 +82,7 @@ def _unscaled(target: TransformedTarget, policy: SymmetryPolicy) -> TransformedT
 
 
 def _unadded(target: TransformedTarget, policy: SymmetryPolicy) -> TransformedTarget:
-    """Without columns that are added to a function of the others, so that y has the same slope by them everywhere."""
+    """Subtract columns that are added to a function of the others, which the constant slope of y reveals."""
     found = _slopes(target, policy)
     if found is None:
         return target
@@ -101,7 +101,10 @@ def _unadded(target: TransformedTarget, policy: SymmetryPolicy) -> TransformedTa
 
 
 def _without_scales(target: TransformedTarget, pivots: tuple[int, ...], powers: np.ndarray) -> TransformedTarget | None:
-    """`powers` has a row for each pivot: by which power of it the columns, and y last, are rescaled."""
+    """Return the target with the pivots removed; None if that is not possible.
+
+    Each row of `powers` belongs to a pivot: the powers of it by which the columns and, last, y are rescaled.
+    """
     broken = (powers % 1.0 != 0.0).any(axis=1)
     if (~keep_their_sign(target.x[:, pivots]) & broken).any() or (target.x[:, pivots] == 0.0).any():
         return None
@@ -123,7 +126,7 @@ def _without_scales(target: TransformedTarget, pivots: tuple[int, ...], powers: 
     symbols = [target.symbols[k] / written for k, (_, written) in zip(kept, factors, strict=True)]
     by, written = factor(-1)
     if not kept:
-        return None  # a product of powers, which needs no search
+        return None  # y is a product of powers, which needs no search
     return replace(
         only(target, kept),
         x=x,
@@ -139,8 +142,11 @@ def _number(value: float) -> Any:
 
 
 def _vanishing(columns: np.ndarray, n: int, policy: SymmetryPolicy) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-    """Combinations of these columns that vanish, as many as possible first, with simple factors: places among the first
-    `n`, in each of which one combination has a one and the others nothing, and the factors of all columns in each."""
+    """Yield sets of vanishing combinations of these columns with simple factors, the largest sets first.
+
+    Each set comes as its pivots, which are among the first `n` columns, and the factors, one row per combination. In
+    each pivot column, one combination has the factor one and all others zero.
+    """
     lengths = np.sqrt(np.mean(columns**2, axis=0))
     if not np.isfinite(lengths).all() or not (lengths > 0.0).all():
         return
@@ -165,7 +171,7 @@ def _vanishing(columns: np.ndarray, n: int, policy: SymmetryPolicy) -> Iterator[
 
 
 def _slopes(target: TransformedTarget, policy: SymmetryPolicy) -> _Slopes | None:
-    """None where no polynomial comes close."""
+    """Return the slopes of a polynomial fitted to the rows; None if no polynomial comes close."""
     rows = np.sort(np.random.default_rng(0).permutation(len(target.y))[: policy.rows])
     x, y = target.x[rows], target.y[rows]
     n = x.shape[1]
@@ -192,7 +198,7 @@ def _degree(n: int, rows: int, policy: SymmetryPolicy) -> int:
 
 
 def _polynomial(z: np.ndarray, goal: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """What a polynomial of this degree leaves of the goal, and its slopes."""
+    """Fit a polynomial of this degree; return its residuals and its slopes."""
     n = z.shape[1]
     chosen = [c for total in range(degree + 1) for c in combinations_with_replacement(range(n), total)]
     powers = np.array([[c.count(k) for k in range(n)] for c in chosen])

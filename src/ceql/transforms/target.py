@@ -1,4 +1,4 @@
-"""A transformed target: numbers to search a formula in, and the way back from that formula to one for y."""
+"""A transformed target: the values to fit, and the way back from a formula for them to one for y."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ceql.data.dataset import Dataset
 from ceql.operators import get
 from ceql.transforms.outermost import Target
 
-_NEARBY = 1e-7  # share of a value, for differences
+_NEARBY = 1e-7  # step of difference quotients, as a share of the value
 PAIRINGS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda a, b: a * b,
     lambda a, b: a / b,
@@ -28,24 +28,25 @@ def _as_it_is(expression: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TransformedTarget:
-    """Columns `x`, what each of them stands for, the values `y` to fit and what makes a formula for them one for y."""
+    """Columns `x` with their expressions `symbols`, values `y` to fit, and `back`, which turns a formula for these into
+    one for the original y."""
 
     x: np.ndarray
     y: np.ndarray
     weight: np.ndarray
     symbols: tuple[Any, ...]
     back: Callable[[Any], Any] = _as_it_is
-    slope: np.ndarray | float = 1.0  # how fast these values move with the user's y, so how far noise moves them
-    angles: tuple[int, ...] | None = None  # of a target without dimension: the columns that never had one
+    slope: np.ndarray | float = 1.0  # derivative of these values by the user's y: how strongly noise moves them
+    angles: tuple[int, ...] | None = None  # of a dimensionless target: the original columns that may be angles
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is y itself that is fitted, over the user's columns."""
+        """Return whether `y` is the user's y, with nothing to undo."""
         return self.back is _as_it_is
 
     @property
     def is_direct(self) -> bool:
-        """Whether it is y that is fitted, as it is or in another unit: a good fit of one is one of the other."""
+        """Return whether y itself is fitted, perhaps in another unit: a good fit of one is a good fit of the other."""
         return self.is_plain or self.angles is not None
 
 
@@ -54,7 +55,7 @@ def plain(data: Dataset, symbols: Sequence[Any]) -> TransformedTarget:
 
 
 def towards(start: TransformedTarget, target: Target) -> TransformedTarget:
-    """The same with an operator on top of the formula undone."""
+    """Return the target with the outermost operator of the formula undone."""
     if not target.needs:
         return start
     values = target.forward(start.y)
@@ -71,7 +72,7 @@ def only(target: TransformedTarget, columns: Sequence[int]) -> TransformedTarget
 
 
 def sampled(target: TransformedTarget, rows: int | None) -> TransformedTarget:
-    """At most that many rows, spread evenly over those there are."""
+    """Return the target with at most that many rows, spread evenly over the table."""
     if rows is None or len(target.y) <= rows:
         return target
     kept = np.linspace(0, len(target.y) - 1, rows).astype(int)
@@ -83,10 +84,10 @@ def sampled(target: TransformedTarget, rows: int | None) -> TransformedTarget:
 
 
 def with_logs(target: TransformedTarget) -> TransformedTarget | None:
-    """The logarithms of the columns beside them; None where no column keeps its sign.
+    """Return the target with the logarithms of columns of one sign as further columns; None if there are no such ones.
 
-    A logarithm of a column has no constant of its own to fit, since a scale of the column becomes an offset. As an
-    input it turns products and powers into sums, which are a layer shallower, so far easier to hit.
+    The logarithm of a column has no constant of its own to fit, since a scale of the column becomes an offset. As an
+    input it turns products and powers into sums, which are one layer shallower and so far easier to find.
     """
     suited = np.flatnonzero(keep_their_sign(target.x) & (np.ptp(target.x, axis=0) > 0))
     if not len(suited):
@@ -98,7 +99,7 @@ def with_logs(target: TransformedTarget) -> TransformedTarget | None:
 
 
 def by_power(target: TransformedTarget, k: int, exponent: float | Fraction, keep: bool = False) -> TransformedTarget:
-    """y divided by that power of a column, which is then no longer needed, or kept."""
+    """Return the target with y divided by that power of a column, which is removed unless `keep` is set."""
     column, symbol = target.x[:, k], target.symbols[k]
     whole = float(exponent).is_integer()
     if not whole and (column < 0).all():
@@ -111,14 +112,14 @@ def by_power(target: TransformedTarget, k: int, exponent: float | Fraction, keep
 
 
 def joined(target: TransformedTarget, i: int, j: int, pairing: Callable[[Any, Any], Any]) -> TransformedTarget:
-    """With one column in the place of two."""
+    """Return the target with one column, such as a product or a sum, in place of two."""
     others = only(target, np.delete(np.arange(target.x.shape[1]), (i, j)).tolist())
     x = np.column_stack([others.x, pairing(target.x[:, i], target.x[:, j])])
     return replace(others, x=x, symbols=(*others.symbols, pairing(target.symbols[i], target.symbols[j])))
 
 
 def less(target: TransformedTarget, values: np.ndarray, written: Any) -> TransformedTarget:
-    """With a part of y that is known, in these values, taken off."""
+    """Return the target with a known part of y, given by its values and its expression, subtracted."""
     rest = replace(target, y=target.y - values, angles=None)
     return replace(rest, back=lambda e: target.back(written + e))
 

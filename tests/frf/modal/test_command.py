@@ -74,7 +74,7 @@ def test_quiet_prints_the_formula_alone(folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--form", "modes", "--weighting", "db"), "--weighting belongs to --form paper"),
+        (("--form", "modes", "--weighting", "db"), "--weighting works with --form paper"),
         (("--form", "paper"), "hold 4 points, and this form describes one"),
         (("--leave-out", "7"), "Known levels: 20, 40, 60, 80"),
         (("--band", "20:24"), "at least 12"),

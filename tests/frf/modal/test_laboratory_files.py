@@ -124,13 +124,13 @@ def test_curves_that_differ_are_points_and_curves_that_agree_repetitions(tmp_pat
     folder_of(tmp_path, CURVES)
     reading = read_survey([tmp_path])
     assert (len(reading.survey.points), len(reading.survey.sets)) == (3, 1)
-    assert any("count as points: --numbers repetitions says otherwise" in note for note in reading.notes)
+    assert any("taken as points (change this with --numbers repetitions)" in note for note in reading.notes)
     told = read_survey([tmp_path], Source(numbers="repetitions")).survey
     assert (len(told.points), len(told.sets)) == (1, 3)
     folder_of(tmp_path, [noisy(CURVES[[0]], 40.0, seed)[0] for seed in range(3)])
     alike = read_survey([tmp_path])
     assert (len(alike.survey.points), len(alike.survey.sets)) == (1, 3)
-    assert any("--numbers points says otherwise" in note for note in alike.notes)
+    assert any("taken as repetitions (change this with --numbers points)" in note for note in alike.notes)
 
 
 def test_names_and_patterns_number_points(tmp_path):
@@ -308,7 +308,7 @@ def test_bars_and_arguments_are_magnitude_and_phase(tmp_path):
 def test_a_phase_that_may_be_in_radians_is_asked_for(tmp_path, turns):
     lines = ["Freq,Mag,Phase", *rows((F, np.abs(CURVES[0]), np.unwrap(np.angle(CURVES[0])) + turns), ",")]
     (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(InputError, match=r"may be in radians\. Say --phase rad or --phase deg"):
+    with pytest.raises(InputError, match=r"may be in radians\. Use --phase rad or --phase deg"):
         read_recordings([tmp_path / "a.csv"])
     found = read_survey([tmp_path / "a.csv"], options=ReadOptions(phase="rad")).survey.sets[0].curves[0]
     np.testing.assert_allclose(found, CURVES[0] * np.exp(1j * turns), rtol=1e-6)

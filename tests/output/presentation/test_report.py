@@ -24,7 +24,7 @@ from ceql.search.policy import SearchPolicy
 VOID = {"meta", "br", "path", "rect", "circle"}
 SECTIONS = [
     "Where to be careful", "The front", "Fit and residuals", "Inside and outside the data", "Constants",
-    "How it was found", "How to find it again",
+    "How it was found", "How to repeat it",
 ]  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def test_a_constant_without_support_is_said_to_be_so(make_fitted):
 
 def test_another_row_can_be_reported(pole_model):
     text = page_of(pole_model, row=0)
-    assert "This row was asked for; it is not the chosen one." in text
+    assert "This is the row that was asked for, not the chosen one." in text
     assert "not the chosen one" not in page_of(pole_model)
 
 
@@ -226,9 +226,9 @@ def test_the_command_finds_the_formula_again(searched, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "names", "weights", "words"),
     [
-        ({"policy": SearchPolicy(round_size=256)}, ("a",), None, "No options but a project file can say policy"),
-        ({"cv": [([0], [1])]}, ("a",), None, "can say a cv that is no number"),
-        ({"random_state": None}, ("a",), None, "seed was drawn anew"),
+        ({"policy": SearchPolicy(round_size=256)}, ("a",), None, "Options cannot express policy"),
+        ({"cv": [([0], [1])]}, ("a",), None, "cannot express a cv that is not a number"),
+        ({"random_state": None}, ("a",), None, "seed was random"),
         ({}, ("a,b",), None, "comma"),
         ({}, ("a",), [0.5, 1.5] * 10, "weighted"),
     ],
@@ -279,7 +279,7 @@ def test_report_of_a_saved_model(searched, tmp_path, monkeypatch):
     ("arguments", "words"),
     [
         (("report", "absent.ceql"), "There is no file absent.ceql"),
-        (("report", "model.ceql"), "is no ceql model"),
+        (("report", "model.ceql"), "is not a ceql model"),
         (("report", "model.ceql", "--out", "no/page.html"), "cannot be written: No such file or directory"),
         (("report", "model.ceql", "--out", "."), "cannot be written: Is a directory"),
         (
@@ -300,4 +300,4 @@ def test_a_formula_with_poles_beyond_number_still_gets_its_page(model_with, tmp_
     model_with("poles beyond number").report(tmp_path / "page.html")
     text = " ".join(Page((tmp_path / "page.html").read_text(encoding="utf-8")).text)
     assert "pole wherever cos(" in text
-    assert "places where it may be singular were not looked at: the formula is too long." in text
+    assert "places where it may be singular were not checked: the formula is too long." in text

@@ -1,4 +1,4 @@
-"""One small adapter per system. Its fields are its settings; the heavy packages are imported when it runs."""
+"""One small adapter for each system. Its fields are its settings; heavy packages are imported when it runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ METHODS: dict[str, Adapter] = {
         Aaa("aaa"),
     )
 }
-# Those that find differential equations.
+# Methods that find differential equations.
 SYSTEM_METHODS: dict[str, Adapter] = {
     method.name: method for method in (OwnSystems("ceql"), Pysindy("pysindy"), SindyPi("sindy-pi"))
 }

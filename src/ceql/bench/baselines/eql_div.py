@@ -4,10 +4,10 @@ The network is ordinary: layers of `id` and `mul`, real weights, one division at
 
     the division    h(a, b) = a/b where b > theta, else 0: only the positive branch of the pole exists
     its penalty     the mean of max(theta - b, 0) pushes denominators above theta
-    its schedule    theta = 1/sqrt(1 + epoch/k) falls; plain gradient descent first without, then with, then again
-                    without the absolute penalty, small weights held at zero in the last stretch
+    its schedule    theta = 1/sqrt(1 + epoch/k) decreases; plain gradient descent without, then with, then again
+                    without the absolute penalty; in the last part small weights are kept at zero
 
-The engine gives values and derivatives of numerator and denominator; what is done with them is written here.
+The engine gives values and derivatives of numerator and denominator; everything else is written here.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from ceql.operators.tape import OPCODES, Tape
 
 @dataclass(frozen=True)
 class EqlDiv(Adapter):
-    """The paper's table of EQL÷ settings.
+    """EQL÷ with the settings in the paper's table.
 
-    What the table leaves open: `k` is read as the pace of the threshold; weights start as in the original, normal with
-    variance 1/(inputs + outputs) of their layer; at every validation the weights below the pruning threshold are left
-    out and the state with the least training error is kept, so that a run that diverges still has a formula.
+    Where the table is not specific: `k` is taken as the pace of the threshold; weights start as in the original, normal
+    with variance 1/(inputs + outputs) of their layer; at every validation, weights below the pruning threshold are left
+    out and the state with the least training error is kept, so that a diverging run still has a formula.
     """
 
     rate: float = 1e-2
@@ -53,7 +53,7 @@ class EqlDiv(Adapter):
         model = Model.of(X.shape[1], self.layers, self.units)
         weights = model.initial(rng)
         best, best_error, epochs = weights, np.inf, 0
-        # An overflow on the way to a divergence is an outcome, not an accident.
+        # An overflow of a diverging run is a possible outcome, not an error.
         with np.errstate(all="ignore"):
             for epochs in range(1, self.epochs + 1):
                 weights = self._epoch(model, weights, X, y, epochs, rng)
@@ -87,7 +87,7 @@ class EqlDiv(Adapter):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A network that ends in one division, with what leads to its numerator and its denominator as tapes."""
+    """A network that ends in one division; its numerator and denominator are available as tapes."""
 
     network: Network
 
@@ -98,21 +98,21 @@ class Model:
 
     @cached_property
     def is_free(self) -> np.ndarray:
-        """Per parameter, whether it is trained: real, and not in the readout, which hands the quotient on."""
+        """Whether each parameter is trained: real, and not in the readout, which only passes the quotient on."""
         free = ~self.network.is_imaginary
         free[self.network.sums[-1].first : self.network.sums[-1].last] = False
         return free
 
     @cached_property
     def is_weight(self) -> np.ndarray:
-        """Of the free parameters, those that are weights and not biases: only they are penalised."""
+        """Which of the trained parameters are weights rather than biases; only weights are penalised."""
         of_edge = self.network.edge_source != self.network.one
         padded = np.concatenate([of_edge, np.zeros(self.network.n_params - self.network.n_edges, bool)])
         return padded[self.is_free]
 
     @cached_property
     def parts(self) -> tuple[Tape, Tape]:
-        """The tapes that stop at the numerator and at the denominator."""
+        """The tapes of the numerator and of the denominator."""
         tape = network_tape(self.network)
         (division,) = [node for node in tape.nodes if node[0] == OPCODES["div"]]
         return replace(tape, output=int(division[1])), replace(tape, output=int(division[2]))
@@ -133,7 +133,7 @@ class Model:
         return error if np.isfinite(error) else np.inf
 
     def gradient(self, weights: np.ndarray, X: np.ndarray, y: np.ndarray, theta: float) -> np.ndarray:
-        """Of the mean squared error plus the penalty on denominators below the threshold."""
+        """The gradient of the mean squared error plus the penalty on denominators below the threshold."""
         samples, params = fit.Samples.of(X, y), self._params(weights)
         (top, d_top), (bottom, d_bottom) = (fit.jacobian(part, samples, params, self.is_free) for part in self.parts)
         value = _quotient(top, bottom, theta)
@@ -143,7 +143,7 @@ class Model:
         return slope[self.is_free] / len(y)
 
     def formula(self, weights: np.ndarray, names: tuple[str, ...]):
-        """Numerator over denominator, both multiplied out."""
+        """The formula: numerator over denominator, both expanded."""
         import sympy
 
         from ceql.bench.points import columns

@@ -1,4 +1,4 @@
-"""Choosing from a front of formulas that were fitted in float32: constants refitted in float64, then PySR's rule."""
+"""Chooses from a front of formulas fitted in float32: refits constants in float64, then applies PySR's rule."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ceql.expression import compile_numpy, parse_formula, refit
 
 Point = TypeVar("Point", bound=tuple)
 
-# A constant this close to 0 or 1 in float32 is tried as exactly that: a scale or an offset that does nothing.
+# A constant this close to 0 or 1 in float32 is tried as exactly 0 or 1: a scale or an offset without effect.
 _NEUTRAL = 1e-2
 
 
 class Row(NamedTuple):
-    """A formula of a front with its size, its training error and where it came from."""
+    """A formula of a front with its size, its training error and its source."""
 
     size: int
     loss: float
@@ -29,10 +29,10 @@ class Row(NamedTuple):
 
 
 def best_row(rows: Sequence[Row], floor: float) -> Row:
-    """PySR's rule `best`: of the formulas within 1.5 times the least loss, the one with the steepest gain.
+    """Applies PySR's rule `best`: of the formulas within 1.5 times the least loss, the one with the steepest gain.
 
-    The gain is the drop of log(loss) per unit of size against the next smaller formula of the front. Losses
-    below `floor` are rounding and count as `floor`, or the rule would chase the last bit of float64.
+    The gain is the drop of log(loss) per unit of size against the next smaller formula of the front. Losses below
+    `floor` are rounding errors and count as `floor`, since otherwise the rule would reward the last bit of float64.
     """
     front = pareto([row._replace(loss=max(row.loss, floor)) for row in rows])
     least = front[-1].loss
@@ -42,7 +42,7 @@ def best_row(rows: Sequence[Row], floor: float) -> Row:
 
 
 def pareto(rows: Iterable[Point]) -> list[Point]:
-    """The rows, which begin with a size and an error, that are better than every smaller one, from small to large."""
+    """The rows that are better than every smaller one, by size; a row begins with its size and its error."""
     front: list[Point] = []
     for row in sorted(rows, key=lambda row: row[:2]):
         if not front or row[1] < front[-1][1]:
@@ -57,7 +57,7 @@ def rounding(y: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Rough:
-    """A formula as another system left it: `write` gives its text for the texts of its constants."""
+    """A formula as another system returned it; `write` makes its text from the texts of its constants."""
 
     write: Callable[[Sequence[str]], str]
     constants: Sequence[float]
@@ -65,7 +65,7 @@ class Rough:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What formulas are fitted to."""
+    """The data that formulas are fitted to."""
 
     X: np.ndarray
     y: np.ndarray
@@ -82,9 +82,9 @@ def refitted(rough: Rough, data: Data, fixed: Mapping[int, int] | None = None) -
 
 
 def without_neutral(rough: Rough, data: Data, loss: float, expression: Any, floor: float) -> Any:
-    """The expression without the zeros and ones that do nothing, dropped one by one where it costs nothing.
+    """The expression without zeros and ones that have no effect, dropped one by one if the error does not grow.
 
-    A training error below `floor` counts as none.
+    A training error below `floor` counts as zero.
     """
     allowed = max(1.01 * loss, floor)
     fixed: dict[int, int] = {}
@@ -95,7 +95,7 @@ def without_neutral(rough: Rough, data: Data, loss: float, expression: Any, floo
         try:
             error, slim = refitted(rough, data, attempt)
         except ValueError:
-            # Without the constant there is no formula, as after a division by zero.
+            # There is no formula without this constant, as after a division by zero.
             continue
         if error <= allowed:
             fixed, expression = attempt, slim

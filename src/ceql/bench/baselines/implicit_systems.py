@@ -41,9 +41,9 @@ class SindyPi(SystemAdapter):
     """SINDy-PI (pysindy with cvxpy): for every state, monomials of the states and the same times its slope.
 
     Each feature with the slope is set equal to a sparse sum of the others, with every weight of the penalty; terms
-    whose share is below `negligible` are dropped and the others fitted again, until none is. The equation for the slope
-    that follows is a fraction. Of each state the `kept` best by the information criterion on slopes are combined, and
-    systems are compared by their trajectories as for SINDy.
+    whose share is below `negligible` are dropped and the others fitted again, until no term is dropped. Solved for the
+    slope, this gives a fraction. The `kept` best fractions of each state by the information criterion on slopes are
+    combined, and systems are compared by their trajectories as for SINDy.
     """
 
     requires: ClassVar = (("pysindy", "pysindy"), ("cvxpy", "cvxpy"))
@@ -51,9 +51,9 @@ class SindyPi(SystemAdapter):
     weights: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 0.1)
     windows: tuple[int, ...] = (0, 15)
     negligible: float = 1e-2  # of the largest share
-    floor: float = 1e-3  # of the spread of the slopes, below which errors count as equal
+    floor: float = 1e-3  # share of the spread of the slopes below which errors count as equal
     kept: int = 3
-    fitting: float = 0.7  # share of the time limit in which equations are fitted; the rest is for their comparison
+    fitting: float = 0.7  # share of the time limit for fitting equations; the rest is for comparing systems
     tolerance: float = 1e-8  # of the optimiser
     steps: int = 20_000
     comparison: Comparison = COMPARISON
@@ -91,7 +91,7 @@ class SindyPi(SystemAdapter):
                 return
 
     def _weights(self, features: Array, places: list[int], penalty: float, until: float) -> Iterator[Array]:
-        """Of every feature with the slope, the weights of the equation that it stands in, itself among them."""
+        """Yields the weights of the equation for every feature with the slope, including the feature itself."""
         from pysindy import SINDyPI
 
         size = np.linalg.norm(features, axis=0)
@@ -101,12 +101,12 @@ class SindyPi(SystemAdapter):
             if time.perf_counter() > until:
                 return
             optimizer = SINDyPI(reg_weight_lam=penalty, tol=self.tolerance, max_iter=self.steps, model_subset=[place])
-            # It prints as it goes, and warns where it does not converge.
+            # It prints its progress, and warns if it does not converge.
             with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
                     optimizer.fit(scaled, scaled[:, [place]])
-                except (ValueError, TypeError):  # of a solver that gave no answer
+                except (ValueError, TypeError):  # the solver gave no answer
                     continue
             found = np.asarray(optimizer.coef_)[place]
             if not np.isfinite(found).all():
@@ -114,7 +114,7 @@ class SindyPi(SystemAdapter):
             yield self._thresholded(scaled, found, place) / size
 
     def _thresholded(self, features: Array, weights: Array, place: int) -> Array:
-        """The weights fitted again without penalty, as long as negligible ones leave."""
+        """The weights, fitted again without the penalty until no more negligible ones are dropped."""
         weights = weights.copy()
         weights[place] = 0.0
         kept = weights != 0.0
@@ -129,7 +129,7 @@ class SindyPi(SystemAdapter):
 
 
 def _slopes(series: Series, window: int) -> tuple[Array, Array]:
-    """States and their slopes at all samples, smoothed where there is a window."""
+    """States and their slopes at all samples, smoothed if `window` is not 0."""
     states, slopes = [], []
     for one in series.trajectories:
         method = differentiation(window)
@@ -146,7 +146,7 @@ def _features(terms: Sequence[Any], states: Array, slope: Array, series: Series)
 
 
 def _solved(weights: Array, terms: Sequence[Any], states: Array, slope: Array, series: Series) -> _Fraction | None:
-    """The equation solved for the slope, if that can be done on all samples."""
+    """The equation solved for the slope; None if that is not possible on all samples."""
     top, bottom = (
         sympy.Add(*[float(w) * t for w, t in zip(part, terms, strict=True) if w]) for part in np.split(weights, 2)
     )

@@ -1,4 +1,4 @@
-"""The systems of others: AAA, SINDy, PySR, gplearn and Operon."""
+"""Adapters for other systems: AAA, SINDy, PySR, gplearn and Operon."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ceql.bench.methods import Adapter, Found
 from ceql.expression import FormulaError
 
 _GPLEARN = {"add": "({} + {})", "sub": "({} - {})", "mul": "({}*{})", "div": "({}/{})", "neg": "(-{})", "inv": "(1/{})"}
-# gplearn guards log and sqrt with an absolute value, which the formula must show.
+# gplearn computes log and sqrt of the absolute value, which the formula must show.
 _GPLEARN |= {"log": "log(Abs({}))", "sqrt": "sqrt(Abs({}))"}
 _BINARY = {"+": "({} + {})", "-": "({} - {})", "*": "({}*{})", "/": "({}/{})", "pow": "({}**{})"}
-_LARGEST_EXPONENT = 700.0  # of an exponential in double precision; what is larger squares to infinity and is never best
+_LARGEST_EXPONENT = 700.0  # of exponentials in double precision; larger ones square to infinity and are never the best
 _UNARY = {"square": "({}**2)"}
 
 
 @dataclass(frozen=True)
 class Aaa(Adapter):
-    """The AAA algorithm of SciPy, its barycentric form written out as one polynomial over another."""
+    """The AAA algorithm of SciPy, with its barycentric form written as a quotient of polynomials."""
 
     requires: ClassVar = (("scipy", "scipy"),)
     relative_tolerance: float = 1e-13
@@ -43,7 +43,7 @@ class Aaa(Adapter):
 
         x = X[:, 0]
         with warnings.catch_warnings():
-            # It warns when the target is not rational, which the scores will say anyway.
+            # It warns if the target is not rational, which the scores show anyway.
             warnings.simplefilter("ignore", RuntimeWarning)
             fit = AAA(x, y, rtol=self.relative_tolerance, max_terms=self.max_terms)
         numerator, denominator = quotient(fit.support_points, fit.support_values, fit.weights)
@@ -54,14 +54,14 @@ class Aaa(Adapter):
 
 
 def quotient(points: np.ndarray, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The polynomials of a barycentric rational, coefficients from the constant up."""
+    """The numerator and denominator of a barycentric rational, as coefficients from the constant up."""
     bases = [np.polynomial.polynomial.polyfromroots(np.delete(points, j)) for j in range(len(points))]
     terms = np.real(bases) * np.real(weights)[:, None]
     return np.real(values) @ terms, terms.sum(axis=0)
 
 
 def trimmed(coefficients: np.ndarray, scale: float, negligible: float) -> np.ndarray:
-    """The polynomial without the leading coefficients that do not matter up to |x| = scale."""
+    """The polynomial without leading coefficients that are negligible up to |x| = scale."""
     sizes = np.abs(coefficients) * scale ** np.arange(len(coefficients))
     keep = np.flatnonzero(sizes > negligible * sizes.max())
     return coefficients[: keep[-1] + 1] if len(keep) else np.zeros(1)
@@ -76,10 +76,9 @@ def polynomial(coefficients: np.ndarray, name: str) -> str:
 class Sindy(Adapter):
     """SINDy (pysindy) as a static regression: a fixed library of terms, thresholded least squares.
 
-    The library (1, x, x^2, x_i x_j, log|x|, sqrt|x|, x_i/x_j for i < j) and the STLSQ settings are the paper's.
-    The paper's stabilisers (1e-12 inside log, 1e-6 in denominators) are left out: no sample is that close
-    to zero, and the formula that is judged is the one that was fitted. Large features are clipped while
-    fitting, as there.
+    The library (1, x, x^2, x_i x_j, log|x|, sqrt|x|, x_i/x_j for i < j) and the STLSQ settings are the paper's. The
+    paper's stabilisers (1e-12 inside log, 1e-6 in denominators) are left out: no sample is that close to zero, and this
+    way the judged formula is the fitted one. Large features are clipped during the fit, as in the paper.
     """
 
     requires: ClassVar = (("pysindy", "pysindy"),)
@@ -104,7 +103,7 @@ class Sindy(Adapter):
 
 
 def library(X: np.ndarray, names: tuple[str, ...]) -> Iterator[tuple[str, np.ndarray]]:
-    """The terms of the library, each as text and as values."""
+    """Yields the terms of the library, each as text and as values."""
     yield "1", np.ones(len(X))
     columns = list(zip(names, X.T, strict=True))
     for name, x in columns:
@@ -119,7 +118,7 @@ def library(X: np.ndarray, names: tuple[str, ...]) -> Iterator[tuple[str, np.nda
 
 @dataclass(frozen=True)
 class Pysr(Adapter):
-    """PySR with the paper's table of settings and the time limit on top. It needs Julia."""
+    """PySR with the paper's settings and the time limit in addition. It needs Julia."""
 
     requires: ClassVar = (("pysr", "pysr"),)
     iterations: int = 1000
@@ -149,7 +148,7 @@ class Pysr(Adapter):
             tournament_selection_p=self.tournament_p,
             timeout_in_seconds=time_limit,
             precision=64,
-            # The same answer from the same seed needs one thread.
+            # Only one thread gives the same answer from the same seed.
             deterministic=True,
             parallelism="serial",
             random_state=seed,
@@ -158,13 +157,13 @@ class Pysr(Adapter):
             temp_equation_file=True,
         )
         model.fit(X, y, variable_names=list(names))
-        # SymPy's printer, not PySR's own text, which writes square(x).
+        # Printed by SymPy, since PySR's own text contains square(x).
         return Found(str(model.sympy()))
 
 
 @dataclass(frozen=True)
 class Gplearn(Adapter):
-    """Classical genetic programming: generations until the time is up. Its constants are drawn, never fitted."""
+    """Classical genetic programming; generations are run until the time is up. Constants are drawn, never fitted."""
 
     requires: ClassVar = (("gplearn", "gplearn"),)
     operators: tuple[str, ...] = ("add", "sub", "mul", "div", "log", "sqrt")
@@ -174,7 +173,7 @@ class Gplearn(Adapter):
     constants: tuple[float, float] = (-3.0, 3.0)
     stop_below: float = 1e-20
 
-    @np.errstate(over="ignore", invalid="ignore")  # of programs that are worse than others for it
+    @np.errstate(over="ignore", invalid="ignore")  # bad programs may overflow
     def run(self, X: np.ndarray, y: np.ndarray, names: tuple[str, ...], seed: int, time_limit: float) -> Found:
         from gplearn.genetic import SymbolicRegressor
 
@@ -198,21 +197,21 @@ class Gplearn(Adapter):
             if best.raw_fitness_ < self.stop_below or time.perf_counter() - start > time_limit:
                 break
             model.set_params(generations=model.generations + self.generations_per_step)
-        # It has no front of its own: the programs of its last generation that no smaller one equals.
+        # It has no front: take the programs of the last generation that are better than every smaller one.
         last = pareto((p.length_, p.raw_fitness_, p) for p in model._programs[-1] if np.isfinite(p.raw_fitness_))
         front = tuple(from_prefix(program.program, names) for _, _, program in last)
         return Found(from_prefix(best.program, names), extra={"generations": model.generations}, front=front)
 
 
 def _exponential() -> Any:
-    """The exponential, which gplearn lacks."""
+    """An exponential function for gplearn, which has none."""
     from gplearn.functions import make_function
 
     return make_function(function=lambda x: np.exp(np.minimum(x, _LARGEST_EXPONENT)), name="exp", arity=1, wrap=False)
 
 
 def from_prefix(program: Sequence[Any], names: Sequence[str]) -> str:
-    """The formula of a gplearn program, given in prefix order."""
+    """The formula of a gplearn program, which is given in prefix order."""
     stack: list[str] = []
     for item in reversed(program):
         if isinstance(item, int | np.integer):
@@ -229,8 +228,8 @@ def from_prefix(program: Sequence[Any], names: Sequence[str]) -> str:
 class Operon(Adapter):
     """Operon (pyoperon): genetic programming with local optimisation of the constants.
 
-    It has two objectives (error and length) and all the time there is; PySR's rule chooses from the front.
-    Operon computes in float32. Every formula of its front is refitted in float64 before one is chosen.
+    It has two objectives (error and length) and uses the whole time limit; PySR's rule chooses from the front. Operon
+    computes in float32, so every formula of its front is refitted in float64 before one is chosen.
     """
 
     requires: ClassVar = (("pyoperon", "pyoperon"),)
@@ -251,7 +250,7 @@ class Operon(Adapter):
             max_length=self.max_length,
             n_threads=self.threads,
             max_time=max(1, round(time_limit)),
-            # Time alone ends the run.
+            # Only the time limit ends the run.
             generations=10**6,
             max_evaluations=10**9,
             random_state=seed,
@@ -271,7 +270,7 @@ class Operon(Adapter):
 
 
 def readable_rows(front: Iterable[tuple[int, Rough]], data: Data) -> Iterator[Row]:
-    """The formulas refitted, without those that cannot be read, such as a power of a thousand."""
+    """Yields the refitted formulas, except those that cannot be parsed, such as a power of a thousand."""
     for size, rough in front:
         try:
             yield Row(size, *refitted(rough, data), rough)
@@ -280,7 +279,7 @@ def readable_rows(front: Iterable[tuple[int, Rough]], data: Data) -> Iterator[Ro
 
 
 def leaves(nodes: Sequence[Any]) -> list[float]:
-    """The constants of an Operon tree: a leaf is a number or a weighted variable."""
+    """The constants of an Operon tree; a leaf is a number or a weighted variable."""
     return [float(node.Value) for node in nodes if node.Arity == 0]
 
 

@@ -1,4 +1,4 @@
-"""Our own method, its real-valued twin and the paper's recipe as a user would call them, and with parts taken out."""
+"""Our own method, its real-valued version and the paper's recipe as users call them, and with parts left out."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ceql.bench.errors import MethodError
 from ceql.bench.methods import Adapter, Found
 from ceql.bench.selections import unknown
 
-TARGET = "target"  # what a suite calls the target
-_NO_PENALTY = 1e-30  # on imaginary parts: nothing beside the smallest misfit, and as small as a policy allows
-_NEAR = 1e-9  # misfit below which a formula may be hidden under edges it does not need
+TARGET = "target"  # the name of the target in suites
+_NO_PENALTY = 1e-30  # on imaginary parts: negligible even beside the smallest misfit
+_NEAR = 1e-9  # misfit below which an exact formula may be hidden under superfluous edges
 
 
 @dataclass(frozen=True)
 class Own(Adapter):
-    """`CEQLRegressor` with its defaults, but for what is set here."""
+    """`CEQLRegressor` with its defaults, except for the settings here."""
 
     imports: ClassVar = ("ceql.estimator.regressor",)
     recipe: str = "search"
@@ -29,7 +29,7 @@ class Own(Adapter):
     catalogue: bool = True
 
     def arguments(self, seed: int, time_limit: float) -> dict[str, Any]:
-        """The arguments of `CEQLRegressor`; what is left at its default is not passed."""
+        """The arguments of `CEQLRegressor`; those at their default are not passed."""
         chosen: dict[str, Any] = {"random_state": seed, "time_limit": time_limit}
         if self.recipe != "search":
             chosen["recipe"] = self.recipe
@@ -45,8 +45,10 @@ class Own(Adapter):
 
 @dataclass(frozen=True)
 class WithUnits(Own):
-    """The same, told the units of the columns and the target. Numbers carry none, but for constants of nature that the
-    suite names, the same for all its problems."""
+    """Our method, which is also given the units of the columns and of the target.
+
+    Numbers have no unit, except for constants of nature that the suite names for all its problems.
+    """
 
     requires: ClassVar = (("pint", "pint"),)
     imports: ClassVar = ("ceql.estimator.regressor", "pint")
@@ -70,11 +72,11 @@ class WithUnits(Own):
 class Paper(Adapter):
     """`CEQLRegressor(recipe="paper")`, or a recipe changed in one of the ways an ablation asks about.
 
-    `schedule` is the recipe to begin with: "paper", "authors" or "authors-ablation". `starts` is how many
-    initialisations it has, its own where zero; `logs` how many logs every layer gets on top of its library. Without
-    `refit` the network is read off as the schedule leaves it, its imaginary parts and negligible weights dropped: our
-    pipeline would refit and round the constants, and so mend what a variant has missed. The schedule has a fixed
-    length: a time limit does not apply to it.
+    `schedule` is the recipe to start from: "paper", "authors" or "authors-ablation". `starts` is the number of
+    initialisations, by default that of the recipe; `logs` is the number of logs in every layer, in addition to its
+    library. Without `refit`, the network is read off as the schedule leaves it, without imaginary parts and negligible
+    weights: our pipeline would refit and round the constants, and so repair what a variant has missed. The schedule has
+    a fixed length, so the time limit does not apply.
     """
 
     imports: ClassVar = ("ceql.estimator.regressor",)
@@ -116,7 +118,7 @@ class Paper(Adapter):
 
 
 def as_trained(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], recipe: Any, seed: int) -> Found:
-    """The network of the best start as the schedule leaves it, put on the real axis and written out."""
+    """The formula of the best start as the schedule leaves it, without imaginary parts."""
     from ceql.bench.points import columns
     from ceql.training import read_off, training_error, trainings
 
@@ -131,10 +133,10 @@ def as_trained(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], recipe: Any
 
 
 def fitted(X: np.ndarray, y: Any, names: tuple[str, ...], arguments: dict[str, Any]) -> Found:
-    """What `CEQLRegressor` finds with these arguments."""
+    """The result of `CEQLRegressor` with these arguments."""
     from ceql import CEQLRegressor
 
-    # A frame, so that the formula comes back in the problem's own names.
+    # A frame, so that the formula has the column names of the problem.
     model = CEQLRegressor(**arguments).fit(pd.DataFrame(X, columns=list(names)), y)
     found = model.discovery_
     front = tuple(formula.expression for formula in found.formulas)
@@ -142,18 +144,18 @@ def fitted(X: np.ndarray, y: Any, names: tuple[str, ...], arguments: dict[str, A
 
 
 def without_catalogue() -> dict[str, Any]:
-    """What keeps `CEQLRegressor` from fitting named laws."""
+    """The arguments that keep `CEQLRegressor` from fitting named laws."""
     return {"catalogue": False}
 
 
 @dataclass(frozen=True)
 class Without(Adapter):
-    """`ceql` with one part of its search left out by the numbers of its policy, for an ablation.
+    """`ceql` with one part of its search turned off through its policy, for an ablation.
 
-    "penalty": weights stay complex until the imaginary parts are dropped at once. "elimination": no weights are solved
-    for while other numbers are searched, neither in the fits of networks nor in those of sums; sums then have nothing
-    projected out, since that solves for the weights of what is. "sums": no search for sums. "exchange": what is left
-    beside terms that the sums are sure of is not searched by networks.
+    "penalty": weights stay complex until all imaginary parts are dropped at once. "elimination": no weights are solved
+    for while other numbers are searched, neither in fits of networks nor of sums; nothing is projected out of sums,
+    since that solves for weights. "sums": no search for sums. "exchange": networks do not search what remains beside
+    terms that the search for sums is sure of.
     """
 
     imports: ClassVar = ("ceql.estimator",)
@@ -203,10 +205,10 @@ def _without_exchange(policy: Any) -> Any:
 
 @dataclass(frozen=True)
 class DenseStarts(Adapter):
-    """The search's own fit and elimination, begun from all edges of the paper's network instead of small parts of it.
+    """The search's own fit and elimination, started from all edges of the paper's network instead of small parts of it.
 
-    Dense starts are fitted `chunk` at a time until one is exact or the time is up. As in the search, the best of them
-    is eliminated when it is near to exact; if nothing becomes so, the best dense fit is the answer.
+    Dense starts are fitted `chunk` at a time until one is exact or the time is up. As in the search, edges of the best
+    one are eliminated if it is nearly exact; if none becomes exact, the best dense fit is the answer.
     """
 
     imports: ClassVar = ("ceql.estimator",)
@@ -227,7 +229,9 @@ class DenseStarts(Adapter):
         return Found(formula.expression, extra={"starts": starts})
 
     def _fits(self, data: Any, symbols: Any, seed: int, time_limit: float) -> Iterator[tuple[int, float, Any]]:
-        """The number of starts so far, the misfit and the formula of the best of each chunk; ends at an exact one."""
+        """Yields the number of starts so far, and misfit and formula of the best one in each chunk; ends at an exact
+        one.
+        """
         from ceql.choice.exactness import EXACT
         from ceql.engine import fit
         from ceql.engine.deadline import Deadline

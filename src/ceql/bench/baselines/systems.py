@@ -1,4 +1,4 @@
-"""Methods that find differential equations: our own, and SINDy with settings that the training data choose."""
+"""Methods that find differential equations: our own, and SINDy with settings chosen by the training data."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -44,7 +44,7 @@ class OwnSystems(SystemAdapter):
 
 @dataclass(frozen=True)
 class Library:
-    """Terms that a right-hand side may have: monomials up to a degree, and sines and cosines of the states."""
+    """Terms that a right-hand side may contain: monomials up to a degree, and sines and cosines of the states."""
 
     degree: int
     fourier: bool = False
@@ -68,13 +68,11 @@ class Library:
 
 @dataclass(frozen=True)
 class Pysindy(SystemAdapter):
-    """SINDy: thresholded least squares on differences, over a grid of settings.
+    """SINDy: thresholded least squares on finite differences, over a grid of settings.
 
-    The grid spans the libraries (`degrees`, with sines and cosines for `fourier_degree`), how slopes are taken (plain
-    differences, and after smoothing over each of the `windows`), the ridge, the thresholds, and whether columns are
-    normalised.
-
-    Its systems are compared by their trajectories, on the training data.
+    The grid spans the libraries (`degrees`, and `fourier_degree` with sines and cosines), how slopes are computed
+    (plain differences, and after smoothing with each of the `windows`), the ridge, the thresholds, and whether columns
+    are normalised. The systems are compared by their trajectories on the training data.
     """
 
     requires: ClassVar = (("pysindy", "pysindy"),)
@@ -84,8 +82,8 @@ class Pysindy(SystemAdapter):
     thresholds: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
     alphas: tuple[float, ...] = (0.05, 1e-5)  # of the ridge
     normalise: tuple[bool, ...] = (False, True)
-    most_terms: int = 60  # of a library: with more, there are more than the samples can tell apart
-    fitting: float = 0.6  # share of the time limit in which systems are fitted; the rest is for their comparison
+    most_terms: int = 60  # of a library: the samples cannot distinguish more
+    fitting: float = 0.6  # share of the time limit for fitting systems; the rest is for comparing them
     comparison: Comparison = COMPARISON
 
     def discover(self, series: Series, seed: int, time_limit: float) -> Found:
@@ -119,7 +117,7 @@ class Pysindy(SystemAdapter):
             optimizer = STLSQ(threshold=threshold, alpha=alpha, normalize_columns=normalise)
             model = SINDy(optimizer, library.of_pysindy(), differentiation(window))
             with warnings.catch_warnings(), np.errstate(all="ignore"):
-                # It warns of thresholds that leave no term and of matrices that are nearly singular.
+                # It warns about thresholds that leave no term and about nearly singular matrices.
                 warnings.simplefilter("ignore")
                 model.fit(states, t=times)
             if np.isfinite(model.coefficients()).all():
@@ -127,7 +125,7 @@ class Pysindy(SystemAdapter):
 
 
 def differentiation(window: int) -> Any:
-    """Differences of the samples, or of smoothed ones with a window."""
+    """The differentiation method: finite differences of the samples, smoothed first if `window` is not 0."""
     from pysindy import FiniteDifference, SmoothedFiniteDifference
 
     if not window:

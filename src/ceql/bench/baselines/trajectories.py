@@ -1,4 +1,4 @@
-"""Which of several systems explains measured trajectories best, for baselines that do not choose themselves."""
+"""Chooses the system that explains measured trajectories best, for baselines that do not choose themselves."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Comparison:
-    """The Bayesian information criterion of simulated trajectories.
+    """Compares systems by the Bayesian information criterion of their simulated trajectories.
 
-    Errors below `floor` of the spread of the data count as equal, so that the system with the fewest terms wins where
+    Errors below `floor` of the spread of the data count as equal, so that the system with the fewest terms wins if
     several are accurate. All systems are compared over pieces of the trajectories, which chaos does not spoil, then the
-    best `finalists` over whole ones. If none of these explains `explained` of the data, the first comparison stands.
+    best `finalists` over whole ones. If none of these explains a share `explained` of the data, the first comparison
+    decides.
     """
 
     floor: float = 1e-3
@@ -31,7 +32,7 @@ class Comparison:
     finalists: int = 24
     explained: float = 0.9
     most_slopes: int = 6000  # evaluations for a whole trajectory
-    relative: float = 1e-6  # tolerance of it
+    relative: float = 1e-6  # tolerance for a whole trajectory
 
     def best(self, systems: Sequence[System], series: Series) -> System:
         ranked = sorted(systems, key=lambda one: self._criterion(one, self._over_pieces(one, series)))
@@ -49,13 +50,13 @@ class Comparison:
         return float(errors.size * np.log(np.mean(errors) + self.floor**2) + terms * np.log(errors.size))
 
     def _over_whole(self, system: System, series: Series) -> Array:
-        """Squared errors in units of the spread of each state."""
+        """Squared errors of whole trajectories, in units of the spread of each state."""
         policy = OdeJudging(most_slopes=self.most_slopes, relative=self.relative)
         parts = [(follow(system, one.states[0], one.time, policy), one.states) for one in series.trajectories]
         return self._squares(parts, series)
 
     def _over_pieces(self, system: System, series: Series) -> Array:
-        """The same, with all pieces of a trajectory followed at once by steps of fixed length."""
+        """Squared errors of pieces of trajectories, which are all simulated at once with fixed steps."""
         parts = []
         for one in series.trajectories:
             length = max(2, len(one.time) // self.pieces)
@@ -77,7 +78,7 @@ COMPARISON = Comparison()
 
 @np.errstate(all="ignore")
 def _stepped(system: System, states: Array, times: Array, substeps: int) -> Array:
-    """The states (pieces, samples, states) from those at the begin, by the classical Runge-Kutta formula."""
+    """The states (pieces, samples, states) simulated from the given first ones with classical Runge-Kutta steps."""
     found = [states]
     for k in range(times.shape[1] - 1):
         step = ((times[:, k + 1] - times[:, k]) / substeps)[:, None]

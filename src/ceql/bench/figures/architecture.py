@@ -1,4 +1,4 @@
-"""The network of the paper's first figure, drawn from the wiring that the recipe trains."""
+"""Draws the network of the paper's first figure from the wiring that the recipe trains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Place = tuple[float, float]
 
 
 def draw(n_inputs: int = 2) -> Any:
-    """Inputs, summation nodes, operators and the readout, whose real part is the prediction."""
+    """Draws inputs, summation nodes, operators and the readout, whose real part is the prediction."""
     network = recipes.paper().network(n_inputs)
     nodes, sums = _places(network)
     figure = new_figure(11.5, 6.6)
@@ -43,17 +43,17 @@ def draw(n_inputs: int = 2) -> Any:
 
 
 def _spread(count: int) -> np.ndarray:
-    """Heights of that many nodes, from the top down."""
+    """The heights of this number of nodes, from top to bottom."""
     return _HEIGHT * (0.5 - (np.arange(count) + 0.5) / count)
 
 
 def _places(network: Network) -> tuple[dict[int, Place], dict[int, Place]]:
-    """Where nodes and sums stand; an operator stands beside its sums."""
+    """The places of nodes and sums; an operator is placed beside its sums."""
     nodes: dict[int, Place] = {k: (0.0, float(h)) for k, h in enumerate(0.55 * _spread(network.n_inputs))}
     sums: dict[int, Place] = {}
     for layer in range(len(network.layers)):
         left = 1.7 + layer * (_STEP + _SUM)
-        # A constant has no sum, but a row of its own.
+        # A constant has no sum, but has its own row.
         rows = [
             (int(unit), k)
             for unit in np.flatnonzero(network.layer_of_unit == layer)
@@ -70,7 +70,7 @@ def _places(network: Network) -> tuple[dict[int, Place], dict[int, Place]]:
 
 
 def _draw_edges(axes: Any, network: Network, nodes: dict[int, Place], sums: dict[int, Place]) -> None:
-    """Weights from nodes to sums, raw inputs dashed where they skip a layer; then sums to operators."""
+    """Draws the weights from nodes to sums, dashed for inputs that skip a layer, and lines from sums to operators."""
     for edge, source in enumerate(network.edge_source):
         k = int(network.edge_sum[edge])
         kind = network.sums[k].kind
@@ -92,7 +92,7 @@ def _draw_node(axes: Any, place: Place, text: str, colour: str, size: float, edg
 
 
 def _draw_ends(axes: Any, readout: Place) -> None:
-    """The readout's real part is compared with the target."""
+    """Draws the arrow from the readout to its real part, which is compared with the target."""
     end = (readout[0] + 1.7, readout[1])
     arrow = {"arrowstyle": "-|>", "color": "black", "lw": 1.3, "shrinkA": 8, "shrinkB": 16}
     axes.annotate("", end, readout, arrowprops=arrow, zorder=2)
@@ -109,9 +109,9 @@ def _draw_words(axes: Any, network: Network, nodes: dict[int, Place], sums: dict
         axes.text(left + 0.5 * _SUM, top, f"layer {layer + 1}\nsums and operators", ha="center", fontsize=9)
     axes.text(sums[len(network.sums) - 1][0] + 0.9, top, "readout and its real part", ha="center", fontsize=9)
     for text, look in (
-        ("complex weight whose imaginary part matters (into a denominator, a log, a root)", {"color": ORANGE, "lw": 2}),
-        ("weight whose imaginary part changes nothing", {"color": GREY, "lw": 2}),
-        ("skip connection of a raw input", {"color": BLUE, "lw": 1.5, "ls": (0, (4, 2))}),
+        ("complex weight whose imaginary part matters (feeds a denominator, log or root)", {"color": ORANGE, "lw": 2}),
+        ("weight whose imaginary part has no effect", {"color": GREY, "lw": 2}),
+        ("skip connection from a raw input", {"color": BLUE, "lw": 1.5, "ls": (0, (4, 2))}),
     ):
         axes.plot([], [], label=text, **look)
     axes.legend(loc="lower center", ncols=2, frameon=False, fontsize=9)

@@ -1,6 +1,6 @@
-"""Why descent on the real axis has no direction: what single samples ask of a parameter cancels in the sum.
+"""Shows why descent on the real axis has no direction: the gradients of single samples cancel in the sum.
 
-The two examples of the paper's first section: 1/x fitted by 1/(x + a), and sin(x) fitted by sin(b x).
+The two examples are those of the paper's first section: 1/x fitted by 1/(x + a), and sin(x) fitted by sin(b x).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ceql.output.plots.style import BLUE, ORANGE, RED
 
 @dataclass(frozen=True)
 class Example:
-    """A target, a model of one parameter, and where it is looked at; the imaginary part is that of the comparison."""
+    """A target, a model with one parameter, and the range to draw; `imaginary` is used in the complex comparison."""
 
     title: str
     name: str
@@ -29,23 +29,25 @@ class Example:
     shown: float  # the value at which single samples are shown
     solution: float
     imaginary: float
-    limit: float  # of the picture of single samples
+    limit: float  # of the vertical axis for single samples
     gap: float = 0.0  # distance between two values at which the gradient is infinite; the grid lies midway
 
     def contributions(self, parameter: np.ndarray, imaginary: float = 0.0) -> np.ndarray:
-        """What each sample adds to half the derivative of its squared error, (parameters, samples)."""
+        """The contribution of each sample to half the derivative of the squared error, (parameters, samples)."""
         at = np.atleast_1d(parameter)[:, None]
         return (self.value(self.x, at, imaginary) - self.target(self.x)) * self.slope(self.x, at, imaginary)
 
     def left_over(self, parameter: np.ndarray, imaginary: float = 0.0) -> np.ndarray:
-        """The size of the summed gradient as a share of the sizes of its parts, signed: minus points to smaller."""
+        """The summed gradient divided by the sum of absolute contributions; negative values pull towards larger
+        parameters.
+        """
         parts = self.contributions(parameter, imaginary)
         sizes = np.abs(parts).sum(axis=1)
-        return parts.sum(axis=1) / np.where(sizes > 0, sizes, np.nan)  # at the solution there is nothing to share
+        return parts.sum(axis=1) / np.where(sizes > 0, sizes, np.nan)  # NaN at the solution, where all parts are zero
 
 
 def quotient() -> Example:
-    """Re 1/(x + a) with a = parameter + i imaginary, as the paper samples it."""
+    """The example Re 1/(x + a) with a = parameter + i imaginary, sampled as in the paper."""
 
     def value(x: np.ndarray, a: np.ndarray, b: float) -> np.ndarray:
         return np.real(1.0 / (x + a + 1j * b))
@@ -62,7 +64,7 @@ def quotient() -> Example:
 
 
 def sine() -> Example:
-    """sin(b x), and the damped sin(Re) exp(-Im^2/2) that the search uses; over several periods, where it matters."""
+    """The example sin(b x), and with it the damped sin(Re) exp(-Im^2/2) of the search, over several periods."""
 
     def damping(x: np.ndarray, b: float) -> np.ndarray:
         return np.exp(-0.5 * (b * x) ** 2)
@@ -89,22 +91,22 @@ def draw() -> Any:
 
 
 def _draw_contributions(place: Any, example: Example) -> None:
-    """Every sample at one value of the parameter: up and down, side by side."""
+    """Draws the contribution of every sample at one value of the parameter, coloured by sign."""
     parts = example.contributions(np.array([example.shown]))[0]
     up = parts > 0
     shown = np.clip(parts, -example.limit, example.limit)
     width = 0.8 * float(np.diff(example.x).mean())
-    place.bar(example.x[up], shown[up], width, color=RED, label=f"asks for a smaller {example.name}")
-    place.bar(example.x[~up], shown[~up], width, color=BLUE, label=f"asks for a larger {example.name}")
+    place.bar(example.x[up], shown[up], width, color=RED, label=f"pulls towards smaller {example.name}")
+    place.bar(example.x[~up], shown[~up], width, color=BLUE, label=f"pulls towards larger {example.name}")
     place.axhline(0.0, color="black", lw=0.8)
     share = abs(float(example.left_over(np.array([example.shown]))[0]))
     place.set(
         title=f"{example.title}: samples at {example.name} = {example.shown:.2g}",
         xlabel="x",
-        ylabel="part of the gradient",
+        ylabel="contribution to the gradient",
         ylim=(-example.limit * 1.05, example.limit * 1.35),
     )
-    place.text(0.5, 0.93, f"{share:.0%} is left in the sum", transform=place.transAxes, ha="center", va="top")
+    place.text(0.5, 0.93, f"{share:.0%} remains in the sum", transform=place.transAxes, ha="center", va="top")
     place.legend(loc="lower right", fontsize=8)
 
 
@@ -126,12 +128,16 @@ def _draw_left_over(place: Any, example: Example) -> None:
     aim = place.fill_between([example.solution, high], 0, 1, color=ORANGE, alpha=0.15, lw=0)
     _draw_both(place, example, example.left_over)
     place.legend([aim], ["towards the solution"], loc="lower right", fontsize=8)
-    place.set(title="What cancellation leaves of it", xlabel=f"Re {example.name}", ylabel="sum / sum of sizes")
+    place.set(
+        title="What remains after cancellation", xlabel=f"Re {example.name}", ylabel="sum / sum of absolute values"
+    )
     place.set(ylim=(-1, 1), xlim=(low, high))
 
 
 def _draw_both(place: Any, example: Example, curve: Callable[[np.ndarray, float], np.ndarray]) -> None:
-    """For the real parameter and the complex one; where the real curve has poles, what it swings between, too."""
+    """Draws the curve for the real and the complex parameter; with poles, also the range of the real curve between
+    them.
+    """
     at = example.grid
     if example.gap:
         within = at[:, None] + example.gap * np.linspace(-0.4, 0.4, 33)
@@ -143,7 +149,7 @@ def _draw_both(place: Any, example: Example, curve: Callable[[np.ndarray, float]
             color=RED,
             alpha=0.2,
             lw=0,
-            label="real: swings between two samples",
+            label="real: range between two samples",
         )
     kind = "real: midway between samples" if example.gap else f"{example.name} real"
     place.plot(at, curve(at, 0.0), color=RED, lw=1.4, label=kind)

@@ -1,4 +1,4 @@
-"""What records show: accuracy against size for every problem, and success against the number of variables."""
+"""Figures from records: accuracy against size for every problem, and success against the number of columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ceql.output.plots.style import looks
 
 _FLOOR, _CEILING = 1e-32, 1e6  # errors beyond these are drawn at the edge
 _ACROSS = 5
-_PANEL = (150.0, 130.0)  # points of a panel, nearly
+_PANEL = (150.0, 130.0)  # approximate size of a panel in points
 _APART = 11.0  # points between the centres of two markers
 _PUSHES = 60
 
@@ -26,10 +26,10 @@ Point = tuple[float, float]
 
 
 def draw_fronts(records: Sequence[Record]) -> Any:
-    """Where each method's median run lies, and the front they form together; None where there are no records.
+    """Draws the median run of each method and the front they form together; None if there are no records.
 
-    The records of the paper's suite are drawn, or all of them where there are none of it. Markers that would lie on
-    each other are moved apart, and a line leads from each to its place.
+    Only records of the paper's suite are drawn, or all of them if there are none. Markers that would overlap are moved
+    apart, with a line from each to its true place.
     """
     usable = [r for r in records if r.error is None and r.interp_mse is not None and r.node_count]
     records = [r for r in usable if r.suite == "paper"] or usable
@@ -57,13 +57,13 @@ def draw_fronts(records: Sequence[Record]) -> Any:
 
 
 def _in_order(name: str) -> list[tuple[bool, int, str]]:
-    """E-2 before E-10."""
+    """A sort key for names that compares numbers in them by value: E-2 comes before E-10."""
     parts = re.split(r"(\d+)", name)
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def _medians(runs: Sequence[Record]) -> dict[str, Point]:
-    """Of each method the median size and the median error, of runs that gave a formula."""
+    """The median size and the median error of each method, over runs that gave a formula."""
     return {
         method: (
             float(np.median([r.node_count or 0 for r in own])),
@@ -90,15 +90,15 @@ def _draw_panel(place: Any, points: Mapping[str, Point], limits: Any, style: Map
 
 
 def _in_points(point: Point, limits: Any) -> Point:
-    """Where a point of two logarithmic axes lies, in points from the corner."""
+    """The place of a point on two logarithmic axes, in points from the corner."""
     shares = [math.log(v / low) / math.log(high / low) for v, (low, high) in zip(point, limits, strict=True)]
     return shares[0] * _PANEL[0], shares[1] * _PANEL[1]
 
 
 def apart(places: np.ndarray) -> np.ndarray:
-    """How far each marker is to be moved so that no two are closer than they are wide; the same every time."""
+    """How far to move each marker so that no two overlap; the result is deterministic."""
     angles = np.linspace(0.0, 2.0 * np.pi, len(places), endpoint=False)
-    now = places + 1e-3 * np.column_stack([np.cos(angles), np.sin(angles)])  # two in one place need a direction
+    now = places + 1e-3 * np.column_stack([np.cos(angles), np.sin(angles)])  # separates markers at the same place
     for _ in range(_PUSHES):
         between = now[:, None] - now[None]
         distance = np.hypot(*np.moveaxis(between, -1, 0)) + np.eye(len(now)) * 1e9
@@ -118,7 +118,7 @@ def _clipped(record: Record) -> float:
 
 
 def _edge(look: Any) -> str:
-    # A plus has no inside: its edge is all there is of it.
+    # A plus consists of its edge only.
     return look.colour if look.marker == "+" else "black"
 
 
@@ -127,9 +127,9 @@ def _legend(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
 
 
 def draw_success(records: Sequence[Record]) -> Any:
-    """Problems that differ in columns that do not matter alone, with the interval that the number of runs leaves.
+    """Draws success against the number of columns for problems with irrelevant columns, with confidence intervals.
 
-    None where there are no such records.
+    None if there are no such records.
     """
     counted = grouped((r for r in records if r.columns and r.family != SAMPLE_SIZE), "family")
     families = {family: own for family, own in counted.items() if _is_one_formula(own)}
@@ -152,12 +152,12 @@ def draw_success(records: Sequence[Record]) -> Any:
 
 
 def _is_one_formula(records: Sequence[Record]) -> bool:
-    """Whether the problems are one formula among different numbers of columns: unlike ones have no common axis."""
+    """Whether the problems are one formula with different numbers of columns, so that they share an axis."""
     return len({r.problem.partition("[")[0] for r in records}) == 1 and len({r.columns for r in records}) > 1
 
 
 def _points(place: Any, records: Sequence[Record], counts: Sequence[int], method: str, look: Any, shift: float) -> None:
-    """A point per number of columns, side by side with those of the other methods; no line joins them."""
+    """Draws a point for each number of columns, beside those of other methods, without connecting lines."""
     runs = sorted(grouped(records, "columns").items())
     rates = [sum(r.exact for r in own) / len(own) for _, own in runs]
     ends = [wilson(sum(r.exact for r in own), len(own)) for _, own in runs]

@@ -1,4 +1,4 @@
-"""Found formulas inside and outside the training range, with the poles they have and the points they were made from."""
+"""Draws found formulas inside and outside the training range, with their poles and the training points."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN = 20.0
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """A problem, the data and the formula that was found for it."""
+    """A problem, the seed of its data, and the formula that was found."""
 
     problem: Problem
     seed: int
@@ -35,7 +35,7 @@ class Finding:
 
 
 def findings(records: Sequence[Record], seed: int, time_limit: float) -> list[Finding]:
-    """What the records hold of our method: the run with the least training error. What they lack is found now."""
+    """The run of our method with the least training error for each problem; missing ones are searched now."""
     return [_finding(name, best_run(records, name, _METHOD), seed, time_limit) for name in PROBLEMS]
 
 
@@ -83,7 +83,7 @@ def _curve(figure: Any, place: Any, finding: Finding) -> None:
 
 
 def _broken(values: np.ndarray) -> np.ndarray:
-    """The curve with gaps where it leaves the picture, so that no line joins the two sides of a pole."""
+    """The curve with gaps where it leaves the picture, so that no line connects the two sides of a pole."""
     return np.where(np.abs(values) < 3 * _SHOWN, values, np.nan)
 
 

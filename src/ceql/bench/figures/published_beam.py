@@ -1,4 +1,4 @@
-"""The paper's two figures of its measured beam: curves of two conditions, and predicted against measured peaks."""
+"""Draws the paper's two figures of its beam: curves of two conditions, and predicted against measured peaks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _COLOURS = (BLUE, ORANGE, GREEN, RED)
 def draw_curves(
     frequency: np.ndarray, repetitions: Sequence[np.ndarray], predicted: np.ndarray, titles: Sequence[str]
 ) -> Any:
-    """Measured and predicted magnitudes over the frequency in kHz; per condition a panel and (repetitions, points)."""
+    """Draws measured and predicted magnitudes over the frequency in kHz; one panel and one array (repetitions, points)
+    per condition.
+    """
     figure = new_figure(5.6 * len(titles), 4.0)
     axes = figure.subplots(1, len(titles), sharey=True, squeeze=False).ravel()
     for place, curves, curve, title in zip(axes, repetitions, predicted, titles, strict=True):
@@ -36,7 +38,7 @@ def draw_curves(
 
 
 def draw_peaks(measured: np.ndarray, predicted: np.ndarray, damage: Sequence[float]) -> Any:
-    """Predicted against measured mean peak frequencies, (levels, peaks), in kHz, with the line where they are equal."""
+    """Draws predicted against measured mean peak frequencies, (levels, peaks), in kHz, with the line of equality."""
     figure = new_figure(9.0, 4.0)
     for k, place in enumerate(figure.subplots(1, measured.shape[1])):
         both = np.concatenate([measured[:, k], predicted[:, k]])

@@ -1,4 +1,4 @@
-"""The picture of `ceql demo`: the formula, the ways of its pole through the complex plane, and the real twin."""
+"""The picture of `ceql demo`: the formula, the paths of its pole in the complex plane, and fits with real weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ceql.output.plots.style import BLUE, GREY, ORANGE, RED
 
 _WIDE, _HIGH = (-2.6, 2.6), (-1.6, 1.6)  # of the complex plane
 _FLOOR = 1e-34
-_MOST_WAYS = 8  # the first of them; more would hide each other
+_MOST_WAYS = 8  # more paths would hide each other
 
 
 def draw(model: CEQLRegressor, X: np.ndarray, y: np.ndarray, free: Paths, real: Paths) -> Any:
@@ -41,30 +41,35 @@ def _draw_formula(place: Any, model: CEQLRegressor, X: np.ndarray, y: np.ndarray
 
 
 def _draw_plane(place: Any, free: Paths, real: Paths, poles: list[float]) -> None:
-    """The pole of every start that arrives, look by look, and where the real starts ended."""
+    """Draws the path of the pole from complex starts that succeed, and the end points of real starts."""
     place.axhline(0.0, color="black", lw=0.9)
     shown = free.ways.T[:_MOST_WAYS]
     for k, way in enumerate(shown):
-        label = f"ways of complex starts, {len(shown)} of those that arrive" if k == 0 else None
+        label = f"paths of {len(shown)} successful complex starts" if k == 0 else None
         place.plot(way.real, way.imag, color=BLUE, lw=1.1, alpha=0.8, label=label)
         place.plot(way[0].real, way[0].imag, "o", color=BLUE, ms=4, mec="white", mew=0.5)
     stuck = np.real(real.ends)
-    place.plot(stuck, np.zeros_like(stuck), "|", color=RED, ms=9, mew=1.0, label="where real starts end")
+    place.plot(stuck, np.zeros_like(stuck), "|", color=RED, ms=9, mew=1.0, label="end points of real starts")
     for k, pole in enumerate(poles):
         label = "pole of the formula" if k == 0 else None
         place.plot(pole, 0.0, "*", color="white", mec="black", ms=16, zorder=5, label=label)
     place.set(xlim=_WIDE, ylim=_HIGH, xlabel="Re of the pole", ylabel="Im of the pole")
-    place.set_title("The pole slides around the data onto the axis")
+    place.set_title("The pole moves around the data onto the axis")
     place.grid(alpha=0.25)
     place.legend(fontsize=8, loc="lower right")
 
 
 def _draw_ends(place: Any, free: Paths, real: Paths) -> None:
     for paths, colour, name in ((free, BLUE, "complex"), (real, RED, "real")):
-        label = f"{name} weights: {paths.arrived.sum()} of {len(paths.misfit)} arrive"
+        label = f"{name}: {paths.arrived.sum()} of {len(paths.misfit)} reach the solution"
         place.plot(np.sort(np.maximum(paths.misfit, _FLOOR)), color=colour, lw=2.2, label=label)
     place.axhline(1e-16, color=GREY, lw=0.8, ls=":")
-    place.set(yscale="log", ylim=(_FLOOR / 10, 10.0), xlabel="starts, best first", ylabel="relative misfit at the end")
-    place.set_title("The same starts, complex and real")
+    place.set(
+        yscale="log",
+        ylim=(_FLOOR / 10, 10.0),
+        xlabel="starts, sorted from best to worst",
+        ylabel="relative misfit at the end",
+    )
+    place.set_title("Complex and real weights")
     place.grid(alpha=0.25)
-    place.legend(fontsize=8, loc="lower right")
+    place.legend(fontsize=8, loc="center right")

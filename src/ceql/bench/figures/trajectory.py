@@ -1,4 +1,4 @@
-"""1/x fitted by 1/(x + a): the path of a under Adam on the real axis and in the complex plane."""
+"""Draws the path of a under Adam on the real axis and in the complex plane, when 1/x is fitted by 1/(x + a)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ceql.output.plots.style import BLUE, RED
 
 @dataclass(frozen=True)
 class Descent:
-    """The experiment of the paper's appendix; the start, the rate and the end are those of the authors' notebook."""
+    """The experiment of the paper's appendix; start, rate and stopping rule are those of the authors' notebook."""
 
     points: int = 100
     reach: float = 3.0
     rate: float = 1e-3
-    start: complex = 1.5 + 0.05j  # the real one starts at its real part
+    start: complex = 1.5 + 0.05j  # real descent starts at the real part
     most_steps: int = 20_000
     patience: int = 200  # steps without an improvement of `tolerance` end it
     tolerance: float = 1e-6
@@ -41,7 +41,7 @@ def samples(descent: Descent) -> fit.Samples:
 
 
 def path(descent: Descent, stay_real: bool) -> np.ndarray:
-    """The values of a, from the start to where the loss has not gone down for a while."""
+    """The values of a from the start until the loss has not improved for `patience` steps."""
     tape, data = model(), samples(descent)
     params = np.array([[descent.start.real, 0.0 if stay_real else descent.start.imag]])
     mask = np.array([[True, not stay_real]])
@@ -56,7 +56,7 @@ def path(descent: Descent, stay_real: bool) -> np.ndarray:
 
 
 def surface(descent: Descent, real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
-    """The mean squared error over the plane of a, (imaginary, real)."""
+    """The mean squared error over the complex plane of a, (imaginary, real)."""
     grid = np.stack(np.meshgrid(real, imaginary), axis=-1).reshape(-1, 2)
     loss = fit.objective(model(), samples(descent), grid).misfit
     return loss.reshape(len(imaginary), len(real))
@@ -71,17 +71,17 @@ def draw(descent: Descent) -> Any:
     for trail, colour, style in ((free, BLUE, "-"), (straight, RED, (0, (3, 1.5)))):
         params = np.column_stack([np.real(trail), np.imag(trail)])
         course.plot(fit.objective(tape, data, params).misfit, color=colour, lw=1.8, ls=style)
-    course.set(xlabel="step of Adam", ylabel="mean squared error", title="Loss on the way", yscale="log")
+    course.set(xlabel="step of Adam", ylabel="mean squared error", title="Loss along the path", yscale="log")
     course.grid(alpha=0.3)
     figure.legend(*plane.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
 def _draw_plane(figure: Any, plane: Any, descent: Descent, straight: np.ndarray, free: np.ndarray) -> None:
-    """The loss in bands of equal area: its values alone differ little away from zero."""
+    """Draws the paths over the loss in bands of equal area, since its values differ little away from zero."""
     high = 1.15 * max(0.4, float(np.imag(free).max()))
     real, imaginary = np.linspace(-2.0, 2.0, 321), np.linspace(-0.25 * high, high, 201)
-    loss = np.nan_to_num(surface(descent, real, imaginary), nan=np.inf)  # infinite where a is minus a sample
+    loss = np.nan_to_num(surface(descent, real, imaginary), nan=np.inf)  # infinite where -a is a sample
     ordered = np.sort(loss, axis=None)
     share = np.searchsorted(ordered, loss) / loss.size
     mesh = plane.contourf(real, imaginary, share, levels=np.linspace(0.0, 1.0, 17), cmap="viridis")
@@ -98,4 +98,4 @@ def _draw_plane(figure: Any, plane: Any, descent: Descent, straight: np.ndarray,
     )  # fmt: skip
     plane.plot(free[0].real, free[0].imag, "o", color="white", mec="black", ms=7, label=f"start, {free[0]:.3g}")
     plane.plot(0, 0, "*", color="white", mec="black", ms=16, label="solution, a = 0")
-    plane.set(xlabel="Re a", ylabel="Im a", title="Fit of 1/x by Re 1/(x + a): the way of a")
+    plane.set(xlabel="Re a", ylabel="Im a", title="Fit of 1/x by Re 1/(x + a): the path of a")

@@ -1,4 +1,4 @@
-"""Results that others have published, as data files, to stand beside our own."""
+"""Results published by others, as data files, for comparison with our own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Column:
-    """One method's results: metric, then problem, then mean and standard deviation (NaN for a single run)."""
+    """One method's results by metric and problem: mean and standard deviation (NaN for a single run)."""
 
     method: str
     label: str
@@ -37,7 +37,7 @@ class Rate:
 
 @cache
 def published(suite: str) -> tuple[Column, ...]:
-    """What has been published on a suite of ours; nothing for most."""
+    """The columns of published results for a suite; empty for most suites."""
     return tuple(
         Column(column.pop("method"), column.pop("label"), {metric: _pairs(cells) for metric, cells in column.items()})
         for column in _data(suite).get("column", ())
@@ -46,14 +46,14 @@ def published(suite: str) -> tuple[Column, ...]:
 
 @cache
 def published_fits(suite: str) -> tuple[int, Mapping[str, int]] | None:
-    """How many unselected runs others made of each problem, and how many of them fitted; None where none are known."""
+    """How many unselected runs others made of each problem, and how many of them fitted; None if not known."""
     counts = dict(_data(suite).get("fitted", {}))
     return (counts.pop("runs"), counts) if counts else None
 
 
 @cache
 def published_rates(suite: str) -> tuple[Rate, ...] | None:
-    """What has been reported for a public benchmark, with the budget others had; None for a suite that is none."""
+    """The rates reported for a public benchmark, with their time limits; None for other suites."""
     data = _data(suite)
     return tuple(Rate(**row) for row in data["rate"]) if "rate" in data else None
 

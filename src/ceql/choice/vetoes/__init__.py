@@ -1,6 +1,6 @@
-"""Why a formula may not be chosen, however well it fits: each veto says so in one sentence.
+"""Vetoes: reasons why a formula may not be chosen, however well it fits, each given as one sentence.
 
-``Vetoes`` holds what is known about the rows of a table, and ``sentence`` asks about one formula after the other.
+``Vetoes`` holds what is known about the rows of a table, and ``sentence`` examines one formula after the other.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Vetoes:
         return next((sentence for sentence in (veto(case) for veto in vetoes) if sentence is not None), None)
 
     def _is_proven(self, formula: Formula) -> bool:
-        """Whether it meets the rows to rounding with far fewer constants than rows: that is evidence enough."""
+        """Whether it meets the rows to rounding with far fewer constants than rows, which is evidence enough."""
         if interpolates(formula, len(self.data.y)):
             return False
         return is_hit(formula, self.data) or meets_most_rows(formula, self.data)

@@ -1,4 +1,4 @@
-"""One formula before the vetoes: its values on the rows and between them, and the noise that it leaves."""
+"""A formula under examination: its values on the rows and between them, and the noise that it leaves."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Case:
 
     @cached_property
     def _leverages(self) -> Array:
-        """How much each place alone decides on the value there, were the constants fitted anew: from 0 to 1."""
+        """How much each place alone determines the value there when the constants are refitted: from 0 to 1."""
         form = parametrise(self.formula.expression)
         symbols = [self.formula.symbols[k] for k in columns_of(self.formula)]
         _, jacobian = value_and_jacobian(form.expr, symbols, form.symbols)(self.places.x, form.values)

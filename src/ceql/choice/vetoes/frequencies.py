@@ -1,4 +1,4 @@
-"""Sines that turn faster than the rows can show, along all columns or one, and fitted ones that do not turn once."""
+"""Sines that turn faster than the rows can show, along all columns or one, and fitted sines of less than one period."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def _sentence(case: Case, oscillation: Oscillation) -> str | None:
     values = len(np.unique(case.data.x[:, _columns(case, oscillation)], axis=0))
     most = (values - 1) / case.policy.rows_per_period
     if periods > most:
-        return f"turns {periods:.4g} times in {oscillation.call}, but {values} different rows show at most {most:.4g}"
+        return (
+            f"has {periods:.4g} periods of {oscillation.call} within the rows, but {values} different rows can show "
+            f"at most {most:.4g}"
+        )
     return _too_slow(case, oscillation, periods) or next(_along_columns(case, oscillation), None)
 
 
@@ -42,10 +45,11 @@ def _too_slow(case: Case, oscillation: Oscillation, periods: float) -> str | Non
 
 
 def _along_columns(case: Case, oscillation: Oscillation) -> Iterator[str]:
-    """About each column that shifts the phase by itself, whatever the others are.
+    """Sentences about each column that shifts the phase independently of the other columns.
 
-    A hundred rows with five values of such a column show no more of its frequency than five rows would: any other that
-    has the same phases at these values fits as well. Of two values nothing lies between that one could be wrong about.
+    If such a column has only five values, a hundred rows show no more of its frequency than five rows would: any other
+    frequency with the same phases at these values fits as well. A column with two values is not examined, since nothing
+    lies between them.
     """
     columns = _columns(case, oscillation)
     for place in columns if len(columns) > 1 else ():
@@ -59,13 +63,13 @@ def _along_columns(case: Case, oscillation: Oscillation) -> Iterator[str]:
         most = (len(values) - 1) / case.policy.rows_per_period
         if periods > most:
             yield (
-                f"turns {periods:.4g} times along {symbol} in {oscillation.call}, "
-                f"but {len(values)} different values of it show at most {most:.4g}"
+                f"has {periods:.4g} periods of {oscillation.call} along {symbol}, but its {len(values)} different "
+                f"values can show at most {most:.4g}"
             )
 
 
 def _shifts_the_phase(argument: Expr, symbol: Expr, most_nodes: int) -> bool:
-    """Whether the argument changes with this column at a rate that no other has a say in."""
+    """Whether the argument changes with this column at a rate that does not depend on the others."""
     return node_count(argument) <= most_nodes and argument.diff(symbol).free_symbols <= {symbol}
 
 

@@ -22,7 +22,7 @@ Constants = tuple[tuple[float, float], ...]
 
 
 def constants_with_errors(formula: Formula, data: Dataset) -> Constants:
-    """Those the formula carries; computed where it was written differently since, or has none."""
+    """The constants that the formula carries, or newly computed ones if it was rewritten or has none."""
     values = parametrise(formula.expression).values
     carried = np.array([value for value, _ in formula.constants])
     if len(values) == len(carried) and np.allclose(values, carried, rtol=1e-9, atol=0.0):
@@ -31,7 +31,7 @@ def constants_with_errors(formula: Formula, data: Dataset) -> Constants:
 
 
 def loose(constants: Constants, times: float = 1.0) -> list[int]:
-    """Which ones have an error that is no number or that many times as large as themselves, the loosest first."""
+    """The places of constants whose error is infinite or at least `times` as large as themselves, the loosest first."""
     found = [k for k, (value, error) in enumerate(constants) if not error <= times * abs(value)]
     return sorted(found, key=lambda k: -_looseness(*constants[k]))
 
@@ -45,7 +45,7 @@ def _looseness(value: float, error: float) -> float:
 def fewer(formula: Formula, data: Dataset, policy: VetoPolicy = VetoPolicy(), until: Deadline = NEVER) -> list[Formula]:
     """The formula refitted without a constant that the data do not determine, the best by the criterion first.
 
-    Where the best of these still has such a constant, it is taken further. Once the time is up no refit begins.
+    If the best of these still has such a constant, it is removed as well. Once the time is up, no further refit begins.
     """
     found: list[Formula] = []
     tries = policy.most_refits if len(formula.constants) <= policy.most_constants else 0
@@ -69,7 +69,7 @@ def fewer(formula: Formula, data: Dataset, policy: VetoPolicy = VetoPolicy(), un
 
 
 def _drafts(formula: Formula, data: Dataset) -> Iterator[Any]:
-    """Without each of its loose constants, not yet refitted; made as they are asked for."""
+    """The formula without each of its loose constants, not yet refitted; generated on demand."""
     constants = constants_with_errors(formula, data)
     unknown = [k for k, (_, error) in enumerate(constants) if not np.isfinite(error)]
     together = {k: [other for other in unknown if other != k] for k in unknown}
@@ -78,7 +78,8 @@ def _drafts(formula: Formula, data: Dataset) -> Iterator[Any]:
 
 
 def undetermined(case: Case) -> str | None:
-    """Struck are errors that are no numbers, and constants far below their errors that the fit does as well without."""
+    """A sentence about a constant with an infinite error, or one far smaller than its error without which the formula
+    fits as well."""
     if case.formula.is_shrunk:  # what the rows leave open of its weights is held small
         return None
     constants = constants_with_errors(case.formula, case.data)
@@ -94,8 +95,8 @@ def undetermined(case: Case) -> str | None:
         return None
     value, error = constants[loosest[0]]
     return (
-        f"has the constant {value:.4g} with a standard error of {error:.2g}, far larger than itself; "
-        f"{better[0]} does as well without it"
+        f"has the constant {value:.4g} with a standard error of {error:.2g}, far larger than the constant; "
+        f"{better[0]} fits as well without it"
     )
 
 
@@ -106,5 +107,5 @@ def out_of_scale(case: Case) -> str | None:
     most = case.policy.decades + decades[0] + case.policy.highest_power * sum(decades[1:])
     for value in parametrise(case.formula.expression).values:
         if value != 0 and abs(np.log10(abs(value))) > most:
-            return f"has the constant {value:.4g}, which is out of all proportion to the data"
+            return f"has the constant {value:.4g}, which is out of all proportion to the sizes of the data"
     return None

@@ -1,4 +1,4 @@
-"""Where a formula is looked at: the rows that differ in its columns, and points on the lines between neighbours."""
+"""Where formulas are examined: rows that differ in the columns used, and points on lines between neighbouring rows."""
 
 from __future__ import annotations
 
@@ -72,8 +72,10 @@ def _in_order(count: int, policy: VetoPolicy) -> tuple[Array, Array]:
 
 
 def _near(x: Array, policy: VetoPolicy) -> tuple[Array, Array]:
-    """Each of some places with its nearest others, every column measured in its own spread; no pair twice. The nearest
-    one of all is a neighbour however far it is: between these two rows nothing else is known."""
+    """Pairs of some places with their nearest neighbours, each pair once, with every column in units of its spread.
+
+    The nearest neighbour counts however far it is, since nothing else is known between these two rows.
+    """
     if len(x) < 2:
         return np.zeros(0, int), np.zeros(0, int)
     spread = x.std(axis=0)

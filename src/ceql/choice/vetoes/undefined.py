@@ -12,7 +12,7 @@ from ceql.choice.vetoes.zooming import at, dips
 
 
 def undefined_between_rows(case: Case) -> str | None:
-    """Roots and logarithms of what turns negative between neighbours, and whatever else has no value there."""
+    """A sentence about roots, logarithms or anything else that has no value between neighbouring rows."""
     segments, points = _lost(case)
     one = case.places.has_one_column
     if not len(segments) or (not one and (_apart(case, segments) < case.policy.undefined_pairs or _is_empty(case))):
@@ -45,14 +45,14 @@ def _negative_dips(case: Case) -> Iterator[tuple[int, Array]]:
 
 
 def _is_gone(case: Case, segment: int, point: Array) -> bool:
-    """Whether it has no value right beside the point either: 0/0 is a single point, and harmless."""
+    """Whether it has no value right beside the point either: 0/0 at a single point does no harm."""
     along = case.places.x[case.places.last[segment]] - case.places.x[case.places.first[segment]]
     asides = np.array([-1.0, 1.0])[:, None] * case.policy.beside * along
     return bool(np.isnan(case.value(point + asides)).all())
 
 
 def _rows_keep_away(case: Case, segment: int) -> bool:
-    """Whether there is a gap in the rows where the formula is undefined, as its own law would leave one."""
+    """Whether the rows have a gap where the formula is undefined, as they would if the formula were true."""
     x = case.places.x[:, 0]
     first, last = int(case.places.first[segment]), int(case.places.last[segment])
     share = float(np.mean(np.isnan(case.between[segment])))

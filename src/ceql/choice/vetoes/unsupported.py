@@ -1,8 +1,8 @@
-"""Poles, peaks and excursions between rows that no row shows.
+"""Poles, peaks and other excursions between rows that no row shows.
 
-Near the zero of a denominator D a formula is R/D**q and something smooth. Rows show the pole if what they say about
-that part, R/D**q with the residuals of the formula on it, is no smooth curve within the noise, whichever one of the
-rows is left out. A pole that bends a single row, and a zero that nearly cancels one, leave such a curve.
+Near the zero of a denominator D, a formula is R/D**q plus something smooth. The rows show the pole if the values of
+that part in the rows, R/D**q plus the residuals of the formula, are no smooth curve within the noise, whichever row is
+left out. A pole that affects a single row only, or a zero that nearly cancels a pole, leaves a smooth curve.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Blowup:
 
 
 def blowups(case: Case, denominator: Expr, values: Array) -> Iterator[Blowup]:
-    """Where it goes to zero and where it comes near, with what the rows say; `values` are its own between the rows."""
+    """Where a denominator vanishes or nearly does, and what the rows show; `values` are its values between the rows."""
     if not has_no_numbers(denominator):
         function = case.function(denominator)
         for vanishes, spots in ((True, crossings(case, function, values)), (False, dips(case, function, values))):
@@ -117,7 +117,7 @@ def _power(d: Array, order: Array | float) -> Array:
 
 
 def _windows(case: Case, spots: Spots) -> Iterator[Array]:
-    """The rows around each spot on the only column, more of them on one side near an end."""
+    """The rows around each spot, with a single column; near an end, more of them on one side."""
     x, width = case.places.x[:, 0], 2 * case.policy.window
     for point in case.places.at(spots.segment, spots.step[:, None])[:, 0, 0]:
         first = int(np.searchsorted(x, point)) - case.policy.window
@@ -126,7 +126,7 @@ def _windows(case: Case, spots: Spots) -> Iterator[Array]:
 
 
 def _rows_around(case: Case, function: Function, spots: Spots, strength: Array) -> tuple[Array, Array]:
-    """The rows whose segments meet the zero set, those nearest to it, each with the strength found on its segment."""
+    """The rows whose segments meet the zero set, nearest first, each with the strength found on its segment."""
     ends = np.concatenate([case.places.first[spots.segment], case.places.last[spots.segment]])
     rows, where = np.unique(ends, return_index=True)
     nearest = np.argsort(np.abs(function(case.places.x[rows])), kind="stable")[: case.policy.window_of_several]
@@ -134,8 +134,8 @@ def _rows_around(case: Case, function: Function, spots: Spots, strength: Array) 
 
 
 def _nearest_rows(case: Case, spots: Spots, strength: Array) -> tuple[Array, Array]:
-    """Where few segments meet the zero set, as at the border of the data: the rows closest to it, every column measured
-    in its own spread, each with the strength of the spot that is closest."""
+    """The rows closest to the zero set, with every column in units of its spread, and the strength at the closest spot.
+    Used where few segments meet the zero set, as at the border of the data."""
     spread = case.places.x.std(axis=0)
     scale = np.where(spread > 0.0, spread, 1.0)
     points = case.places.at(spots.segment, spots.step[:, None])[:, 0]
@@ -159,7 +159,7 @@ def _is_shown(case: Case, function: Function, rows: Array, strength: Array, orde
 
 
 def misfits_without_one(along: Array, values: Array, degree: int) -> Array:
-    """Root mean squares that a polynomial leaves, one after the other row left out; infinite where rows are few."""
+    """Root mean squares that a polynomial leaves without each row in turn; infinite with too few rows."""
     count = len(along)
     degree = min(degree, count - 2 - _LEAST_FREEDOM)
     size = float(np.max(np.abs(values), initial=0.0))
@@ -174,7 +174,7 @@ def misfits_without_one(along: Array, values: Array, degree: int) -> Array:
 
 
 def _stands_out(case: Case, rows: Array, which: int) -> bool:
-    """Whether one of the rows is so far from all others that only something singular explains it."""
+    """Whether one of the rows is so far from all others that only a singularity explains it."""
     low, middle, high = np.percentile(case.data.y, (25, 50, 75))
     apart = np.abs(case.places.y[rows] - middle)
     others = float(np.max(np.delete(apart, which), initial=0.0))

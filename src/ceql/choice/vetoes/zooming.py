@@ -1,4 +1,4 @@
-"""Locates zeros and least sizes of a function on segments between rows, all of them at once."""
+"""Locates zeros and minima of a function on many segments between rows at once."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def crossings(case: Case, function: Function, values: Array) -> Spots:
 
 
 def dips(case: Case, function: Function, values: Array, size: Function = np.abs) -> Spots:
-    """Where the function is least between the ends of a segment and far below both of them, by this measure of it.
+    """Where the function is smallest inside a segment and far below its ends, measured by `size`.
 
-    Segments on which a point looked at has another sign than the others are left out.
+    Segments on which some point has another sign than the others are left out.
     """
     heights = size(values)
     inner = np.argmin(np.where(np.isnan(heights), np.inf, heights)[:, 1:-1], axis=1) + 1

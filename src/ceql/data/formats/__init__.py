@@ -1,1 +1,1 @@
-"""Readers of tables, of text and of other files. Each gives the cells as they are, under the names in the header."""
+"""Readers of tables in text and other files. Each returns the cells unchanged, under the names in the header."""

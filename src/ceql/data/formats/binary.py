@@ -1,4 +1,4 @@
-"""Tables that are no text: NumPy archives, Parquet files through pyarrow and Excel workbooks through openpyxl."""
+"""Readers of binary tables: NumPy archives, Parquet files with pyarrow and Excel workbooks with openpyxl."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def read_parquet(path: Path, layout: Layout) -> pd.DataFrame:
     try:
         return read_table(path).to_pandas().reset_index(drop=True)
     except (ArrowException, ValueError):
-        raise InputError(f"{path} is no Parquet file, or only part of one.") from None
+        raise InputError(f"{path} is not a Parquet file, or only part of one.") from None
 
 
 def read_workbook(path: Path, layout: Layout) -> pd.DataFrame:
-    """The cells of one sheet, numbered by its rows counted from 0; its first filled row is the header."""
+    """Return the cells of a sheet, indexed by its rows counted from 0; its first filled row is the header."""
     try:
         import openpyxl  # noqa: F401
     except ImportError:
@@ -38,7 +38,7 @@ def read_workbook(path: Path, layout: Layout) -> pd.DataFrame:
                 raise unknown_name("sheet", layout.sheet, map(str, book.sheet_names))
             sheet: Any = pd.read_excel(book, sheet_name=layout.sheet or 0, header=None)
     except (BadZipFile, KeyError, EOFError):
-        raise InputError(f"{path} is no Excel workbook, or only part of one.") from None
+        raise InputError(f"{path} is not an Excel workbook, or only part of one.") from None
     filled = sheet.dropna(how="all").dropna(axis=1, how="all")
     if filled.empty:
         raise InputError(f"{path}: the sheet is empty; choose one with --sheet.")
@@ -48,18 +48,20 @@ def read_workbook(path: Path, layout: Layout) -> pd.DataFrame:
 
 
 def read_npz(path: Path, layout: Layout) -> pd.DataFrame:
-    """Named columns, or a matrix `X` with its `y`."""
+    """Return the columns of an archive of named columns, or of a matrix `X` and `y`."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             found = {name: archive[name] for name in archive.files}
     except (ValueError, TypeError, BadZipFile, EOFError, AttributeError):
-        raise InputError(f"{path} is no .npz archive of plain numbers.") from None
+        raise InputError(f"{path} is not an .npz archive of plain numbers.") from None
     columns: dict[str, np.ndarray] = {}
     for name, array in found.items():
         require_text(name, f"A column of {path}")
         for column, values in _columns(path, name, array).items():
             if column in columns:
-                raise InputError(f"{path} has several columns named {column!r}: an array is called as a column of X.")
+                raise InputError(
+                    f"{path} has several columns named {column!r}: an array has the name of a column of X."
+                )
             columns[column] = values
     if not columns:
         raise InputError(f"{path} is empty: it needs one-dimensional arrays, or X and y.")

@@ -1,4 +1,4 @@
-"""Text with a header line and a separator between the cells."""
+"""Reader of text files with a header line and a separator between the cells."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["is_number", "line_of", "read"]
 
 _LINES_AT_ONCE = 10_000
 _LINE = re.compile(r"in line (\d+),")
-_ARCHIVE = b"PK\x03\x04"  # how a workbook begins
+_ARCHIVE = b"PK\x03\x04"  # the first bytes of a workbook
 
 
 def read(path: Path, layout: Layout) -> tuple[pd.DataFrame, Dialect]:
-    """The cells, and how the file turned out to be laid out."""
+    """Return the cells and the recognised layout of the file."""
     encoding = _encoding(layout)
     with _in_plain_words(path, layout):
         dialect = recognised(path, layout, encoding)
@@ -42,7 +42,7 @@ def read(path: Path, layout: Layout) -> tuple[pd.DataFrame, Dialect]:
 
 
 def line_of(path: Path, layout: Layout, row: int) -> int:
-    """The line of the file in which the given row of the table ends, counted from 1."""
+    """Return the line of the file, counted from 1, in which the given row of the table ends."""
     dialect = recognised(path, layout, _encoding(layout))
     with path.open(encoding=_encoding(layout), newline="") as file:
         rows = _Rows(file, dialect)
@@ -51,10 +51,10 @@ def line_of(path: Path, layout: Layout, row: int) -> int:
 
 
 class _Rows:
-    """The lines of a file that are rows, for readers that iterate and for pandas, which calls `read`."""
+    """The lines of a file that hold rows, for readers that iterate and for pandas, which calls `read`."""
 
     def __init__(self, file: Iterable[str], dialect: Dialect) -> None:
-        self.line = 0  # the last one that was given, counted from 1
+        self.line = 0  # number of the latest line, counted from 1
         self._lines = self._kept(file, dialect.no_rows)
 
     def _kept(self, file: Iterable[str], no_rows: frozenset[int]) -> Iterator[str]:
@@ -72,7 +72,7 @@ class _Rows:
 
 def _parsed(rows: _Rows, dialect: Dialect) -> pd.DataFrame:
     with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # cells beyond the header would be cut off
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # pandas would drop cells beyond the header
         source: Any = rows
         return pd.read_csv(
             source,
@@ -87,7 +87,7 @@ def _parsed(rows: _Rows, dialect: Dialect) -> pd.DataFrame:
 
 
 def _with_the_line_of_the_file(words: str, path: Path, encoding: str, dialect: Dialect) -> str:
-    """pandas counts the lines that it is given."""
+    """Return pandas' message with the line of the file, since pandas only counts the lines passed to it."""
     found = _LINE.search(words)
     if found is None:
         return words
@@ -98,7 +98,7 @@ def _with_the_line_of_the_file(words: str, path: Path, encoding: str, dialect: D
 
 
 def _encoding(layout: Layout) -> str:
-    # Windows programs begin UTF-8 with a mark that is no part of the first name.
+    # Windows programs begin UTF-8 with a byte order mark, which is not part of the first name.
     return "utf-8-sig" if layout.encoding.lower().replace("_", "-") in ("utf-8", "utf8") else layout.encoding
 
 
@@ -109,10 +109,12 @@ def _in_plain_words(path: Path, layout: Layout) -> Iterator[None]:
     except UnicodeError:
         with path.open("rb") as file:
             if file.read(len(_ARCHIVE)) == _ARCHIVE:
-                raise InputError(f"{path} is no text: if it is a workbook, its ending must be .xlsx.") from None
+                raise InputError(
+                    f"{path} is not a text file: if it is a workbook, its name must end in .xlsx."
+                ) from None
         raise InputError(
-            f"{path} is not encoded in {layout.encoding}. Say what it is, such as --encoding latin-1 or --encoding "
-            "utf-16, or save it as UTF-8."
+            f"{path} is not encoded in {layout.encoding}. Name its encoding, such as --encoding latin-1 or "
+            "--encoding utf-16, or save it as UTF-8."
         ) from None
     except pd.errors.EmptyDataError:
         raise _empty(path) from None
@@ -124,7 +126,7 @@ def _in_plain_words(path: Path, layout: Layout) -> Iterator[None]:
 
 
 def _empty(path: Path) -> InputError:
-    return InputError(f"{path} has names of columns and no rows below them.")
+    return InputError(f"{path} has a header but no rows below it.")
 
 
 def _check_header(path: Path, dialect: Dialect) -> None:
@@ -137,5 +139,5 @@ def _check_header(path: Path, dialect: Dialect) -> None:
             decimal = " (and --decimal ',' if its numbers have decimal commas)" if other == ";" else ""
             raise InputError(
                 f"{path} has one column only, {only!r}: its columns seem to be separated by {NAMED[other]}, "
-                f"so say --separator {NAMED[other]}{decimal}."
+                f"so use --separator {NAMED[other]}{decimal}."
             )

@@ -1,7 +1,7 @@
-"""How a text file is laid out: comments, header, separator and decimal mark, as far as the file leaves no doubt.
+"""Recognises the layout of a text file: comments, header, separator and decimal mark, if they are unambiguous.
 
-Where exactly one way of reading gives the header and all rows the same number of cells it is taken, and a note says so.
-Where there are two, or none, an error says which option decides.
+If exactly one way of reading gives the header and all rows the same number of cells, it is used, and a note says so. If
+there are several, or none, an error says which option to use.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from ceql.data.formats.file_layout import BLANKS, OF_TEXT, Layout
 from ceql.errors import InputError
 
-_SAMPLE = 200  # lines that are looked at; what a later line does otherwise is complained of when it is read
+_SAMPLE = 200  # lines that are examined; later lines that differ cause an error when they are read
 NAMED = {"\t": "tab", ";": "';'", ",": "','", "|": "'|'", BLANKS: "blanks"}
 _COMMENT = re.compile(r"\s*(#+|%+|//+)\s*")
 _BLANK_CELLS = re.compile(r'"[^"]*"|\S+')
@@ -30,13 +30,13 @@ class Dialect:
     separator: str
     decimal: str
     header: tuple[str, ...]
-    no_rows: frozenset[int]  # lines counted from 0: comments, the header and what stands above it, units below it
+    no_rows: frozenset[int]  # lines, counted from 0, without data: comments, everything up to the header, and units
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class _Line:
-    number: int  # from 0
+    number: int  # counted from 0
     text: str
     is_comment: bool
 
@@ -59,7 +59,9 @@ def recognised(path: Path, layout: Layout, encoding: str) -> Dialect:
     cells = list(cells_of([line.text for line in rows], separator))
     units = _are_units(cells)
     if units:
-        notes.append(f"{path}, line {rows[0].number + 1}: no number in it, so it is taken for units and left out.")
+        notes.append(
+            f"{path}, line {rows[0].number + 1}: no number in it, so it is taken for a line of units and left out."
+        )
         rows, cells = rows[1:], cells[1:]
     among = sum(line.number > filled[0].number for line in comments)
     if among:
@@ -72,7 +74,7 @@ def recognised(path: Path, layout: Layout, encoding: str) -> Dialect:
 
 
 def _lines(path: Path, layout: Layout, encoding: str) -> list[_Line]:
-    """The first lines, and whatever is a comment further down."""
+    """Return the first lines, and all comments further down."""
     with path.open(encoding=encoding, newline="") as file:
         return [
             _Line(k, line.rstrip("\r\n"), is_comment)
@@ -88,7 +90,7 @@ def cells_of(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell can be read as a number."""
+    """Return whether a cell can be read as a number."""
     try:
         float(text)
     except ValueError:
@@ -102,7 +104,7 @@ def is_number(text: str) -> bool:
 def _commented_header(
     path: Path, layout: Layout, first: _Line, comments: Sequence[_Line]
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Where the first row holds numbers alone, the comment above it that has a name for each of them."""
+    """Return separator and names from the comment above the rows, if the first row holds only numbers; else None."""
     marks = [layout.separator] if layout.separator else list(NAMED)
     numbers = {mark: cells for mark in marks if all(map(_is_number_here, cells := _cells(first.text, mark)))}
     if not numbers:
@@ -120,7 +122,7 @@ def _commented_header(
 
 
 def _header(lines: Sequence[_Line], separator: str) -> tuple[tuple[str, ...], int]:
-    """The names, and how many lines they take: a quoted one may be broken."""
+    """Return the names, and how many lines they take: a quoted name may contain line breaks."""
     if separator == BLANKS:
         return tuple(_cells(lines[0].text, separator)), 1
     reader = csv.reader((f"{line.text} " for line in lines), delimiter=separator, skipinitialspace=True)
@@ -132,7 +134,7 @@ def _is_number_here(cell: str) -> bool:
 
 
 def _are_units(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row has words but no number, while the second has numbers."""
+    """Return whether the first row has words but no number, while the second has only numbers."""
     if len(rows) < 2 or not any(cell.strip().casefold() not in _NOTHING for cell in rows[0]):
         return False
     return not any(map(_is_number_here, rows[0])) and sum(map(_is_number_here, rows[1])) == len(rows[1])
@@ -148,30 +150,30 @@ def _separator(path: Path, lines: Sequence[_Line]) -> str:
         return fitting[0]
     if len(fitting) > 1:
         ways = " or ".join(NAMED[mark] for mark in fitting)
-        raise InputError(f"The columns of {path} may be separated by {ways}: say which with --separator.")
+        raise InputError(f"The columns of {path} may be separated by {ways}: choose one with --separator.")
     for k in range(1, len(lines) - 1):
         if (marks := _fitting(texts[k:])) and not any(map(_is_number_here, _cells(texts[k], marks[0]))):
             raise InputError(
-                f"{path} begins with lines that are no part of the table, such as {texts[0][:40]!r}: "
-                f"say --skip {lines[k].number}."
+                f"{path} begins with lines that are not part of the table, such as {texts[0][:40]!r}: use --skip "
+                f"{lines[k].number}."
             )
     own = OF_TEXT[path.suffix.lower()]
     if own or len(texts[0].split()) == 1:
         return own or ","
     raise InputError(
-        f"The lines of {path} do not have as many cells as the first one, however they are divided (by tab, ';', '|', "
-        "',' or blanks): say --separator, and put names with blanks in quotation marks."
+        f"The lines of {path} do not have as many cells as the first one, whichever separator is tried (tab, ';', "
+        "'|', ',' or spaces): use --separator, and put names with spaces in quotation marks."
     )
 
 
 def _fitting(lines: Sequence[str]) -> list[str]:
-    """The separators by which all lines have the same number of cells; blanks only where no other mark does."""
+    """Return the separators that give all lines the same number of cells; blanks only if no other one does."""
     fits = [mark for mark in NAMED if mark != BLANKS and _is_even(lines, mark)]
     return fits or ([BLANKS] if _is_even(lines, BLANKS) else [])
 
 
 def _is_even(lines: Sequence[str], mark: str) -> bool:
-    """Whether all have the same number of cells, two at least; a separator too many may stand at their ends."""
+    """Return whether all lines have the same number of cells, at least two, ignoring a separator at their ends."""
     try:
         rows = [row for row in cells_of(lines, mark) if row]
     except csv.Error:
@@ -195,22 +197,22 @@ def _decimal(path: Path, separator: str, rows: Sequence[Sequence[str]]) -> str:
     point = next((cell for row in rows for cell in row if _POINT.fullmatch(cell)), None)
     if point is not None:
         raise InputError(
-            f"{path} has decimal commas ({commas[0].strip()!r}) and decimal points ({point.strip()!r}): "
-            "say which it is with --decimal ',' or --decimal '.'."
+            f"{path} has decimal commas ({commas[0].strip()!r}) and decimal points ({point.strip()!r}): choose one "
+            "with --decimal ',' or --decimal '.'."
         )
     if all(map(_THOUSANDS.fullmatch, commas)):
         raise InputError(
-            f"{path} has {commas[0].strip()!r}, whose comma may mark decimals or thousands: say --decimal ',', or take "
-            "the commas out."
+            f"{path} has {commas[0].strip()!r}, whose comma may mark decimals or thousands: use --decimal ',', or "
+            "remove the commas."
         )
     return ","
 
 
 def _said(path: Path, separator: str, decimal: str, layout: Layout) -> list[str]:
-    """What was recognised and is not what the ending promises."""
+    """Return a note on what was recognised if it differs from what the file's ending suggests."""
     parts = []
     if not layout.separator and separator != OF_TEXT[path.suffix.lower()]:
         parts.append(f"its columns are separated by {NAMED.get(separator, repr(separator))}")
     if not layout.decimal and decimal != ".":
         parts.append("its numbers have decimal commas")
-    return [f"{path}: {' and '.join(parts)}, as far as its first lines tell."] if parts else []
+    return [f"{path}: {' and '.join(parts)}, judging by its first lines."] if parts else []

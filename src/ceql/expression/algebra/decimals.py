@@ -1,4 +1,4 @@
-"""How long a number is to write, the short numbers near a given one, and the factor that makes many numbers short."""
+"""The written length of numbers, short numbers near a given one, and factors that make many numbers short at once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sympy import Float, Rational
 from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.symbolic import Expr
 
-FULL_LENGTH = 17  # digits that any number needs at most
+FULL_LENGTH = 17  # most digits that any number needs
 DECIMALS = 100.0
 
 
 def significant_digits(value: float) -> int:
-    """Digits of the shortest decimal that reads back as ``value``: 0.25 has two, 100 has one."""
+    """Return the number of digits of the shortest decimal that reads back as ``value``: 0.25 has two, 100 has one."""
     if value == 0.0 or not math.isfinite(value):
         return 1
     mantissa = f"{abs(value):.16e}".split("e")[0].replace(".", "")
@@ -37,7 +37,7 @@ def number_length(number: Expr) -> int:
 
 
 def number_lengths(expr: Expr) -> list[int]:
-    """Digits of every constant of a formula, each occurrence counted."""
+    """Return the number of digits of every constant of a formula, for each occurrence."""
     if not expr.args:
         return [number_length(expr)] if expr.is_number else []
     return [length for argument in expr.args for length in number_lengths(argument)]
@@ -64,7 +64,7 @@ def short_scales(coefficients: list[float], accuracy: float, policy: SimplifyPol
     nearest = np.round(hundredths)
     fits = np.abs(hundredths - nearest) <= accuracy * nearest
     fits &= (nearest >= 1.0) & (nearest <= policy.largest_coefficient)
-    # Expected number of smaller factors that would fit by luck, the reference always fitting.
+    # Expected number of smaller factors that would fit by luck; the reference itself always fits.
     luck = np.sort(np.minimum(1.0, 2.0 * accuracy * nearest), axis=1)[:, 1:].prod(axis=1) * steps
     good = np.flatnonzero(np.all(fits, axis=1) & (luck <= policy.likely_chance))
 
@@ -76,5 +76,5 @@ def short_scales(coefficients: list[float], accuracy: float, policy: SimplifyPol
 
 
 def writing_cost(lengths: list[int]) -> int:
-    """Digits in all, plus a charge for the longest: 1.08 and 2.85 read better than 5.4 and 14.25."""
+    """Return all digits plus a charge for the longest number: 1.08 and 2.85 read better than 5.4 and 14.25."""
     return sum(lengths) + 2 * max(lengths, default=0)

@@ -18,7 +18,7 @@ from ceql.expression.algebra.workspace import number
 from ceql.expression.symbolic import Expr
 
 
-@dataclass(slots=True, eq=False)  # not frozen: that would take three times as long to make
+@dataclass(slots=True, eq=False)  # not frozen, since frozen objects take three times as long to create
 class Draft:
     """One node; ``kind`` is "number", "leaf", "sum", "product" or "power"."""
 

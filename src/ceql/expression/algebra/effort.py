@@ -1,8 +1,8 @@
-"""How much work the search for another form of a formula may take, in counted steps.
+"""Limits the work of searching for another form of a formula, in counted steps.
 
-A clock would make the form depend on how busy the machine is. Here every piece of arithmetic charges what it is about
-to do before it does it, and the search ends when its allowance is spent. Like the accuracy of constants, the allowance
-holds for everything computed inside a ``with`` block of the same thread.
+With a clock, the form would depend on how busy the machine is. Instead, every piece of arithmetic charges its steps in
+advance, and the search ends when its allowance is spent. Like the accuracy of constants, the allowance applies to
+everything computed inside a ``with`` block of the same thread.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Effort:
-    """What a search may cost. A step is about a microsecond of a core of 2020: a term of a product of polynomials."""
+    """The allowance of a search. A step is one term of a product of polynomials, about a microsecond on a 2020 core."""
 
     steps: int
-    most_nodes: int  # of a formula that is looked at at all; SymPy alone is slow beyond
+    most_nodes: int  # larger formulas are left alone, since SymPy itself is slow on them
 
 
 THOROUGH = Effort(steps=1_500_000, most_nodes=1000)
-BRIEF = Effort(steps=100_000, most_nodes=1000)  # for what nobody may ever look at
-JUDGEMENT = Effort(steps=3_000_000, most_nodes=1000)  # whether two formulas are one
+BRIEF = Effort(steps=100_000, most_nodes=1000)  # for formulas that perhaps nobody will look at
+JUDGEMENT = Effort(steps=3_000_000, most_nodes=1000)  # for deciding whether two formulas are the same
 
 
 class OutOfSteps(Exception):
@@ -31,7 +31,7 @@ class OutOfSteps(Exception):
 
 
 class Allowance:
-    """What is left of an effort."""
+    """The remaining steps of a search."""
 
     def __init__(self, steps: int) -> None:
         self.steps = self.left = steps
@@ -45,7 +45,7 @@ _allowance: ContextVar[Allowance | None] = ContextVar("steps that are left", def
 
 
 def charge(steps: int) -> None:
-    """Takes this many steps off the allowance, where there is one; raises OutOfSteps if they are not left."""
+    """Subtract this many steps from the allowance, if there is one; raise OutOfSteps if it is exceeded."""
     allowance = _allowance.get()
     if allowance is not None:
         allowance.left -= steps
@@ -55,7 +55,7 @@ def charge(steps: int) -> None:
 
 @contextmanager
 def allowing(steps: int) -> Iterator[Allowance]:
-    """Inside the block, work is charged to an allowance of its own."""
+    """Charge the work inside the block to a separate allowance."""
     allowance = Allowance(steps)
     token = _allowance.set(allowance)
     try:

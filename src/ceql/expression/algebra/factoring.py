@@ -1,4 +1,4 @@
-"""Splits float polynomials into factors, where the factors can be verified by multiplying back."""
+"""Splits float polynomials into factors, which are verified by multiplying them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ceql.expression.algebra.precision import accuracy
 
 Factors = list[tuple[Poly, int]]
 ROOT_CLUSTER = 1e-4
-SPLIT_STEPS = 200_000  # that splitting one polynomial may take
-ROOT_STEPS, LINES_STEPS = 1000, 200  # of finding all roots, and of two linear forms
+SPLIT_STEPS = 200_000  # most steps for splitting one polynomial
+ROOT_STEPS, LINES_STEPS = 1000, 200  # steps for finding all roots, and two linear forms
 
 
 def factor(poly: Poly) -> tuple[float, Factors]:
-    """A number and monic factors with multiplicities, whose product is ``poly``."""
+    """Return a number and monic factors with multiplicities, whose product is ``poly``."""
     width = len(next(iter(poly)))
     common, rest = P.without_content(poly)
     factors: Factors = [(P.variable(index, width), exponent) for index, exponent in enumerate(common) if exponent]
@@ -32,21 +32,21 @@ def factor(poly: Poly) -> tuple[float, Factors]:
 
 
 def _split(poly: Poly) -> Factors:
-    """Factors of a monic polynomial without monomial content; itself when none is found."""
+    """Return the factors of a monic polynomial without monomial content; the polynomial itself if none are found."""
     parts, steps = _remembered_split(tuple(sorted(poly.items())), accuracy())
-    charge(steps)  # remembered or not: what is found must not depend on what was asked before
+    charge(steps)  # even if remembered: the result of a search must not depend on earlier searches
     return list(parts)
 
 
 @lru_cache(maxsize=4096)
 def _remembered_split(terms: tuple[tuple[Monomial, float], ...], known_to: float) -> tuple[Factors, int]:
-    """The factors, and how many steps it takes to find them."""
-    # The search meets the same polynomial many times; nobody changes a factor in place.
+    """Return the factors, and the number of steps that finding them takes."""
+    # The search meets the same polynomial many times, and factors are never changed in place.
     poly = dict(terms)
     if P.degree(poly) < 2:
         return [(poly, 1)], 0
     with allowing(SPLIT_STEPS) as allowance:
-        # A polynomial too large or too extreme to factor stays as it is.
+        # A polynomial that is too large or too extreme to factor stays as it is.
         with suppress(TooLarge, OutOfSteps, np.linalg.LinAlgError, OverflowError):
             for method in (_by_independent_variables, _by_roots, _two_linear_forms):
                 parts = method(poly)
@@ -62,7 +62,7 @@ def _multiplies_back(parts: Factors, poly: Poly) -> bool:
 
 
 def _by_independent_variables(poly: Poly) -> Factors | None:
-    """p(x) q(y): then p p_xy = p_x p_y everywhere, which one random point reveals."""
+    """Split products p(x) q(y): for these f f_xy = f_x f_y everywhere, which is tested at one random point."""
     present = P.variables_of(poly)
     if len(present) < 2:
         return None
@@ -100,7 +100,7 @@ def _joined(groups: list[set[int]], first: int, second: int) -> list[set[int]]:
 
 
 def _restrict(poly: Poly, group: set[int], point: list[float]) -> Poly:
-    """The polynomial in the variables of one group, the others fixed at the point."""
+    """Return the polynomial in the variables of one group, with the others fixed at the point."""
     result: Poly = {}
     for monomial, value in poly.items():
         kept = tuple(exponent if index in group else 0 for index, exponent in enumerate(monomial))
@@ -113,7 +113,7 @@ def _restrict(poly: Poly, group: set[int], point: list[float]) -> Poly:
 
 
 def _by_roots(poly: Poly) -> Factors | None:
-    """One variable: real linear and quadratic factors from the roots."""
+    """Split a polynomial in one variable into real linear and quadratic factors, from its roots."""
     present = P.variables_of(poly)
     if len(present) != 1 or P.degree(poly) < 2 or P.degree(poly) > 12:
         return None
@@ -121,7 +121,7 @@ def _by_roots(poly: Poly) -> Factors | None:
     index, width = present[0], len(next(iter(poly)))
     dense = dense_coefficients(poly, index)
     if len(dense) == 3 and dense[1] ** 2 - 4.0 * dense[0] * dense[2] < -accuracy(100.0) * dense[1] ** 2:
-        return None  # no real roots: the quadratic is its own factor
+        return None  # a quadratic without real roots cannot be split
     parts: Factors = []
     for root, multiplicity in clustered_roots(dense):
         if root.imag == 0.0:
@@ -137,7 +137,7 @@ def _by_roots(poly: Poly) -> Factors | None:
 
 
 def dense_coefficients(poly: Poly, index: int, size: int | None = None) -> np.ndarray:
-    """Coefficients of a one-variable polynomial, highest power first; with leading zeros to the given size."""
+    """Return the coefficients of a polynomial in one variable, highest power first, padded with leading zeros."""
     dense = np.zeros(P.degree_in(poly, index) + 1 if size is None else size)
     for monomial, value in poly.items():
         dense[-1 - monomial[index]] += value
@@ -145,7 +145,7 @@ def dense_coefficients(poly: Poly, index: int, size: int | None = None) -> np.nd
 
 
 def clustered_roots(dense: np.ndarray) -> list[tuple[complex, int]]:
-    """Roots with multiplicities; a cluster's mean is far more accurate than its members."""
+    """Return the roots with multiplicities; the mean of a cluster is far more accurate than its members."""
     pending = sorted(np.roots(dense), key=lambda root: (root.real, root.imag))
     result: list[tuple[complex, int]] = []
     while pending:
@@ -160,7 +160,7 @@ def clustered_roots(dense: np.ndarray) -> list[tuple[complex, int]]:
 
 
 def _polished(dense: np.ndarray, root: complex, multiplicity: int) -> complex:
-    """A few Newton steps on the derivative in which the root is simple."""
+    """Refine a root by a few Newton steps on the derivative in which it is simple."""
     target = dense
     for _ in range(multiplicity - 1):
         target = np.polyder(target)
@@ -174,7 +174,7 @@ def _polished(dense: np.ndarray, root: complex, multiplicity: int) -> complex:
 
 
 def _two_linear_forms(poly: Poly) -> Factors | None:
-    """Quadratic in several variables: a symmetric matrix of rank 1 or 2 is a product of lines."""
+    """Split a quadratic in several variables into two linear forms, if its symmetric matrix has rank 1 or 2."""
     present = P.variables_of(poly)
     if P.degree(poly) != 2 or len(present) < 2:
         return None
@@ -210,6 +210,6 @@ def _linear(vector: np.ndarray, present: list[int], width: int) -> Poly:
 
 
 def separates(poly: Poly, index: int) -> bool:
-    """Whether one variable appears only linearly with a number as its coefficient."""
+    """Return whether a variable appears only linearly, with a number as its coefficient."""
     parts = P.coefficients_in(poly, index)
     return set(parts) <= {0, 1} and 1 in parts and P.is_constant(parts[1])

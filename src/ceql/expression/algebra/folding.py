@@ -20,25 +20,25 @@ from ceql.operators import functions
 
 
 class Arguments(Protocol):
-    """What the rules need to know about the argument of a function."""
+    """The operations on arguments of functions that the rules need."""
 
     policy: SimplifyPolicy
 
     def scales(self, argument: Expr) -> list[float]:
-        """Positive factors which make some coefficient of the argument one."""
+        """Return positive factors that make some coefficient of the argument one."""
         ...
 
     def scaled(self, argument: Expr, factor: float) -> Expr:
-        """The shortest form of factor * argument."""
+        """Return the shortest form of factor * argument."""
         ...
 
     def shortest_form(self, expr: Expr) -> Expr:
-        """The shortest form known."""
+        """Return the shortest form known."""
         ...
 
 
 def variants(expr: Expr, arguments: Arguments) -> Iterator[Expr]:
-    """Equal forms of one node, its arguments being settled."""
+    """Yield equal forms of one node, whose arguments are in their final form."""
     if expr.is_Add or _log_term(expr) is not None:
         yield from _log_scales(expr, arguments)
         yield from _log_merges(expr, arguments)
@@ -138,7 +138,7 @@ def _wave_merges(expr: Expr) -> Iterator[Expr]:
 
 
 def _phases(expr: Expr) -> Iterator[Expr]:
-    """A phase is known up to whole turns; quarter turns disappear altogether."""
+    """Reduce phases by whole turns, and remove quarter turns by changing between sine and cosine."""
     constant, terms = _split_constant(terms_of(expr.args[0]))
     if not constant:
         return
@@ -153,7 +153,7 @@ def _phases(expr: Expr) -> Iterator[Expr]:
 
 
 def _degree(factor: Expr) -> float | None:
-    """r if scaling what is in it by a positive s multiplies the factor by s**r: of roots, and of powers of them."""
+    """Return r if scaling the inside of a root, or of a power of one, by a positive s multiplies the factor by s**r."""
     if not factor.is_Pow:
         return _degree_of(factor.func)
     if not factor.exp.is_Number:
@@ -176,7 +176,7 @@ def _inside(root: Expr) -> Expr:
 
 
 def _root_parts(expr: Expr) -> tuple[float, list[Expr], list[Expr]]:
-    """The number, the roots and the other factors of a product."""
+    """Return the number, the roots and the other factors of a product."""
     coefficient, rest = expr.as_coeff_Mul()
     value = _number_of(coefficient)
     factors = list(factors_of(rest))
@@ -238,7 +238,7 @@ def _exp_shifts(expr: Expr, arguments: Arguments) -> Iterator[Expr]:
 
 
 def _powers(expr: Expr) -> Iterator[Expr]:
-    """exp(w*log(u) + v) = u**w*exp(v), which has a value where u is zero, too."""
+    """exp(w*log(u) + v) = u**w*exp(v), which is also defined where u is zero."""
     terms = list(terms_of(expr.args[0]))
     for place, term in enumerate(terms):
         factors = factors_of(term)

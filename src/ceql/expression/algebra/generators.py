@@ -26,7 +26,7 @@ class Term:
 
 
 Combination = tuple[Term, ...]
-LEAST_POINTS = 4  # that say whether two blocks differ by a constant alone
+LEAST_POINTS = 4  # least number of points needed to decide whether two blocks differ only by a constant
 
 
 def _both_finite(u: Array, v: Array) -> tuple[Array, Array]:
@@ -131,7 +131,7 @@ class Generators:
         return (Term(1.0, self._append(Pow(block.base, exponent)), whole),)
 
     def _wave(self, block: Expr) -> Combination:
-        """Waves of equal frequency become a sine and a cosine of one argument."""
+        """Express waves of equal frequency by a sine and a cosine of one argument."""
         mine, quarter = self._argument(block), math.pi / 2.0 if isinstance(block, cos) else 0.0
         for _, other in self._of(sin) + self._of(cos):
             if other.func is block.func and other.args == block.args:
@@ -151,7 +151,7 @@ class Generators:
         return tuple(terms)
 
     def _opaque(self, block: Expr) -> Combination:
-        """Other functions: equal only when their values are equal."""
+        """Register any other function; two are the same block only if their values are equal."""
         mine = self._workspace.values(block)
         for index, other in self._of(block.func):
             ratio = constant_ratio(mine, self._workspace.values(other), self._tolerance)
@@ -166,7 +166,7 @@ def _reciprocal(values: Array) -> Array:
 
 
 def is_rational_step(expr: Expr) -> bool:
-    """Whether the node is arithmetic that the rational forms see through."""
+    """Return whether the node is arithmetic that rational forms can represent."""
     if expr.is_Add or expr.is_Mul:
         return True
     return expr.is_Pow and expr.exp.is_Integer and expr.base is not S.Exp1

@@ -1,4 +1,4 @@
-"""1 - cos(u) as 2*sin(u/2)**2 and 1 + cos(u) as 2*cos(u/2)**2: near their zeros only the squares keep their digits."""
+"""Writes 1 - cos(u) as 2*sin(u/2)**2 and 1 + cos(u) as 2*cos(u/2)**2, which do not lose digits near their zeros."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sympy
 
 
 def with_half_angles(expression: Any) -> Any:
-    """The formula with such squares in the place of such sums; as it is where it has none."""
+    """Return the formula with these sums replaced by squares."""
     return expression.replace(lambda part: _square(part) is not None, _square)
 
 

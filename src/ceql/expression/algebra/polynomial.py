@@ -17,9 +17,9 @@ Poly = dict[Monomial, float]
 MonomialOrder = Callable[[Monomial], tuple]
 
 MOST_TERMS = 400
-MOST_TERMS_LEFT = 4 * MOST_TERMS  # while one polynomial is divided by another
+MOST_TERMS_LEFT = 4 * MOST_TERMS  # most terms of a remainder during a division
 HIGHEST_DEGREE = 40
-PRODUCT = 2  # steps of one term times another
+PRODUCT = 2  # steps for one term times another
 
 
 class TooLarge(ArithmeticError):
@@ -106,7 +106,7 @@ def times(first: Monomial, second: Monomial) -> Monomial:
 
 
 def over(first: Monomial, second: Monomial) -> Monomial | None:
-    """first / second, or None when that is not a monomial."""
+    """Return first / second, or None if that is not a monomial."""
     quotient = tuple(a - b for a, b in zip(first, second, strict=True))
     return None if min(quotient, default=0) < 0 else quotient
 
@@ -129,7 +129,7 @@ def is_constant(poly: Poly) -> bool:
 
 
 def without_content(poly: Poly) -> tuple[Monomial, Poly]:
-    """The largest monomial that divides every term, and what is left without it."""
+    """Return the largest monomial that divides every term, and the polynomial divided by it."""
     common = tuple(min(column) for column in zip(*poly, strict=True))
     return common, {tuple(a - b for a, b in zip(m, common, strict=True)): v for m, v in poly.items()}
 
@@ -139,7 +139,7 @@ def graded(monomial: Monomial) -> tuple:
 
 
 def first_in(index: int) -> MonomialOrder:
-    """The order which looks at one variable before the rest."""
+    """Return the monomial order that compares one variable before the rest."""
     return lambda monomial: (monomial[index], sum(monomial), monomial)
 
 
@@ -196,7 +196,7 @@ def divides(denominator: Poly, numerator: Poly) -> Poly | None:
 
 
 def coefficients_in(poly: Poly, index: int) -> dict[int, Poly]:
-    """The polynomial written by powers of one variable, whose coefficients hold the others."""
+    """Return the coefficients, which are polynomials in the other variables, by the powers of one variable."""
     parts: dict[int, Poly] = {}
     for monomial, value in poly.items():
         rest = (*monomial[:index], 0, *monomial[index + 1 :])
@@ -205,7 +205,7 @@ def coefficients_in(poly: Poly, index: int) -> dict[int, Poly]:
 
 
 def close(left: Poly, right: Poly, tolerance: float) -> bool:
-    """Same terms with coefficients equal to the relative tolerance (of the largest for small ones)."""
+    """Return whether all coefficients agree to the relative tolerance (of the largest one for small ones)."""
     top = max((abs(value) for value in (*left.values(), *right.values())), default=0.0)
     for monomial in left.keys() | right.keys():
         a, b = left.get(monomial, 0.0), right.get(monomial, 0.0)

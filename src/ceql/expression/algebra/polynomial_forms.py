@@ -13,7 +13,7 @@ from ceql.expression.algebra.simplify_policy import SIMPLIFY, SimplifyPolicy
 from ceql.expression.algebra.workspace import Workspace
 from ceql.expression.symbolic import Expr
 
-FORMS, WRITTEN = 50, 20  # steps for the forms of a polynomial, and more for each of its terms
+FORMS, WRITTEN = 50, 20  # steps for the forms of a polynomial, and further ones per term
 
 
 class PolynomialWriter:
@@ -27,7 +27,7 @@ class PolynomialWriter:
         self._scaled: dict[frozenset, tuple[Draft, float]] = {}
 
     def _block_power(self, index: int, exponent: int) -> Draft:
-        """SymPy itself decides what a power of a log, a root or an exponential looks like."""
+        """Return a power of a block, written by SymPy, which simplifies powers of logs, roots and exponentials."""
         known = self._powers.get((index, exponent))
         if known is None:
             expr = Pow(self._blocks[index], exponent)
@@ -65,13 +65,13 @@ class PolynomialWriter:
         return forms
 
     def _choices(self, poly: Poly) -> list[int]:
-        """Variables worth taking out of the terms that hold them, the most frequent first."""
+        """Return the variables worth factoring out of the terms that contain them, the most frequent first."""
         uses = {i: sum(1 for m in poly if m[i]) for i in P.variables_of(poly)}
         useful = sorted((i for i in uses if uses[i] > 1), key=lambda i: -uses[i])
         return useful if len(poly) <= self._workspace.policy.most_terms_for_search else useful[:1]
 
     def _nested(self, poly: Poly, index: int) -> Draft:
-        """v**k * (...) + rest, with the largest k that all terms holding v allow."""
+        """Return v**k * (...) + rest, with the largest k possible for all terms that contain v."""
         lowest = min(monomial[index] for monomial in poly if monomial[index])
         inner = {(*m[:index], m[index] - lowest, *m[index + 1 :]): value for m, value in poly.items() if m[index]}
         rest = {monomial: value for monomial, value in poly.items() if not monomial[index]}
@@ -79,7 +79,7 @@ class PolynomialWriter:
         return total(taken, self.best(rest)) if rest else taken
 
     def _completed_squares(self, poly: Poly) -> list[Draft]:
-        """a*(v + b/(2a))**2 + rest for every variable v with a number a before its square."""
+        """Return a*(v + b/(2a))**2 + rest for every variable v whose square has a number a as its coefficient."""
         if len(poly) > self._workspace.policy.most_terms_for_search:
             return []
         forms = []
@@ -123,8 +123,8 @@ class PolynomialWriter:
 
 
 def useful_scales(poly: Poly, policy: SimplifyPolicy = SIMPLIFY) -> list[float]:
-    """Scales which turn some coefficient into one: its leading terms first."""
+    """Return scales that turn some coefficient into one, those of leading terms first."""
     ordered = sorted(poly, key=P.graded, reverse=True)
-    # In a long polynomial one unit coefficient more or less hardly matters.
+    # In a long polynomial, one more unit coefficient hardly matters.
     tried = ordered if len(ordered) <= policy.most_terms_for_scales else ordered[:2]
     return list(dict.fromkeys(poly[monomial] for monomial in tried))

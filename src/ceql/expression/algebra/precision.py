@@ -1,8 +1,8 @@
-"""How well the constants of the formula at hand are known.
+"""The accuracy to which the constants of the current formula are known.
 
-Whether 1e-10 beside 1 is a term or the rounding of a cancelled one depends on where the constants
-come from.  Like the context of Python's decimals, this setting holds for everything computed inside
-a ``with`` block of the same thread, so that it need not be handed through every piece of arithmetic.
+Whether 1e-10 beside 1 is a term or the rounding error of a cancelled one depends on the origin of the
+constants.  Like the context of Python's decimals, this setting applies to everything computed inside a
+``with`` block of the same thread, so that it need not be passed through all arithmetic.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _accuracy: ContextVar[float] = ContextVar("accuracy of constants", default=REFIN
 
 
 def accuracy(multiple: float = 1.0) -> float:
-    """The relative accuracy of constants, or a multiple of it for what errors add up in."""
+    """Return the relative accuracy of constants, or a multiple of it for results in which errors add up."""
     return multiple * _accuracy.get()
 
 
 @contextmanager
 def constants_known_to(relative: float) -> Iterator[None]:
-    """Inside the block, differences below this relative size count as rounding."""
+    """Treat differences below this relative size as rounding inside the block."""
     token = _accuracy.set(relative)
     try:
         yield

@@ -13,7 +13,7 @@ from ceql.expression.algebra.polynomial import Poly, TooLarge
 from ceql.expression.algebra.polynomial_forms import PolynomialWriter, useful_scales
 from ceql.expression.algebra.workspace import Workspace
 
-FORMS = 50  # steps for the forms of a fraction, beside the arithmetic
+FORMS = 50  # steps for the forms of a fraction, in addition to the arithmetic
 
 # A product under construction: written factors with exponents, and the number before them.
 Written = tuple[list[Draft], float]
@@ -45,7 +45,7 @@ class RationalWriter:
             return self.polynomials.forms(numerator) if numerator else [ZERO]
         forms = self._products(numerator, key)
         methods = [self._continued, self._partial, self._peeled, self._termwise]
-        if depth == 0:  # what is left after one division gains nothing from another
+        if depth == 0:  # the remainder of one division gains nothing from another
             methods.append(self._divided)
         for method in methods if depth < self._policy.deepest_fraction else []:
             try:
@@ -103,7 +103,7 @@ class RationalWriter:
         return factors, value
 
     def _number_below(self, numerator: Poly, key: Denominator) -> list[Draft]:
-        """The free number joins the whole denominator, or one factor of it."""
+        """Return forms with the free number multiplied into the whole denominator or into one factor of it."""
         above, first = self._written_numerators(numerator)[-1]
         whole = self.polynomials.best(P.scale(self._region.expanded(key), 1.0 / first))
         forms = [product_of(*above, raised(whole, -1))]
@@ -117,7 +117,7 @@ class RationalWriter:
         return forms
 
     def _divisions(self, numerator: Poly, key: Denominator) -> list[tuple[Poly, Poly]]:
-        """Distinct ways to take a quotient out: by each variable, by degree, or just a number."""
+        """Return distinct ways to split off a quotient: by each variable, by degree, or only a number."""
         denominator = self._region.expanded(key)
         found: list[tuple[Poly, Poly]] = []
         orders = [P.graded] + [P.first_in(index) for index in P.variables_of(denominator)]
@@ -154,7 +154,7 @@ class RationalWriter:
         return min(options, key=size)
 
     def _continued(self, numerator: Poly, key: Denominator, depth: int) -> list[Draft]:
-        """k/(q + r/n): turn the fraction over and divide again."""
+        """Return forms k/(q + r/n), by inverting the fraction and dividing again."""
         if P.is_constant(numerator) or len(numerator) < 2:
             return []
         denominator = self._region.expanded(key)
@@ -179,7 +179,7 @@ class RationalWriter:
         return forms
 
     def _partial(self, numerator: Poly, key: Denominator, depth: int) -> list[Draft]:
-        """Partial fractions when everything depends on one building block."""
+        """Return partial fractions if everything depends on one building block."""
         denominator = self._region.expanded(key)
         present = sorted(set(P.variables_of(numerator)) | set(P.variables_of(denominator)))
         parts = sum(exponent for _, exponent in key)

@@ -32,7 +32,7 @@ from ceql.expression.symbolic import Expr
 
 
 class Reader:
-    """Searches forms with short constants; also answers the questions of the folding rules."""
+    """Searches forms with short constants; also provides the operations that the folding rules need."""
 
     def __init__(self, workspace: Workspace, simplifier: Simplifier, accuracy: float) -> None:
         self.workspace = workspace
@@ -63,7 +63,7 @@ class Reader:
         return writing_cost(number_lengths(expr)) + nodes, nodes, minus_signs(expr)
 
     def rounded(self, expr: Expr) -> Expr:
-        """Constants that agree with a short decimal to the accuracy become that decimal."""
+        """Return the formula with constants replaced by short decimals that they agree with to the accuracy."""
         if not expr.has(Float):
             return expr
         return expr.xreplace({c: self._rounded_number(float(c)) for c in expr.atoms(Float)})
@@ -147,7 +147,7 @@ class ScaledWriter:
         return forms
 
     def factored(self, numerator: Poly, key: Denominator) -> list[Draft]:
-        """A number times factors which have a scale each."""
+        """Return forms with a number times factors that each have their own scale."""
         value, above = factor(numerator)
         below = [(self._region.factors[index], -exponent) for index, exponent in key]
         factors = []
@@ -176,7 +176,7 @@ def readable(
         return expr
     accuracies = policy.accuracies if y is None or x is None else policy.accuracies_with_data
     workspace = Workspace(symbols, x, policy)
-    simplifier = Simplifier(workspace)  # shared, because its forms do not depend on the accuracy
+    simplifier = Simplifier(workspace)  # shared, since its forms do not depend on the accuracy
     best = expr
     with allowing(effort.steps):
         for accuracy in accuracies:
@@ -206,7 +206,7 @@ def _fits_as_well(found: Expr, expr: Expr, symbols: Sequence[Symbol], x: Array |
     target = np.asarray(y, dtype=np.float64)
     before = _misfit(values_at(expr, symbols, np.asarray(x)), target)
     after = _misfit(values_at(found, symbols, np.asarray(x)), target)
-    # A formula read with fewer digits than the data have may only improve, up to rounding.
+    # Rounding to fewer digits than the data have must not make the fit worse, apart from rounding errors.
     return after <= 1.5 * before + 1e-24 * float(target @ target)
 
 

@@ -34,12 +34,12 @@ from ceql.expression.symbolic import Expr, factors_of
 Array = np.ndarray
 Writer = TypeVar("Writer")
 ARITHMETIC_FAILURES = (TooLarge, Undefined, OverflowError, ZeroDivisionError, ValueError, TypeError)
-READ, WRITTEN = 20, 80  # steps to look at a formula of SymPy's, and to make one, for each of its nodes
-VARIANT = 300  # steps to make a variant of a formula, most of which is there already
+READ, WRITTEN = 20, 80  # steps per node to read a SymPy formula, and to build one
+VARIANT = 300  # steps to build a variant of a formula, most of which exists already
 
 
 class Simplifier:
-    """Searches equal forms of formulas over one workspace, keeping what it finds as it goes."""
+    """Searches equal forms of formulas over one workspace, and remembers what it finds."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -59,7 +59,7 @@ class Simplifier:
         return known
 
     def ranked(self, expr: Expr) -> list[Expr]:
-        """Equal forms, the shortest first, remembered."""
+        """Return equal forms, the shortest first; they are remembered."""
         if expr not in self._ranked:
             self._ranked[expr] = sorted(dict.fromkeys(self.candidates(expr)), key=self._rank)
         return self._ranked[expr]
@@ -81,7 +81,7 @@ class Simplifier:
             return [expr, with_plain_units(expr)]
         forms = [expr]
         if is_rational_step(expr):
-            # First as a whole: if the steps run out, these are the forms worth having.
+            # The formula as a whole comes first, so that its forms are found even if the steps run out.
             forms += self._rational(expr.xreplace(self._settled_blocks(expr)))
         forms.append(expr.func(*[self.shortest_form(argument) for argument in expr.args]))
         if worth_folding(expr):
@@ -91,7 +91,7 @@ class Simplifier:
         return forms
 
     def _settled_blocks(self, expr: Expr) -> dict[Expr, Expr]:
-        """The building blocks of a formula with the shortened ones that replace them."""
+        """Return the building blocks of a formula with the shortened blocks that replace them."""
         if expr.is_Atom:
             return {}
         if is_rational_step(expr):
@@ -118,7 +118,7 @@ class Simplifier:
         return forms
 
     def _folded(self, expr: Expr) -> list[Expr]:
-        """Fold the inner nodes first, then this one, while it gets shorter."""
+        """Apply the folding rules to the inner nodes first, then to this one, as long as it gets shorter."""
         if expr.is_Atom:
             return [expr]
         best = expr
@@ -165,7 +165,7 @@ class Simplifier:
 def as_fraction(
     expr: Expr, workspace: Workspace, writer: Callable[[Workspace, Region], Writer]
 ) -> tuple[Writer, Poly, Denominator] | None:
-    """Numerator and denominator over building blocks, with what writes them; None where the arithmetic fails."""
+    """Return a writer with numerator and denominator over building blocks; None if the arithmetic fails."""
     try:
         region = Region(workspace, [expr])
         return writer(workspace, region), *region.together(region.read(expr))
@@ -174,7 +174,7 @@ def as_fraction(
 
 
 def is_monomial(expr: Expr) -> bool:
-    """A number times integer powers of symbols: nothing to search."""
+    """Return whether the formula is a number times integer powers of symbols, with no other form to search."""
     return all(
         factor.is_Number or factor.is_Symbol or (factor.is_Pow and factor.base.is_Symbol and factor.exp.is_Integer)
         for factor in factors_of(expr)
@@ -182,7 +182,7 @@ def is_monomial(expr: Expr) -> bool:
 
 
 def is_real_formula(expr: Expr) -> bool:
-    """Infinite or imaginary constants have no real value to preserve."""
+    """Return whether the formula has no infinite or imaginary constants, and so real values to preserve."""
     return not expr.has(I, zoo, nan, oo)
 
 
@@ -228,7 +228,7 @@ def _verified(
 def _searched(expr: Expr, workspace: Workspace, effort: Effort) -> list[Expr]:
     simplifier = Simplifier(workspace)
     candidates = [expr]
-    # Rewrites of extreme formulas may overflow or meet a shape they do not know: what was found before that stays.
+    # Rewrites of extreme formulas may overflow or meet unknown structures; forms found before that are kept.
     with (
         suppress(OutOfSteps, RecursionError, ArithmeticError, LookupError, ValueError, TypeError),
         allowing(effort.steps),

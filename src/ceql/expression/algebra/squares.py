@@ -1,4 +1,4 @@
-"""Roots of perfect squares: the square of a formula does not tell its sign, but often its shape does."""
+"""Roots of perfect squares: the values of a square do not show the sign of its root, but often its form does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ceql.expression.symbolic import Expr
 
 
 def signed_root(expr: Expr, policy: SimplifyPolicy = SIMPLIFY) -> Expr:
-    """A root of a fraction whose numerator or denominator may be the square of a polynomial, which keeps its sign."""
+    """Return the square root of a fraction; for parts that are squares of polynomials, the polynomial with its sign."""
     above, below = expr.as_numer_denom()
     symbols = sorted(expr.free_symbols, key=lambda symbol: symbol.name)
     for sign in (1, -1):  # both parts may be negative
@@ -26,7 +26,7 @@ def signed_root(expr: Expr, policy: SimplifyPolicy = SIMPLIFY) -> Expr:
 
 
 def root_of_square(expr: Expr, symbols: list[Symbol], policy: SimplifyPolicy = SIMPLIFY) -> Expr | None:
-    """The polynomial whose square this is, with a positive leading coefficient; None where there is none."""
+    """Return the polynomial whose square this is, with a positive leading coefficient; None if there is none."""
     if not symbols or not expr.free_symbols or _terms_of(expr) > policy.most_terms_of_square:
         return None
     try:
@@ -40,7 +40,7 @@ def root_of_square(expr: Expr, symbols: list[Symbol], policy: SimplifyPolicy = S
     lead = tuple(power // 2 for power in first)
     size = terms[first] ** 0.5
     root = {lead: size}
-    # Every other term of the root meets the leading one in a term of the square, the largest first.
+    # Each further term of the root follows from its product with the leading one, which is a term of the square.
     for powers in sorted(terms, reverse=True):
         other = tuple(a - b for a, b in zip(powers, lead, strict=True))
         if powers == first or min(other) < 0 or other in root:
@@ -55,7 +55,7 @@ def root_of_square(expr: Expr, symbols: list[Symbol], policy: SimplifyPolicy = S
 
 
 def _terms_of(expr: Expr) -> float:
-    """How many terms it has at most when it is multiplied out."""
+    """Return the largest number of terms that it can have when multiplied out."""
     if isinstance(expr, Add):
         return sum(map(_terms_of, expr.args))
     if isinstance(expr, Mul):

@@ -1,4 +1,4 @@
-"""What every rewrite shares: the sample points and the memory of earlier results."""
+"""The data shared by all rewrites: sample points, and earlier results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ceql.expression.symbolic import Expr
 from ceql.operators.program import UnsupportedExpression, compile_numpy
 
 Array = np.ndarray
-VALUES = 20  # steps for the values of a formula, for each of its nodes
+VALUES = 20  # steps per node for the values of a formula
 
 
 class Workspace:
-    """Sample points in the box of the data plus the data, and memory keyed by expression."""
+    """Sample points in the box of the data plus the data, and earlier results by expression."""
 
     def __init__(self, symbols: Sequence[Symbol], x: Array | None, policy: SimplifyPolicy = SIMPLIFY) -> None:
         self.policy = policy
@@ -29,7 +29,7 @@ class Workspace:
         self._counts: dict[Expr, int] = {}
 
     def values(self, expr: Expr) -> Array:
-        """Values at the sample points; all NaN for what cannot be computed."""
+        """Return the values at the sample points; all NaN if they cannot be computed."""
         known = self._values.get(expr)
         if known is None:
             charge(VALUES * self.count(expr))
@@ -37,7 +37,7 @@ class Workspace:
         return known
 
     def count(self, expr: Expr) -> int:
-        """``node_count``, remembered for every subexpression."""
+        """Return ``node_count``, which is remembered for every subexpression."""
         known = self._counts.get(expr)
         if known is None:
             known = self._counts[expr] = 1 + sum(self.count(argument) for argument in expr.args)
@@ -55,7 +55,7 @@ def values_at(expr: Expr, symbols: Sequence[Symbol], points: Array) -> Array:
 
 
 def thinned(x: Array, most: int) -> Array:
-    """At most this many rows: enough to catch a wrong rewrite, cheap enough to try many."""
+    """Return at most this many rows: enough to catch a wrong rewrite, cheap enough to try many."""
     matrix = np.asarray(x, dtype=np.float64)
     step = max(1, -(-len(matrix) // most))
     return matrix[::step]
@@ -75,7 +75,7 @@ def sample_points(columns: int, x: Array | None, samples: int) -> Array:
 
 
 def number(value: float) -> Expr:
-    """A coefficient as SymPy number: units and whole numbers exact, so that 1*x is x."""
+    """Return a coefficient as a SymPy number; units and whole numbers are exact, so that 1*x is x."""
     if abs(value - 1.0) < accuracy():
         return S.One
     if abs(value + 1.0) < accuracy():
@@ -88,7 +88,7 @@ def number(value: float) -> Expr:
 def agrees(
     candidate: Array, reference: Array, tolerance: float | None = None, policy: SimplifyPolicy = SIMPLIFY
 ) -> bool:
-    """Equal wherever the reference is finite; the candidate may be defined in more places."""
+    """Return whether both agree wherever the reference is finite; the candidate may be defined in more places."""
     if tolerance is None:
         tolerance = max(policy.value_tolerance, accuracy(100.0))
     finite = np.isfinite(reference)
@@ -102,5 +102,5 @@ def agrees(
 
 
 def typical_size(values: Array) -> float:
-    """The middle of the sizes; np.median would import numpy.ma, which takes longer than a search."""
+    """Return the median size; np.median would import numpy.ma, which takes longer than a search."""
     return float(np.sort(np.abs(values))[len(values) // 2])

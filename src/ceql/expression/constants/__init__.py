@@ -1,4 +1,4 @@
-"""The constants of a formula: naming them, fitting them, rounding them to what they mean."""
+"""The constants of a formula: naming them, fitting them, and rounding them to the numbers they stand for."""
 
 from ceql.expression.constants.parametrise import Parametrised, parametrise
 from ceql.expression.constants.refit import Refit, refit

@@ -1,4 +1,4 @@
-"""A formula with one decimal constant less."""
+"""Removes one decimal constant from a formula."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ceql.expression.symbolic import Expr
 
 
 def without_constant(expr: Expr, index: int, together: Sequence[int] = ()) -> Iterator[Expr]:
-    """The formula with 0 for a constant that is a term, with 0 and with 1 for any other, to be fitted again.
+    """Yield the formula with a constant set to 0, and, unless it is a term of a sum, also set to 1, for refitting.
 
     ``index`` is its place in the order of ``parametrise``. Constants ``together`` with it are known only up to a common
-    factor, as those of (a*x + b)/(c*x + d): then it may always be 1, and the others are divided by what it was.
-    Forms that have no value are left out.
+    factor, as in (a*x + b)/(c*x + d): then it may always be 1, and the others are divided by its former value.
+    Forms without a value are left out.
     """
     form = parametrise(expr)
     constant = form.symbols[index]

@@ -1,7 +1,7 @@
 """Shorter forms of a formula that leave known numbers alone.
 
-A shorter form is made of decimals, which are fitted afterwards. A number that is known must not be: it is written as a
-fraction and stands in as a symbol while the formula is rewritten.
+The constants of a shorter form are decimals, which are fitted afterwards. Known numbers must not be fitted: they are
+written as fractions and replaced by symbols while the formula is rewritten.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ceql.expression.symbolic import Expr
 
 
 def held_numbers(expr: Expr) -> frozenset[Rational]:
-    """The fractions of a formula, exponents apart."""
+    """Return the fractions in a formula, except exponents."""
     return frozenset(_fractions(expr))
 
 
@@ -38,7 +38,7 @@ def smallest_holding(
     effort: Effort,
     accuracy: float = REFINED,
 ) -> Expr:
-    """As ``smallest``, with these fractions as they are."""
+    """Return the same as ``smallest``, but leave these fractions unchanged."""
     present = sorted(held & held_numbers(expr))
     if not present:
         return smallest(expr, symbols, x, effort, accuracy)
@@ -50,7 +50,7 @@ def smallest_holding(
 
 
 def _replaced(expr: Expr, table: dict[Any, Any]) -> Any:
-    """Numbers by symbols, but not in exponents."""
+    """Replace numbers by symbols, but not in exponents."""
     if expr in table:
         return table[expr]
     if not expr.args:

@@ -1,4 +1,4 @@
-"""Constants that have names: read from the text of a formula, and fitted within their bounds."""
+"""Formulas with named constants: read from text, and fitted within the bounds of the constants."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ceql.expression.symbolic import Expr
 from ceql.expression.text.write import with_decimals, write_formula
 from ceql.operators.program import CompiledJacobian, value_and_jacobian
 
-FIRST_STEPS = 50  # of fits of which the best goes on
-STEPS = 1000  # of a fit; most end after a few
-TINY = 1e-10  # improvement of the misfit at which it ends: a valley may be long
+FIRST_STEPS = 50  # steps of fits of which only the best continues
+STEPS = 1000  # most steps of a fit; most fits end after a few
+TINY = 1e-10  # relative improvement of the misfit at which a fit ends; small, as valleys may be long
 
 
 @dataclass(frozen=True, eq=False)
 class NamedForm:
-    """A formula over constants that have names, each the same number wherever it occurs, and bounds of their own."""
+    """A formula over named constants with bounds; a name is the same number wherever it occurs."""
 
-    written: Expr  # which may have the imaginary unit
+    written: Expr  # may contain the imaginary unit
     symbols: tuple[Symbol, ...]
     values: Array
     low: Array
@@ -34,13 +34,13 @@ class NamedForm:
 
     @classmethod
     def of(cls, text: str, columns: Sequence[str], names: Sequence[str], *numbers: Array) -> NamedForm:
-        """What the text says over columns and constants; the numbers are values, lower and upper bounds."""
+        """Parse a formula over columns and constants; the numbers are values, lower and upper bounds."""
         symbols = tuple(Symbol(name, real=True) for name in names)
         return cls(parse_with_unit(text, [*columns, *names]), symbols, *numbers)
 
     @property
     def expr(self) -> Expr:
-        """With real values."""
+        """The formula as one with real values."""
         return real_form(self.written)
 
     @property
@@ -48,11 +48,11 @@ class NamedForm:
         return write_formula(with_decimals(self.written))
 
     def program(self, columns: Sequence[Symbol]) -> CompiledJacobian:
-        """Its values over these columns, with their derivatives by the constants."""
+        """Compile the formula over these columns, for values and their derivatives by the constants."""
         return value_and_jacobian(self.expr, columns, self.symbols)
 
     def substitute(self, values: Array) -> Expr:
-        """The formula of real values with these numbers in place of its names."""
+        """Return the real formula with these numbers in place of its names."""
         return self.expr.xreplace(self._numbers(values))
 
     @property
@@ -62,7 +62,7 @@ class NamedForm:
 
     @property
     def named(self) -> Expr:
-        """The same with the names of its constants."""
+        """The formula as people write it, with the names of its constants."""
         return self.written.xreplace({UNIT: I})
 
     def _numbers(self, values: Array) -> dict[Symbol, Expr]:
@@ -79,7 +79,7 @@ def fitted_values(
     steps: int = STEPS,
     policy: RoundingPolicy = ROUNDING,
 ) -> Array | None:
-    """The constants at the bottom, with all digits unless the fit is exact; None where it is undefined on some row."""
+    """Return the best-fitting constants, with all digits unless the fit is exact; None if some row is undefined."""
     problem = make_problem(form, symbols, x, y, weights)
     if len(problem.y) < np.count_nonzero(weights):
         return None
@@ -90,7 +90,7 @@ def fitted_values(
 
 
 def _short(problem: Problem, values: Array, misfit: float, policy: RoundingPolicy) -> Array:
-    """Exact data pin a constant to many digits, so 2.2999999999999994 can only be 2.3."""
+    """Round the constants of an exact fit: exact data determine many digits, so 2.2999999999999994 can only be 2.3."""
     for digits in range(1, policy.exact_digits + 1):
         short = problem.within(np.array([rounded(float(value), digits) for value in values]))
         if problem.misfit(short) <= max(4.0 * misfit, policy.rounding_floor * problem.power):

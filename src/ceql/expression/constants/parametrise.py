@@ -21,17 +21,16 @@ class Parametrised:
     written: Expr
     symbols: tuple[Dummy, ...]
     values: np.ndarray
-    low: float = -np.inf  # such constants have no bounds
+    low: float = -np.inf  # decimal constants have no bounds
     high: float = np.inf
 
     @cached_property
     def expr(self) -> Expr:
-        """The formula with the symbols in place of the constants; made when first asked for, since many ask for the
-        values alone."""
+        """The formula with the symbols in place of the constants; made on first use, as many need only the values."""
         return _Renamed(iter(self.symbols)).of(self.written)
 
     def program(self, columns: Sequence[Symbol]) -> CompiledJacobian:
-        """Its values over these columns, with their derivatives by the constants."""
+        """Compile the formula over these columns, for values and their derivatives by the constants."""
         return value_and_jacobian(self.expr, columns, self.symbols)
 
     def substitute(self, values: np.ndarray | list[Expr]) -> Expr:
@@ -42,7 +41,7 @@ class Parametrised:
 
 @cache
 def _name(place: int) -> Dummy:
-    """The same symbols for all formulas: then SymPy remembers what it made of others of the same structure."""
+    """Return the symbol for a place, the same for all formulas, so that SymPy's caches work for equal structures."""
     return Dummy(f"c{place}", real=True)
 
 
@@ -50,8 +49,8 @@ def _decimals(expr: Expr, seen: set[Expr]) -> Iterator[float]:
     """The decimal constants in the order of ``_Renamed``."""
     if isinstance(expr, Float):
         yield float(expr)
-    # Equal compound subexpressions keep sharing their constants; equal lone numbers do not,
-    # because two coefficients may have the same value by chance.
+    # Equal compound subexpressions share their constants; equal single numbers do not, because two
+    # coefficients may have the same value by chance.
     elif expr.args and expr not in seen:
         seen.add(expr)
         for argument in expr.args if _whole_exponent(expr) is None else expr.args[:1]:
@@ -59,13 +58,13 @@ def _decimals(expr: Expr, seen: set[Expr]) -> Iterator[float]:
 
 
 def _whole_exponent(expr: Expr) -> Expr | None:
-    """The exponent of a power where it is written as a decimal but part of the structure."""
+    """Return the exact exponent of a power if it is written as a decimal but part of the structure; else None."""
     is_decimal = isinstance(expr, Pow) and isinstance(expr.exp, Float)
     return structural_exponent(float(expr.exp)) if is_decimal else None
 
 
 class _Renamed:
-    """Formulas with names in place of their decimal constants, in the order of ``_decimals``."""
+    """Replaces decimal constants of formulas by names, in the order of ``_decimals``."""
 
     def __init__(self, names: Iterator[Dummy]) -> None:
         self._names = names
@@ -89,7 +88,7 @@ class _Renamed:
 
 
 def structural_exponent(value: float) -> Expr | None:
-    """Integer and half-integer exponents are part of the structure, not numbers to fit."""
+    """Return an integer or half-integer exponent exactly, as part of the structure; None if it is to be fitted."""
     doubled = 2.0 * value
     if doubled != round(doubled):
         return None
@@ -100,7 +99,7 @@ def structural_exponent(value: float) -> Expr | None:
 def parametrise(expr: Expr) -> Parametrised:
     """Name every decimal constant; integers, fractions, pi and whole exponents stay as they are.
 
-    Fitting, rounding, error bars and the criterion all ask for the same formula, hence the memory.
+    Results are cached, since fitting, rounding, error bars and the criterion all need the same formula.
     """
     values = np.array(list(_decimals(expr, set())), dtype=np.float64)
     values.flags.writeable = False
@@ -108,7 +107,7 @@ def parametrise(expr: Expr) -> Parametrised:
 
 
 def with_named_constants(expr: Expr) -> tuple[Expr, tuple[str, ...]]:
-    """The formula with c1, c2, ... in place of its decimal constants; another letter where columns have it."""
+    """Return the formula with c1, c2, ... in place of its decimal constants, or another letter if columns use c."""
     form = parametrise(expr)
     taken = {symbol.name for symbol in expr.free_symbols}
     numbers = range(1, len(form.symbols) + 1)

@@ -19,12 +19,12 @@ LARGEST_DAMPING = 1e12
 SMALLEST_DAMPING = 1e-14
 FIRST_DAMPING = 1e-3
 TINY = 1e-6  # relative improvement of the misfit
-IDLE = 1e-6  # of the residuals, that a constant as a whole changes the values by
-FIRST_STEPS, STARTS_AHEAD = 8, 5  # of many starts
-REFIT_STEPS = 8  # of constants that are near where they end
-WITHIN_STEPS = 50  # of constants that bounds keep from where they would go
-STANDS_STILL = 1e-9  # relative change of a constant
-LONG_TABLE_TRIES = 3  # dampings, where each costs a pass over many rows: near the bottom none helps
+IDLE = 1e-6  # a constant is idle if its whole effect on the values is below this share of the residuals
+FIRST_STEPS, STARTS_AHEAD = 8, 5  # steps of all starts, and number of best starts that continue
+REFIT_STEPS = 8  # steps for constants that are close to their optimum
+WITHIN_STEPS = 50  # steps for constants that are kept within bounds
+STANDS_STILL = 1e-9  # relative change below which a constant has converged
+LONG_TABLE_TRIES = 3  # dampings tried on a long table, where each costs a pass over many rows
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class Refit:
 
 
 def damped_steps(jacobian: Array, residuals: Array) -> Callable[[float], Array]:
-    """Per damping, the step that minimises |J step + r|^2 + damping |scaled step|^2 by SVD.
+    """Return a function of the damping: the step that minimises |J step + r|^2 + damping |scaled step|^2, by SVD.
 
-    Directions without support stay put. What takes long is done once for all dampings.
+    There is no step in directions that the data do not determine. The expensive part is done once for all dampings.
     """
     scale = np.linalg.norm(jacobian, axis=0)
     scale[scale == 0.0] = 1.0
     if not np.all(np.isfinite(scale)):
-        return lambda damping: np.zeros(jacobian.shape[1])  # no direction can be trusted here
-    # A decomposition of the small triangle costs next to nothing, one of the long matrix several times its QR.
+        return lambda damping: np.zeros(jacobian.shape[1])  # no direction is reliable here
+    # An SVD of the small triangle costs next to nothing; one of the long matrix costs several times its QR.
     q, triangle = np.linalg.qr(jacobian / scale)
     u, sigma, vt = np.linalg.svd(triangle, full_matrices=False)
     supported = sigma > RANK_TOLERANCE * max(sigma[0], np.finfo(float).tiny)
@@ -65,9 +65,9 @@ def damped_steps(jacobian: Array, residuals: Array) -> Callable[[float], Array]:
 
 
 def minimise(problem: Problem, start: Array, max_iterations: int, tiny: float = TINY) -> tuple[Array, float]:
-    """Levenberg-Marquardt; returns constants whose misfit is never above the starting one.
+    """Run Levenberg-Marquardt steps; return the constants and their misfit, which is never above the starting one.
 
-    Steps end at the bounds of the problem, and a constant that its bound holds back is no part of them.
+    Steps end at the bounds of the problem, and leave out constants that a bound holds back.
     """
     values = problem.within(np.array(start, dtype=np.float64))
     best = problem.misfit(values)
@@ -83,7 +83,7 @@ def minimise(problem: Problem, start: Array, max_iterations: int, tiny: float = 
         if improved >= best and _idle(values, residuals, jacobian).any():
             busy = np.where(_idle(values, residuals, jacobian), 0.0, jacobian)
             values, improved, damping = _improve(problem, values, best, residuals, busy, FIRST_DAMPING)
-        # At rounding level improvements are luck: two tiny ones in a row mean the bottom is reached.
+        # At rounding level improvements are luck: two tiny ones in a row mean that the minimum is reached.
         stalls = stalls + 1 if improved > best * (1.0 - tiny) else 0
         exhausted = improved >= best
         best = improved
@@ -93,20 +93,22 @@ def minimise(problem: Problem, start: Array, max_iterations: int, tiny: float = 
 
 
 def _held_back(problem: Problem, values: Array, slope: Array) -> Array:
-    """Which constants are on a bound that they would leave, as the misfit falls beyond it."""
+    """Return which constants are on a bound beyond which the misfit would fall further."""
     return ((values <= problem.low) & (slope >= 0.0)) | ((values >= problem.high) & (slope <= 0.0))
 
 
 def _idle(values: Array, residuals: Array, jacobian: Array) -> Array:
-    """Constants that hardly matter at their size, such as c near 0 in sqrt(x + c**2): their steps are so long that none
-    helps, and keep the others from moving."""
+    """Return which constants hardly matter at their size, such as c near 0 in sqrt(x + c**2).
+
+    Their steps are so long that no step helps, which keeps the other constants from moving.
+    """
     return np.linalg.norm(jacobian, axis=0) * np.abs(values) <= IDLE * np.linalg.norm(residuals)
 
 
 def _improve(
     problem: Problem, values: Array, best: float, residuals: Array, jacobian: Array, damping: float
 ) -> tuple[Array, float, float]:
-    """One accepted step: the full Gauss-Newton step when it helps, else a damped one."""
+    """Make one step that lowers the misfit: the better of Gauss-Newton and damped, else with more damping."""
     step = damped_steps(jacobian, residuals)
     candidates = [problem.within(values + step(trial)) for trial in (0.0, damping)]
     scores = [problem.misfit(candidate) for candidate in candidates]
@@ -124,10 +126,10 @@ def _improve(
 
 
 def covariance_of(problem: Problem, values: Array, misfit: float, noise: float | None = None) -> Array:
-    """Covariance from the residual variance with N - p degrees of freedom, or the variance of the noise where that is
-    known; infinite if unsupported.
+    """Return the covariance of the constants; infinite for those that the data do not determine.
 
-    A constant on a bound is held there: it counts as known.
+    It uses the variance of the noise if known, else the residual variance with N - p degrees of freedom. A constant on
+    a bound counts as known.
     """
     free = np.flatnonzero((values > problem.low) & (values < problem.high))
     whole = np.zeros((len(values), len(values)))
@@ -149,20 +151,20 @@ def _covariance_of_free(problem: Problem, values: Array, misfit: float, free: Ar
     inverse = np.where(supported, 1.0 / np.where(supported, sigma, 1.0), 0.0)
     weighted = vt.T / sigma**2 if np.all(supported) else vt.T * inverse**2
     covariance = weighted @ vt / np.outer(scale, scale) * (misfit / freedom if noise is None else noise)
-    # A direction without support leaves its constants undetermined; say so for those alone.
+    # Only the constants in directions that the data do not determine have infinite variance.
     loose = np.any(np.abs(vt[~supported]) > 1e-6, axis=0)
     covariance[loose, loose] = np.inf
     return covariance
 
 
 def held_at(problem: Problem, values: Array, free: list[int]) -> Problem:
-    """The problem of the free constants alone, the others held at these values."""
+    """Return the problem of the free constants alone, with the others held at these values."""
     low, high = (np.broadcast_to(bound, values.shape)[free] for bound in (problem.low, problem.high))
     return replace(problem, program=_Partial(problem.program, values, free), low=low, high=high)
 
 
 def minimise_free(problem: Problem, values: Array, held: set[int]) -> tuple[Array, float]:
-    """Refit the constants that are not held."""
+    """Refit the constants that are not held; return all constants and the misfit."""
     free = [index for index in range(len(values)) if index not in held]
     if not free:
         return values, problem.misfit(values)
@@ -173,7 +175,7 @@ def minimise_free(problem: Problem, values: Array, held: set[int]) -> tuple[Arra
 
 @dataclass(frozen=True)
 class _Partial:
-    """A compiled formula some of whose constants are held."""
+    """A compiled formula with some of its constants held."""
 
     program: Program
     values: Array
@@ -202,7 +204,7 @@ def refit_within(
     low: float,
     high: float,
 ) -> Expr | None:
-    """The formula with every decimal constant within the bounds; None where that leaves it without a value."""
+    """Return the formula refitted with every decimal constant within the bounds; None if it is then undefined."""
     form = parametrise(expr)
     if not form.symbols:
         return expr
@@ -221,8 +223,7 @@ def refit_reweighted(
     rounds: int,
     steps: int = 10,
 ) -> Array:
-    """The constants of a formula refined with weights that ``weigh`` gives for the fitted values, until they stand
-    still."""
+    """Return the constants refined with weights that ``weigh`` computes from the fitted values, until they converge."""
     problem = make_problem(form, symbols, x, y, None)
     values = np.array(form.values)
     if not len(values) or len(problem.y) < len(y):
@@ -247,10 +248,10 @@ def best_of_starts(
     weights: Array | None = None,
     max_iterations: int = 50,
 ) -> tuple[Expr, float]:
-    """Fit the decimals of ``expr`` and the ``unknown`` symbols in it, these from every row of ``starts``.
+    """Fit the decimals of ``expr`` and its ``unknown`` symbols, these starting from every row of ``starts``.
 
-    All starts make a few steps, the best of them go on.
-    Returns the best fit and its misfit, which is infinite where no start has a value on every row.
+    All starts make a few steps, and the best of them continue.
+    Return the best fit and its misfit, which is infinite if no start is defined in every row.
     """
     decimals = parametrise(expr)
     names = (*decimals.symbols, *unknown)

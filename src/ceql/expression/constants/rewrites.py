@@ -1,4 +1,4 @@
-"""Small rewrites of the numbers in a formula: factors, exponents and phases in their plainest form, or set free."""
+"""Small rewrites of the numbers in a formula: simplest factors, exponents and phases, or numbers made free again."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ TURN = 2.0 * math.pi
 
 
 def with_factors_absorbed(expr: Expr) -> Expr:
-    """The same with fewer numbers, where a sum that is multiplied or divided by a number can take it in.
+    """Multiply decimal factors into a sum beside them if that makes the formula shorter.
 
-    0.5*x*(2.1*x + 3.7) has a number too many.
+    For example, 0.5*x*(2.1*x + 3.7) has one number too many.
     """
 
     def has_decimal_factor(part: Expr) -> bool:
@@ -46,9 +46,9 @@ def _scaled(total: Expr, factor: Expr) -> Expr:
 
 
 def with_simple_exponents(expr: Expr, accuracy: float, policy: RoundingPolicy = ROUNDING) -> Expr:
-    """The same with x**0.5 as a square root, and so on, where the exponent is that fraction to the given accuracy.
+    """Write decimal exponents as simple fractions if they agree to the given accuracy: x**0.5 becomes a square root.
 
-    A power of a fitted logarithm comes with a decimal exponent.
+    A power of a fitted logarithm has a decimal exponent.
     """
 
     def simple(value: float) -> Fraction | None:
@@ -59,7 +59,7 @@ def with_simple_exponents(expr: Expr, accuracy: float, policy: RoundingPolicy = 
 
 
 def with_exponents(expr: Expr, fraction_of: Callable[[float], Fraction | None]) -> Expr:
-    """The same with the fraction, if there is one and it is not zero, in the place of every decimal exponent."""
+    """Replace every decimal exponent by its fraction, if there is one that is not zero."""
 
     def replaced(power: Expr) -> Expr:
         fraction = fraction_of(float(power.exp))
@@ -69,7 +69,7 @@ def with_exponents(expr: Expr, fraction_of: Callable[[float], Fraction | None]) 
 
 
 def with_small_phases(expr: Expr) -> Expr:
-    """Whole turns inside sines and cosines are left out: sin(2.1*x - 12.17) becomes sin(2.1*x + 0.4)."""
+    """Remove whole turns inside sines and cosines: sin(2.1*x - 12.17) becomes sin(2.1*x + 0.4)."""
     turned = {wave: wave.func(_less_turns(wave.args[0])) for wave in expr.atoms(sin, cos)}
     changed = {wave: new for wave, new in turned.items() if new != wave}
     return expr.xreplace(changed) if changed else expr
@@ -82,7 +82,7 @@ def _less_turns(argument: Expr) -> Expr:
 
 
 def loosened(expr: Expr) -> Expr:
-    """The same formula with whole numbers and fractions as decimals, which a refit may change; exponents stay."""
+    """Write whole numbers and fractions as decimals, which a refit may change; exponents stay exact."""
     if isinstance(expr, Rational):
         return Float(expr)
     if not expr.args:
@@ -90,6 +90,6 @@ def loosened(expr: Expr) -> Expr:
     if isinstance(expr, Pow):
         return Pow(loosened(expr.base), expr.exp)
     parts = [loosened(argument) for argument in expr.args]
-    if isinstance(expr, Add):  # a term without a number in front of it has the factor 1, which is free as well
+    if isinstance(expr, Add):  # terms without a coefficient get 1.0, which is free as well
         parts = [term if term.as_coeff_Mul()[0] != 1 else Float(1.0) * term for term in parts]
     return expr.func(*parts)

@@ -1,8 +1,8 @@
-"""Shows no more digits of a constant than the noise leaves meaning in.
+"""Rounds constants to the digits that are meaningful given the noise.
 
-A constant known to 0.0021 says nothing beyond its fourth decimal.  Rounding each constant for itself would still spoil
-the fit: near a pole two constants may be far better known together than one by one.  So the constants are rounded one
-after another, and each time those that are left move along as their correlation with the rounded one demands.
+A constant known to 0.0021 says nothing beyond its fourth decimal.  But rounding each constant separately would spoil
+the fit: near a pole two constants may be far better known together than individually.  So the constants are rounded one
+after another, and each time the remaining ones are adjusted according to their correlation with the rounded one.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def round_to_errors(
     weights: Array | None = None,
     policy: RoundingPolicy = ROUNDING,
 ) -> Expr:
-    """Every decimal constant with two digits of its standard error; exact fits and constants stay as they are.
+    """Round every decimal constant to two digits of its standard error; exact fits stay unchanged.
 
-    The sum of squares rises by no more than a twentieth of the residual variance per constant, so what is shown
-    can be typed in anywhere and predicts the same.
+    The sum of squares rises by at most a twentieth of the residual variance per constant, so the rounded formula
+    predicts the same.
     """
     form = parametrise(expr)
     if not form.symbols:
@@ -43,7 +43,7 @@ def round_to_errors(
 
 @np.errstate(all="ignore")
 def rounded_values(problem: Problem, fitted: Array, policy: RoundingPolicy = ROUNDING) -> Array:
-    """The constants of a problem likewise; as they are where the fit is exact or rounding would spoil it."""
+    """Return the rounded constants of a problem; unchanged if the fit is exact or rounding would spoil it."""
     misfit = problem.misfit(fitted)
     freedom = problem.rows - len(fitted)
     if freedom <= 0 or not policy.exact_data * problem.power < misfit < math.inf:
@@ -60,7 +60,8 @@ def rounded_values(problem: Problem, fitted: Array, policy: RoundingPolicy = ROU
 
 
 def bounded_covariance(problem: Problem, values: Array, variance: float) -> Array | None:
-    """As of least squares, but no constant is less known than its own size: then its first digits are kept at least."""
+    """Return the covariance of least squares, with errors limited to the size of each constant, so that its first
+    digits are kept."""
     _, jacobian = problem.linearise(values)
     size = np.where(values == 0.0, 1.0, np.abs(values))
     scaled = jacobian * size / math.sqrt(variance)
@@ -70,18 +71,18 @@ def bounded_covariance(problem: Problem, values: Array, variance: float) -> Arra
         return None
     try:
         return np.linalg.inv(information) * np.outer(size, size)
-    except np.linalg.LinAlgError:  # the constants' sizes differ by more digits than there are
+    except np.linalg.LinAlgError:  # the sizes of the constants differ too much for double precision
         return None
 
 
 def rounded_together(values: Array, covariance: Array, digits: int) -> Array:
-    """Rounds one constant after the other to this many digits of its error given those before it."""
+    """Round one constant after another to this many digits of its error, given the ones already rounded."""
     values, covariance = values.copy(), covariance.copy()
     left = set(range(len(values)))
     while left:
         errors = {k: math.sqrt(max(covariance[k, k], 0.0)) for k in left}
         shifts = {k: to_digits_of_error(float(values[k]), errors[k], digits) - values[k] for k in left}
-        # Numbers that are short already stay; then the least known go first, the best known make up for them.
+        # Numbers that are short already come first; then the least known, for which the best known can compensate.
         k = min(left, key=lambda k: (shifts[k] != 0.0, -errors[k] / max(abs(values[k]), 1e-300), k))
         left.remove(k)
         new = values[k] + shifts[k]
@@ -95,7 +96,7 @@ def rounded_together(values: Array, covariance: Array, digits: int) -> Array:
 
 
 def to_digits_of_error(value: float, error: float, digits: int) -> float:
-    """1.23456 with the error 0.012 and two digits becomes 1.235."""
+    """Round a value to digits of its error: 1.23456 with the error 0.012 and two digits becomes 1.235."""
     if not (math.isfinite(error) and error > 0.0 and math.isfinite(value)):
         return value
     decimals = digits - 1 - math.floor(math.log10(error))

@@ -1,7 +1,7 @@
-"""Plainer relatives of a formula in noisy data: simple exponents, one number for two, no idle factor or phase.
+"""Simpler variants of a formula for noisy data: simple exponents, one number instead of two, no idle factor or phase.
 
-Noise moves every fitted number a little. 1.505 in the place of 3/2, or two numbers that differ by less than their
-errors, then fit a bit better than the law itself. So the law is put beside them, and a criterion decides.
+Noise moves every fitted number a little. So 1.505 in place of 3/2, or two numbers that differ by less than their
+errors, fit slightly better than the true law. So the simpler formula is proposed as well, and a criterion decides.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ Constants = Sequence[tuple[float, float]]  # value and standard error of each, i
 def relatives(
     expr: Expr, constants: Constants, has_too_many: bool = False, policy: RoundingPolicy = ROUNDING
 ) -> list[Expr]:
-    """Expressions with simpler numbers, those that are left as they were: to be fitted, and judged.
+    """Return variants with some simpler numbers and the others unchanged, which still have to be fitted and judged.
 
-    Where it has too many numbers for its few rows, a factor that may be 1 is the first to go.
+    With `has_too_many` numbers for the rows, factors that may be 1 are also removed.
     """
     simple = with_halves(expr, policy)
     found = [] if simple == expr else [simple]
@@ -56,8 +56,10 @@ def relatives(
 
 
 def with_simple_numbers(expr: Expr, constants: Constants, policy: RoundingPolicy = ROUNDING) -> list[Expr]:
-    """Expressions with zero, a whole number or a simple fraction in the place of one number that may be it, and in the
-    place of all: to be fitted, and judged. What the others leave of it is known better once one of them is held."""
+    """Return variants with zero, whole numbers or simple fractions in place of one number, and of all that may be such.
+
+    They still have to be fitted and judged. Once one number is fixed, the others are known more accurately.
+    """
     if not 1 <= len(constants) <= policy.most_numbers:
         return []
     form = parametrise(expr)
@@ -69,7 +71,7 @@ def with_simple_numbers(expr: Expr, constants: Constants, policy: RoundingPolicy
 
 
 def _simple(value: float, error: float, policy: RoundingPolicy) -> Expr | None:
-    """The simplest number that it may be, if so simple ones are sparse there."""
+    """Return the simplest number within the error; None if numbers that simple are too dense to be significant."""
     reach = policy.simple_reach * error
     if not math.isfinite(reach) or reach <= 0.0:
         return None
@@ -84,12 +86,12 @@ def _simple(value: float, error: float, policy: RoundingPolicy) -> Expr | None:
 
 
 def _length(number: Fraction) -> int:
-    """About as many numbers are as simple between it and twice as much."""
+    """Return about how many numbers between it and twice its value are equally simple."""
     return abs(number.numerator) * number.denominator
 
 
 def with_halves(expr: Expr, policy: RoundingPolicy = ROUNDING) -> Expr:
-    """With multiples of a half in the place of decimal exponents near them."""
+    """Replace decimal exponents by multiples of a half that are near them."""
 
     def half(value: float) -> Fraction | None:
         near = Fraction(round(2.0 * value), 2)
@@ -99,12 +101,12 @@ def with_halves(expr: Expr, policy: RoundingPolicy = ROUNDING) -> Expr:
 
 
 def _tied(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> Iterator[Expr]:
-    """With one number that is a small whole multiple of another, which equal ones are too, given by it."""
+    """Yield variants in which a number is replaced by a small whole multiple of another, or by an equal one."""
     numbers = list(zip(form.symbols, constants, strict=True))
     for (i, (one, (first, error))), (j, (other, (second, other_error))) in permutations(enumerate(numbers), 2):
         ratio = round(second / first) if abs(second) < (policy.largest_ratio + 0.5) * abs(first) else 0
         doubt = policy.errors_apart * (abs(ratio) * error + other_error)
-        is_new = i < j or abs(ratio) > 1  # equal numbers are met twice
+        is_new = i < j or abs(ratio) > 1  # pairs of equal numbers occur twice
         if ratio and is_new and abs(ratio * first - second) <= doubt <= policy.notable * abs(first):
             expr = _with_one_number(form, one, other, ratio)
             if len(parametrise(expr).symbols) < len(form.symbols):
@@ -112,14 +114,14 @@ def _tied(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> I
 
 
 def _with_one_number(form: Parametrised, one: Symbol, other: Symbol, ratio: int) -> Expr:
-    """With the second number from the first: only where they can be factored out is that a number less."""
+    """Express the second number by the first; the formula has fewer numbers only if they can be factored out."""
     factored = factor_terms(form.expr.xreplace({other: ratio * one}))
     # 1/(c*(1 - x)) becomes (1/c)/(1 - x): SymPy would multiply c*(1 - x) out.
     return expand_power_base(factored, force=True).xreplace(_values(form))
 
 
 def _in_quarter_turns(form: Parametrised, constants: Constants, policy: RoundingPolicy) -> Iterator[Expr]:
-    """With a sine or cosine in the place of one whose phase may be a multiple of a quarter turn."""
+    """Yield variants in which a phase within its error of a multiple of a quarter turn is replaced by that multiple."""
     for wave in sorted(form.expr.atoms(sin, cos), key=str):
         parts = Add.make_args(wave.args[0])
         for phase, (value, error) in zip(form.symbols, constants, strict=True):

@@ -2,8 +2,8 @@
 
 Exact data pin a constant to many digits, so 1.5600000003 can only be 1.56.  Noisy data leave an
 error bar; then a round number is taken only if it lies well inside the bar and round numbers are so
-sparse at that length that hitting one by chance is unlikely.  The information criterion agrees: a
-constant less is worth more to it than the rise of chi-squared by at most 1.5 squared.
+sparse at that length that hitting one by chance is unlikely.  The information criterion agrees: to it,
+one constant less is worth more than the rise of chi-squared by at most 1.5 squared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ceql.expression.symbolic import Expr
 
 @dataclass(frozen=True)
 class Candidate:
-    """A round number: ``spacing`` is the distance between its kind near the value."""
+    """A round number; ``spacing`` is the distance between such numbers near the value."""
 
     number: Expr
     value: float
@@ -54,7 +54,7 @@ class Evidence:
 
 
 def candidates(value: float, deviation: float, policy: RoundingPolicy = ROUNDING) -> Iterator[Candidate]:
-    """Round numbers within the deviation, not yet in order."""
+    """Yield round numbers within the deviation, in no particular order."""
     for digits in range(1, policy.most_digits + 1):
         short = rounded(value, digits)
         if abs(short - value) <= deviation:
@@ -66,7 +66,7 @@ def candidates(value: float, deviation: float, policy: RoundingPolicy = ROUNDING
 
 
 def whole(value: float, deviation: float, policy: RoundingPolicy = ROUNDING) -> Iterator[Candidate]:
-    """The whole number next to it, zero excepted."""
+    """Yield the nearest whole number if it lies within the deviation and is not zero."""
     near = round(value) if abs(value) < 1e3 and 2.0 * deviation <= policy.whole_chance else 0
     if near and abs(near - value) <= deviation:
         yield _decimal(float(near))
@@ -103,7 +103,7 @@ def _multiples_of_pi(value: float, deviation: float, policy: RoundingPolicy) -> 
 def multiples_of_known(
     value: float, deviation: float, known: Sequence[float], policy: RoundingPolicy = ROUNDING
 ) -> Iterator[Candidate]:
-    """Simple multiples and powers of constants that the user knows; as fractions, so that no later step moves them."""
+    """Yield simple multiples and powers of known constants, as fractions, so that no later step changes them."""
     for constant in known:
         exact = Rational(repr(constant))
         for power in policy.known_powers:
@@ -124,7 +124,7 @@ def best_candidate(
     known: Sequence[float] = (),
     policy: RoundingPolicy = ROUNDING,
 ) -> Candidate | None:
-    """The cheapest round number that is no coincidence. What the user knows comes before what is round."""
+    """Return the cheapest round number that is unlikely to be a coincidence; known constants take precedence."""
     if zero:
         return Candidate(S.Zero, 0.0, 0.0, math.inf)
     if not math.isfinite(deviation):
@@ -151,17 +151,17 @@ def gather_evidence(
     if tolerance:
         reach = tolerance * math.sqrt(power) / np.maximum(influence(problem, values), 1e-300)
         deviations = np.maximum(deviations, np.minimum(reach, np.abs(values)))
-    # A stated tolerance is a wish for short numbers, whether or not they are significant.
+    # With a tolerance, the user wants short numbers, whether or not they are significant.
     chance = math.inf if tolerance else policy.chance
     by_errors = not exact and not tolerance
     return Evidence(deviations, misfit, floor, misfit / freedom, exact and not tolerance, chance, by_errors)
 
 
 def influence(problem: Problem, values: Array) -> Array:
-    """How far the fitted values move per unit of each constant."""
+    """Return how far the fitted values move per unit of each constant."""
     _, jacobian = problem.linearise(values)
     if problem.is_long and not np.all(np.isfinite(jacobian)):
-        return np.full(len(values), np.inf)  # nothing is known to be without influence
+        return np.full(len(values), np.inf)  # no constant is known to have no influence
     return np.linalg.norm(np.nan_to_num(jacobian), axis=0)
 
 
@@ -198,7 +198,7 @@ class _Snapper:
         return found
 
     def _sharpen(self) -> None:
-        """Once some constants are fixed, noise leaves less room to the others."""
+        """Update the deviations: once some constants are fixed, the others are known more accurately."""
         free = [index for index in range(len(self.values)) if index not in self.numbers]
         if not self.evidence.by_errors or not self.numbers or not free:
             return
@@ -208,7 +208,7 @@ class _Snapper:
         self.deviations[free] = self.policy.error_bars * np.sqrt(np.diag(covariance))
 
     def try_fixing(self, fixed: dict[int, Candidate]) -> bool:
-        """Accept these numbers if the rest can be refitted within the limit."""
+        """Fix these numbers if the rest can be refitted within the limit; return whether it worked."""
         values = self.values.copy()
         for index, candidate in fixed.items():
             values[index] = candidate.value
@@ -221,7 +221,7 @@ class _Snapper:
         return True
 
     def holds_on(self, problem: Problem) -> bool:
-        """Fits what is free to the whole of a long table; whether that keeps the limit there."""
+        """Fit the free constants to all rows of a long table; return whether the misfit is within the limit."""
         self.values, misfit = minimise_free(problem, self.values, set(self.numbers))
         return misfit <= self.evidence.limit(len(self.numbers))
 
@@ -278,7 +278,7 @@ def snap(
     snapper.run()
     if problem.is_long and not snapper.holds_on(problem):
         if not evidence.exact:
-            return form.substitute(values)  # constants so loose that the tangent misleads are left as they are
+            return form.substitute(values)  # constants too uncertain for the linear approximation stay unchanged
         snapper = _Snapper(form, problem, values, evidence, known, policy)
         snapper.run()
     snapped = snapper.result()

@@ -1,1 +1,1 @@
-"""Formulas as numbers: values, derivatives by the constants, domains and poles."""
+"""Numerical evaluation of formulas: values, derivatives by the constants, domains and poles."""

@@ -1,6 +1,6 @@
-"""Where a formula blows up or stops having a real value inside a box, and what is left of it when inputs are held.
+"""Finds where a formula is singular or stops having real values inside a box.
 
-It blows up at the zeros of its denominators and of what goes into its logarithms.
+It is singular at the zeros of its denominators and of the arguments of its logarithms.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from ceql.expression.symbolic import Expr
 from ceql.operators import functions
 from ceql.operators.program import compile_numpy
 
-Factor = tuple[str, Expr]  # what kind of singularity it is where the expression vanishes, and the expression
+Factor = tuple[str, Expr]  # an expression, after the kind of singularity at its zeros
 
 EDGE = "edge of the domain"
 _GRID = 4001
 _SPREAD = 4096
-# A formula from a stranger's file may have thousands of factors, each with thousands of zeros. What is spent on them:
-_MOST_NODES = 2000  # of all factors that are looked at, together; the smallest come first
-_MOST_STEPS = 10_000  # zeros that are located, each times the nodes of its factor and what a call costs beside them
-_CALL = 10  # nodes that take as long as a call
+# Limits on the work, since a formula from an untrusted file may have thousands of factors with thousands of zeros each.
+_MOST_NODES = 2000  # nodes of all factors that are examined, the smallest first
+_MOST_STEPS = 10_000  # cost of locating zeros: for each zero the nodes of its factor, plus that of a call
+_CALL = 10  # cost of a call, in nodes
 
 
 @dataclass(frozen=True)
 class Pole:
-    """A set where `vanishes` is zero. With one variable `location` is the point; with more it is None.
+    """A set on which `vanishes` is zero. With one variable, `location` is the point; with several, it is None.
 
-    It is also None where there are too many points to locate: then the equation stands for all of them.
+    It is also None if there are too many points to locate; the equation then represents all of them.
     """
 
     kind: str  # "pole", "log singularity" or "edge of the domain"
     vanishes: Expr
     location: float | None
-    group: str = ""  # of rows, where each has constants of its own
+    group: str = ""  # the group of rows, if each group has its own constants
 
     def __str__(self) -> str:
         text = f"{self.vanishes} = 0" if self.location is None else f"{self._name} = {self.location:.6g}"
@@ -52,12 +52,12 @@ class Pole:
 
 
 def find_poles(expression: Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray) -> list[Pole]:
-    """The poles inside the box from `lower` to `upper`."""
+    """Return the poles and log singularities inside the box from `lower` to `upper`."""
     return zero_sets(singular_factors(expression), symbols, lower, upper)
 
 
 def find_borders(expression: Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray) -> list[Pole]:
-    """Poles, log singularities and the edges of roots inside the box from `lower` to `upper`."""
+    """Return poles, log singularities and edges of the domain inside the box from `lower` to `upper`."""
     poles = find_poles(expression, symbols, lower, upper)
     edges = zero_sets(((EDGE, inner) for inner in not_negative(expression)), symbols, lower, upper)
     known = {(pole.vanishes, pole.location) for pole in poles}
@@ -67,7 +67,7 @@ def find_borders(expression: Expr, symbols: Sequence[sympy.Symbol], lower: np.nd
 def zero_sets(
     factors: Iterable[Factor], symbols: Sequence[sympy.Symbol], lower: np.ndarray, upper: np.ndarray
 ) -> list[Pole]:
-    """Where these factors, each with its kind, vanish inside the box from `lower` to `upper`."""
+    """Return where these factors vanish inside the box from `lower` to `upper`, each with its kind."""
     found: dict[Factor, list[Pole]] = {}
     left = _MOST_STEPS
     for kind, factor in _looked_at(factors)[0]:
@@ -84,12 +84,12 @@ def zero_sets(
 
 
 def count_overlooked(expression: Expr) -> int:
-    """How many places where it may be singular are not looked at, because the formula has too many of them."""
+    """Return the number of possibly singular factors that are not examined, because the formula has too many."""
     return len(_looked_at(singular_factors(expression))[1])
 
 
 def _looked_at(factors: Iterable[Factor]) -> tuple[list[Factor], list[Factor]]:
-    """The smallest factors, which are looked at, and those that are too much."""
+    """Return the smallest factors, which are examined, and the remaining ones, which are not."""
     ordered = sorted(set(factors), key=lambda factor: (node_count(factor[1]), str(factor)))
     nodes = list(accumulate(node_count(factor) for _, factor in ordered))
     within = max(1, bisect_right(nodes, _MOST_NODES))
@@ -97,7 +97,7 @@ def _looked_at(factors: Iterable[Factor]) -> tuple[list[Factor], list[Factor]]:
 
 
 def singular_factors(expression: Expr) -> Iterator[Factor]:
-    """Everything that makes the formula singular where it vanishes, each with the kind of singularity."""
+    """Yield all expressions at whose zeros the formula is singular, each with the kind of singularity."""
     for part in expression.atoms(*functions.kinds()):
         function = functions.of_kind(part.func)
         if function is not None and function.singular is not None and part.args[0].free_symbols:
@@ -114,7 +114,7 @@ def singular_factors(expression: Expr) -> Iterator[Factor]:
 
 @np.errstate(all="ignore")
 def _roots(factor: Expr, symbol: sympy.Symbol, lower: float, upper: float, most: int) -> list[float] | list[None]:
-    """The zeros in order; a single None where there may be more than `most`."""
+    """Return the zeros in order; a single None if there may be more than `most`."""
     function = compile_numpy(factor, [symbol])
 
     def at(point: float) -> float:
@@ -147,13 +147,13 @@ def _changes_sign(factor: Expr, symbols: Sequence[sympy.Symbol], lower: np.ndarr
 
 
 def has_no_numbers(factor: Expr) -> bool:
-    """Whether it vanishes where columns alone say so, as x1 - x2 and tan(x) do: no number was set to put it there."""
+    """Return whether the place of its zeros depends on no number, as for x1 - x2 and tan(x)."""
     shifted = any(term.is_number for part in factor.atoms(sympy.Add) for term in part.args)
     return not shifted and not factor.has(sympy.Float)
 
 
 def not_negative(expression: Expr) -> Iterator[Expr]:
-    """What must not be negative for the formula to have a value: insides of roots, of powers and of arc sines."""
+    """Yield expressions that must not be negative where the formula is defined: from roots, powers and arc sines."""
     for part in expression.atoms(sympy.Pow):
         inner = part.args[0]
         if inner.free_symbols and not (part.exp.is_number and float(part.exp).is_integer()):
@@ -162,7 +162,7 @@ def not_negative(expression: Expr) -> Iterator[Expr]:
 
 
 def positive_only(expression: Expr) -> Iterator[Expr]:
-    """What must be above zero for the formula to have a value: insides of logarithms."""
+    """Yield expressions that must be positive where the formula is defined: arguments of logarithms."""
     return _margins(expression, closed=False)
 
 
@@ -176,5 +176,5 @@ def _margins(expression: Expr, closed: bool) -> Iterator[Expr]:
 
 
 def restricted(expression: Expr, values: Mapping[sympy.Symbol, float]) -> Expr:
-    """The formula with these inputs held at these values."""
+    """Return the formula with these inputs fixed at these values."""
     return expression.xreplace({symbol: sympy.Float(value) for symbol, value in values.items()})

@@ -1,4 +1,4 @@
-"""The residuals of a formula on a table, as its constants see them; a long table is worked on block by block."""
+"""The residuals of a formula on a table as a function of its constants; long tables are processed in blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 class Form(Protocol):
-    """A formula with symbols for its constants, their values, and the bounds that they keep to."""
+    """A formula with symbols for its constants, and their values and bounds."""
 
     @property
     def expr(self) -> Expr: ...
@@ -35,7 +35,7 @@ class Form(Protocol):
 
 
 class Program(Protocol):
-    """Values, and their derivatives with respect to the constants."""
+    """A compiled formula, which computes values and their derivatives by the constants."""
 
     def value(self, x: Array, constants: Array) -> Array: ...
 
@@ -50,8 +50,8 @@ class Problem:
     x: Array
     y: Array
     root_weights: Array
-    stands_for: int | None = None  # rows of the table that these few say the same as
-    low: Array | float = -np.inf  # of the constants, each for itself or all alike
+    stands_for: int | None = None  # number of rows of the table that these few rows represent
+    low: Array | float = -np.inf  # bounds of the constants, one for each or one for all
     high: Array | float = np.inf
 
     @property
@@ -63,7 +63,7 @@ class Problem:
             return (self.program.value(self.x, values) - self.y) * self.root_weights
 
     def within(self, values: Array) -> Array:
-        """The constants with those outside their bounds on the nearest one."""
+        """Return the constants moved into their bounds."""
         return np.clip(values, self.low, self.high)
 
     def misfit(self, values: Array) -> float:
@@ -71,7 +71,7 @@ class Problem:
 
     @property
     def power(self) -> float:
-        """What the misfit of zero would be."""
+        """The weighted sum of squares of y, which is the misfit of the formula 0."""
         return float(np.sum((self.y * self.root_weights) ** 2))
 
     @property
@@ -79,13 +79,13 @@ class Problem:
         return len(self.y) > BLOCK
 
     def linearise(self, values: Array) -> tuple[Array, Array]:
-        """Residuals r and derivatives J; of a long table as few rows with the same |J step + r| for every step."""
+        """Return residuals r and derivatives J; of a long table, few rows with the same |J step + r| for every step."""
         if not self.is_long:
             return self._linearised(slice(None), values)
         few = np.zeros((0, len(values) + 1))
         for first in range(0, len(self.y), BLOCK):
             residuals, jacobian = self._linearised(slice(first, first + BLOCK), values)
-            # A triangle has the norms of the block it came from. J'J would have them too, but only half the digits.
+            # The triangle of a block preserves its norms. So does J'J, but with only half the digits.
             few = np.asarray(np.linalg.qr(np.vstack([few, np.column_stack([jacobian, residuals])]), mode="r"))
         return few[:, -1], few[:, :-1]
 
@@ -95,13 +95,13 @@ class Problem:
             return (fitted - self.y[rows]) * self.root_weights[rows], jacobian * self.root_weights[rows, None]
 
     def near(self, values: Array) -> Problem:
-        """A short problem that has the same misfits close to these constants; itself where it is short."""
+        """Return a short problem with the same misfits close to these constants; the problem itself if it is short."""
         if not self.is_long:
             return self
         residuals, jacobian = self.linearise(values)
         if not (np.all(np.isfinite(residuals)) and np.all(np.isfinite(jacobian))):
             return self
-        # The last row has no residual: it is there to give y its size.
+        # The last row has no residual and only gives y its size.
         y = np.append(np.zeros(len(residuals)), np.sqrt(self.power))
         program = _Tangent(np.array(values), np.append(residuals, y[-1]), np.vstack([jacobian, np.zeros(len(values))]))
         return replace(
@@ -125,7 +125,7 @@ class _Tangent:
 
 
 def squared_norm(residuals: Array) -> float:
-    """Sum of squares; infinite when any residual is not finite, so that such a step is refused."""
+    """Return the sum of squares; infinite if any residual is not finite, so that such a step is rejected."""
     if not np.all(np.isfinite(residuals)):
         return float("inf")
     with np.errstate(over="ignore"):
@@ -133,7 +133,7 @@ def squared_norm(residuals: Array) -> float:
 
 
 def make_problem(form: Form, symbols: Sequence[Symbol], x: Array, y: Array, weights: Array | None) -> Problem:
-    """Rows where the formula has no value at its starting constants take no part in the fit."""
+    """Return the problem of fitting the constants, without rows in which the formula is undefined at the start."""
     program = value_and_jacobian(form.expr, symbols, form.symbols)
     matrix = np.asarray(x, dtype=np.float64)
     target = np.asarray(y, dtype=np.float64)

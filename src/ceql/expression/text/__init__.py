@@ -1,1 +1,1 @@
-"""Formulas as text: reading what people write, writing what can be read back."""
+"""Formulas as text: parsing what people write, and writing text that can be read back."""

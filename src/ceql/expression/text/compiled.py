@@ -1,4 +1,4 @@
-"""The text of a law as a program for arrays, without SymPy, which would take a second for the whole catalogue."""
+"""Compiles the text of a law without SymPy, which would take a second for the whole catalogue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPERATIONS = {"+": "add", "-": "add", "*": "multiply", "/": "divide"}
 
 
 class _Program:
-    """Parts become places of instructions; equal ones share a place, and what holds only numbers is computed."""
+    """Builds a program: parts become indices of instructions, equal parts share one, and numbers are precomputed."""
 
     def __init__(self, columns: Sequence[str], constants: Sequence[str]) -> None:
         self._columns = {name: k for k, name in enumerate(columns)}
@@ -74,7 +74,7 @@ class _Program:
 
 
 def compiled(text: str, columns: Sequence[str], constants: Sequence[str]) -> CompiledJacobian:
-    """The values of a law with their derivatives by its constants, in this order."""
+    """Return a compiled law, which computes values and their derivatives by these constants."""
     program = _Program(columns, constants)
     root = read_with(program, text, [*columns, *constants])
     return CompiledJacobian(tuple(program.instructions[: root + 1]), len(columns), len(constants))

@@ -25,7 +25,7 @@ NAMED_CONSTANTS: dict[str, tuple[Expr, float]] = {"pi": (pi, math.pi), "e": (E, 
 
 @dataclass(frozen=True)
 class Value:
-    """A part of the formula, with its size when it holds no columns."""
+    """A part of the formula, with its value if it contains no columns."""
 
     expr: Expr
     constant: float | None
@@ -97,6 +97,6 @@ def apply(function: ElementaryFunction, argument: Value, token: Token) -> Value:
 
 
 def can_be_read(expression: Any) -> bool:
-    """Whether a reader would take its text: exponents beyond the largest are refused."""
+    """Return whether the parser would accept its text, which rejects exponents beyond the largest."""
     powers = (power.exp for power in expression.atoms(Pow) if power.exp.is_number)
     return all(abs(float(exponent)) <= LARGEST_EXPONENT for exponent in powers)

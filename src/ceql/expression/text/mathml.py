@@ -13,23 +13,23 @@ from ceql.expression.symbolic import Expr, above_and_below, terms_of
 from ceql.expression.text.write import in_words, short_text
 
 _DIGITS = 6
-_WIDEST = 40  # characters on one line of a term that is set as it is
-_NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]+;")  # XML knows five names alone, HTML thousands
+_WIDEST = 40  # most characters on one line of a term; longer terms are broken
+_NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]+;")  # XML has only five names, HTML thousands
 _WITH_NUMBER = re.compile(r"([^\W\d_])_?(\d+)")
 _HYPHEN, _MINUS = "<mo>-</mo>", "<mo>−</mo>"
-_DOUBLE_STRUCK_E = "\u2147"  # which few fonts have
+_DOUBLE_STRUCK_E = "\u2147"  # missing in most fonts
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def without_control_characters(text: str) -> str:
-    """The text with the few characters replaced that neither XML nor HTML can hold."""
+    """Replace the few characters that neither XML nor HTML can contain."""
     return _NOT_IN_XML.sub("\ufffd", text)
 
 
 def terms_as_mathml(expression: Expr, left: str = "", digits: int = _DIGITS) -> list[str]:
-    """One ``<math>`` element per term of a sum, each with its sign: between them a long formula can be broken.
+    """Return one ``<math>`` element per term of a sum, each with its sign; long formulas can be broken between them.
 
-    A term that is wider than a page is written on one level, a fraction with a stroke, and broken as well.
+    A term wider than a page is written on one level, fractions with a slash, and broken as well.
     `left` is the name before an equals sign, shown as the first element.
     """
     equals = [_element(f"{_name(left)}<mo>=</mo>")] if left else []
@@ -47,7 +47,7 @@ def _sum_in_pieces(expression: Expr, digits: int) -> list[str]:
 
 
 def _in_pieces(term: Expr, digits: int) -> list[str]:
-    """Elements between which a line may be broken; a single one where the term is short."""
+    """Return elements between which a line may be broken; a single one if the term is short."""
     if not _is_wide(term, digits):
         return [_printed(term, digits)]
     if isinstance(term, sympy.Mul):
@@ -82,13 +82,13 @@ def _product_in_pieces(factors: Sequence[Expr], digits: int) -> list[str]:
 
 
 def _bracketed(pieces: list[str], closing: str = "<mo>)</mo>", opening: str = "<mo>(</mo>") -> list[str]:
-    """The brackets stay with what they enclose."""
+    """Add brackets that cannot be separated from what they enclose."""
     pieces = [f"{opening}{pieces[0]}", *pieces[1:]]
     return [*pieces[:-1], f"{pieces[-1]}{closing}"]
 
 
 def _is_wide(term: Expr, digits: int) -> bool:
-    """Whether a line of a page may be too short for the longest line of the term: a fraction stands on two."""
+    """Return whether the longest line of the term may be wider than a page; a fraction takes two lines."""
     above, below = above_and_below(term)
     return max(sum(len(short_text(factor, digits)) for factor in part) for part in (above, below)) > _WIDEST
 
@@ -98,7 +98,7 @@ def _element(inner: str) -> str:
 
 
 def _printed(expression: Expr, digits: int) -> str:
-    # Two words side by side do not look like a product; two letters do.
+    # Two adjacent words do not look like a product; two letters do.
     words = any(len(symbol.name) > 1 and not _WITH_NUMBER.fullmatch(symbol.name) for symbol in expression.free_symbols)
     text = _Printer(digits, "dot" if words else None).doprint(expression)
     return (
@@ -109,7 +109,7 @@ def _printed(expression: Expr, digits: int) -> str:
 
 
 def _name(name: str) -> str:
-    """x12 as x with the index 12; any other name as it is."""
+    """Return x12 as x with the index 12, and any other name unchanged."""
     numbered = _WITH_NUMBER.fullmatch(name)
     if numbered:
         return f"<msub><mi>{_safe(numbered[1])}</mi><mn>{numbered[2]}</mn></msub>"
@@ -121,14 +121,14 @@ def _safe(text: str) -> str:
 
 
 class _Printer(MathMLPresentationPrinter):
-    """SymPy's printer, except that names are escaped, which it forgets, and numbers are short."""
+    """SymPy's printer with short numbers and with names escaped, which SymPy does not do."""
 
     def __init__(self, digits: int, mul_symbol: str | None) -> None:
         super().__init__({"mul_symbol": mul_symbol})
         self._digits = digits
 
     def _raw(self, text: str):
-        # The printer's text nodes are written as they are.
+        # The printer writes text nodes without escaping them.
         holder = self.dom.createElement("mrow")
         holder.appendChild(self.dom.createTextNode(text))
         return holder
@@ -141,7 +141,7 @@ class _Printer(MathMLPresentationPrinter):
 
 
 def number_as_mathml(value: float, digits: int = _DIGITS) -> str:
-    """The short decimal, with a power of ten where it is very large or small."""
+    """Return a short decimal, with a power of ten if it is very large or small."""
     mantissa, _, exponent = f"{value:.{digits}g}".replace("-", "−").partition("e")
     if not exponent:
         return f"<mn>{mantissa}</mn>"

@@ -1,8 +1,8 @@
-"""Reads formulas written by people and data files, without ever running them.
+"""Parses formulas from people and data files without ever executing them.
 
-The reader is a small precedence parser of its own rather than Python's: column names such as
-``lambda`` are ordinary names here, every error knows its position, and each power is checked before
-it is computed, so that a hostile text cannot make SymPy work for hours.
+This is a small precedence parser, used instead of Python's: column names such as ``lambda`` are
+ordinary names here, every error has its position, and each power is checked before it is computed, so
+that a malicious text cannot make SymPy work for hours.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Part = TypeVar("Part")
 
 
 class Algebra(Protocol[Part]):
-    """What the parts of a formula become as they are read."""
+    """Defines what the parts of a formula become when they are parsed."""
 
     def number(self, token: Token) -> Part: ...
 
@@ -49,7 +49,7 @@ class Algebra(Protocol[Part]):
 
 
 class _Symbolic:
-    """Parts become SymPy expressions; columns are real symbols unless they are given as others."""
+    """Turns parts into SymPy expressions; columns become real symbols unless others are given."""
 
     def __init__(self, given: Mapping[str, Symbol] = {}) -> None:
         self._given = given
@@ -186,9 +186,9 @@ class _Parser(Generic[Part]):
         if token.kind == "end":
             return "the formula ends where a value is expected"
         if token.text == ")":
-            return "this closing parenthesis has no partner; remove it"
+            return "this closing parenthesis has no opening one; remove it"
         if token.kind == "operator":
-            return f"{token.text!r} stands where it cannot; a value is missing beside it"
+            return f"{token.text!r} cannot stand here; a value is missing beside it"
         return f"an operator such as * is missing before {token.text!r}"
 
 
@@ -197,17 +197,17 @@ def parse_formula(text: str, names: Sequence[str], as_written: bool = False, giv
 
     Column names always win over ``pi`` and ``e``; a name followed by a parenthesis is a function.
     Decimals become Float, whole numbers Integer. SymPy multiplies a number into a sum that follows it, which changes
-    the last digits; not so if the formula is to stay ``as_written``. ``given`` are further names and their symbols.
+    last digits; ``as_written`` prevents that. ``given`` maps further names to symbols.
     """
     try:
         with distribute(not as_written):
             return read_with(_Symbolic(given), text, [*names, *given]).expr
-    except RecursionError as error:  # SymPy asks for signs without an end where exponentials share their parts
-        raise FormulaError("SymPy cannot work this formula out; write it in fewer parts", 0) from error
+    except RecursionError as error:  # SymPy's sign tests recurse endlessly if exponentials share parts
+        raise FormulaError("SymPy cannot process this formula; write it in fewer parts", 0) from error
 
 
 def read_with(algebra: Algebra[Part], text: str, names: Sequence[str]) -> Part:
-    """The formula in an algebra of the caller's, by the same grammar and with the same errors."""
+    """Parse a formula with the caller's algebra, by the same grammar and with the same errors."""
     if len(text) > LONGEST_TEXT:
         raise FormulaError(f"the formula is longer than {LONGEST_TEXT} characters", LONGEST_TEXT)
     return _Parser(text, names, algebra).parse()

@@ -33,7 +33,7 @@ class Token:
 
 
 def written_name(name: str) -> str:
-    """The name as it stands in a formula: bare if it is a plain word, otherwise in backticks."""
+    """Return the name as written in a formula: bare if it is a plain word, otherwise in backticks."""
     return name if re.fullmatch(_NAME, name) else "`" + name.replace("`", "``") + "`"
 
 

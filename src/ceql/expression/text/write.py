@@ -1,4 +1,4 @@
-"""Formulas as text: all digits, which `parse_formula` reads back, or a few for a glance."""
+"""Writes formulas as text: with all digits, which `parse_formula` reads back, or with few digits for people."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sympy.printing.str import StrPrinter
 from ceql.expression.constants.rounding_policy import ROUNDING
 from ceql.expression.text.tokens import written_name
 
-_PLAIN = re.compile(r"[^\W\d][^-+*/^]*")  # other names could be taken for a number or a calculation
+_PLAIN = re.compile(r"[^\W\d][^-+*/^]*")  # other names could be mistaken for a number or a calculation
 
 
 def readable_name(name: str) -> str:
-    """The name as people read it in a formula: in backticks where it could be taken for a number, such as `0`."""
+    """Return the name as shown to people: in backticks if it could be mistaken for a number or a calculation."""
     return name if _PLAIN.fullmatch(name) else written_name(name)
 
 
@@ -42,27 +42,27 @@ class _Exact(StrPrinter):
 
 
 def write_formula(expression: sympy.Expr) -> str:
-    """All digits of every constant; names that are no plain words in backticks."""
+    """Return the formula with all digits of every constant, and names that are not plain words in backticks."""
     return _Exact({"full_prec": True}).doprint(expression)
 
 
 def with_decimals(expression: sympy.Expr) -> Any:
-    """Known constants are kept as fractions so that nothing moves them; 9.81 is still read as 9.81, not as 981/100."""
+    """Replace fractions by decimals: known constants are kept as fractions, but are shown as 9.81, not 981/100."""
     long = [r for r in expression.atoms(sympy.Rational) if min(abs(r.p), r.q) > ROUNDING.largest_denominator]
     return expression.xreplace({number: sympy.Float(float(number)) for number in long}) if long else expression
 
 
 def readable_text(expression: sympy.Basic) -> str:
-    """For people, with few digits and names as they are where that is clear."""
+    """Return the formula for people, with few digits, and names in backticks only where necessary."""
     return _Readable({"full_prec": False}).doprint(expression)
 
 
 def in_words(name: str) -> str:
-    """The name where formulas have no quotation marks: one that looks like a number is called a column."""
+    """Return the name for formulas without quotation marks: one that looks like a number is called a column."""
     return name if _PLAIN.fullmatch(name) or not name[:1].isdigit() else f"column {name}"
 
 
 def short_text(expression: sympy.Expr, digits: int = 3) -> str:
-    """The expression with every decimal constant rounded to a few digits. Not meant to be read back."""
+    """Return the expression with every decimal constant rounded to a few digits; not meant to be read back."""
     rounded = {number: sympy.Float(number, digits) for number in expression.atoms(sympy.Float)}
     return readable_text(expression.xreplace(rounded))

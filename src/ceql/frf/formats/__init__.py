@@ -1,1 +1,1 @@
-"""One small module per file format; each turns a file into recordings."""
+"""One module per file format, each of which turns a file into recordings."""

@@ -1,4 +1,4 @@
-"""Columns of several channels in one table: which belongs to which, by what their names have beside the role."""
+"""Assigns the columns of a table with several channels to channels, by what their names contain besides the role."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PIECE = re.compile(r"[^\W\d_]+2?|\d+")
 
 
 def role_and_channel(name: str) -> tuple[str, str] | None:
-    """The role that a word of the name says, and what is left of it: `Re(H12)` is the real part of H12."""
+    """The role and the channel in a column's name: `Re(H12)` is the real part of H12. None if there is no role."""
     bare = without_unit(name)
     for text in (name, bare):
         inner, bars = _INNER.fullmatch(text), _BARS.fullmatch(text)
@@ -39,7 +39,7 @@ def role_and_channel(name: str) -> tuple[str, str] | None:
 
 
 def channels_of(names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Per channel its columns by role; those that hold no response by themselves are left out."""
+    """The columns of each channel by role, leaving out channels without a complete response."""
     found: dict[str, dict[str, str]] = {}
     for name in names:
         known = role_and_channel(name)

@@ -1,4 +1,4 @@
-"""What the name of a column says: the plain name, the unit in brackets, and whether it is a force or a time."""
+"""What a column's name states: the plain name, the unit in brackets, and whether it is a force or a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WRITTEN_IN_NAME = re.compile(r"^(?P<name>\w+?)_(?P<unit>db|deg|rad|k?hz|[mg]hz)
 
 
 def name_and_unit(name: str) -> tuple[str, str]:
-    """The name in small letters, and the unit as written."""
+    """The name in lower case, and the unit as written."""
     match = _UNIT.fullmatch(name.strip())
     plain = match["name"] if match else name
     unit = "" if match is None else (match["square"] if match["square"] is not None else match["round"])
@@ -32,13 +32,13 @@ def without_unit(name: str) -> str:
 
 
 def numbered(name: str, number: int) -> str:
-    """The name of a column that repeats another: `Phase [deg]` the second time is `Phase 2 [deg]`."""
+    """The name of a repeated column with its number: the second `Phase [deg]` becomes `Phase 2 [deg]`."""
     bare = without_unit(name).rstrip()
     return f"{bare} {number}{name[len(bare) :]}"
 
 
 def told_apart(names: Sequence[str]) -> list[str]:
-    """Names of which none occurs twice."""
+    """The names, with numbers added to repeated ones."""
     seen: dict[str, int] = {}
     found = []
     for name in names:
@@ -48,14 +48,14 @@ def told_apart(names: Sequence[str]) -> list[str]:
 
 
 def is_force(name: str) -> bool:
-    """By its unit, or by its first word."""
+    """Whether the column is a force, by its unit or its first word."""
     plain, unit = name_and_unit(name)
     words = re.findall(r"[^\W\d_]+", plain)
     return unit.lower() in _OF_FORCE or (not unit and plain in _FORCE) or bool(words and words[0] in _FORCE)
 
 
 def is_frequency(name: str) -> bool:
-    return name_and_unit(name)[0] in FREQUENCY and not is_force(name)  # F [N] is none
+    return name_and_unit(name)[0] in FREQUENCY and not is_force(name)  # F [N] is a force
 
 
 def time_column(names: Sequence[str]) -> str | None:

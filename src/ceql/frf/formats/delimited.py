@@ -1,8 +1,7 @@
-"""Delimited text: one curve per file, several channels side by side, a long table whose further columns are
-conditions, or time data.
+"""Delimited text: one curve per file, several channels side by side, a long table with conditions, or time data.
 
-A header names the columns: a frequency, and either a magnitude (with a phase, if there is one) or a real and an
-imaginary part. Units stand in brackets, as in `Frequency (kHz)` or `Magnitude [dB]`.
+A header names the columns: a frequency, and either a magnitude (and possibly a phase) or a real and an imaginary part.
+Units are in brackets, as in `Frequency (kHz)` or `Magnitude [dB]`.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ _ROLES = {
     "repetition": REPETITION_NAMES,
     "coherence": ("coherence", "coh", "gamma2"),
 }
-_ROWS_PER_CURVE = 3  # fewer make no curve
-_LEAST_IN_DEGREES = 60.0  # a phase that turns by less over a resonance is none in degrees
+_ROWS_PER_CURVE = 3  # a curve needs at least this many rows
+_LEAST_IN_DEGREES = 60.0  # a phase without a unit that varies less may be in radians
 
 
 def read(path: Path, options: ReadOptions) -> list[Recording]:
@@ -89,8 +88,8 @@ def _curves(path: Path, own: LabText, options: ReadOptions) -> list[Recording]:
     groups = list(table.groupby(keys, sort=True))
     if len(groups) > len(table) / _ROWS_PER_CURVE:
         raise InputError(
-            f"{path}: {', '.join(keys)} change from row to row, so they are no conditions. Delete what is not needed, "
-            "or say which columns count with --columns frequency=NAME,magnitude=NAME."
+            f"{path}: {', '.join(keys)} change from row to row, so they are not conditions. Delete what is not "
+            "needed, or name the columns to use with --columns frequency=NAME,magnitude=NAME."
         )
     found = []
     for _, part in groups:
@@ -115,7 +114,7 @@ def _several(
     said: Mapping[str, str],
     options: ReadOptions,
 ) -> list[Recording]:
-    """One recording per channel; a single one is no point of its own."""
+    """One recording per channel; the only channel of a table does not count as a point."""
     known = said.get("frequency") or next(filter(is_frequency, map(str, table.columns)), None)
     if known is None:
         raise _no_roles(path, list(map(str, table.columns)))
@@ -134,7 +133,7 @@ def _several(
 
 
 def _by_number(path: Path, names: list[str], said: Mapping[str, str]) -> dict[str, str]:
-    """Columns may be said by their number, counted from 1."""
+    """Column names for roles, where a column may also be given by its number, counted from 1."""
     found = {}
     for role, name in said.items():
         is_place = name not in names and name.isdecimal() and 1 <= int(name) <= len(names)
@@ -143,7 +142,7 @@ def _by_number(path: Path, names: list[str], said: Mapping[str, str]) -> dict[st
 
 
 def _is_time_data(names: list[str], said: Mapping[str, str]) -> bool:
-    """There is a time, or a force beside columns that play no role, and no frequency."""
+    """Whether there is a time, or a force without channels of a response, and no frequency."""
     if "time" in said or "frequency" in said:
         return "time" in said
     if any(map(is_frequency, names)):
@@ -173,33 +172,33 @@ def _from_time_data(path: Path, own: LabText, said: Mapping[str, str], options: 
 
 
 def _time_step(path: Path, table: pd.DataFrame, time: str) -> float:
-    """In seconds, by the unit in the column's name."""
+    """The sampling interval in seconds, by the unit in the column's name."""
     unit = name_and_unit(time)[1].lower()
     if unit not in SECONDS:
         known = ", ".join(filter(None, SECONDS))
-        raise InputError(f"{path}: the time is in {unit!r}; known are {known}. Or say --sampling-rate 2048 (Hz).")
+        raise InputError(f"{path}: the time is in {unit!r}; known are {known}. Or use --sampling-rate 2048 (Hz).")
     return float(np.median(np.diff(table[time].to_numpy(dtype=float)))) * SECONDS[unit]
 
 
 def identifier(name: str) -> str:
-    """A column's name as it can stand in a formula: `mass loss (%)` becomes mass_loss."""
+    """A column's name in a form usable in formulas: `mass loss (%)` becomes mass_loss."""
     words = re.sub(r"\W+", "_", without_unit(name)).strip("_")
     return words if words and not words[0].isdigit() else f"c_{words}"
 
 
 def _tables(path: Path, options: ReadOptions) -> list[LabText]:
-    """One in most files, its columns with a name."""
+    """The tables of a file, usually one, with named columns."""
     if options.encoding or not _is_plain(path):
         return _laboratory_tables(path, options)
     table = _plain_table(path)
     if any(not pd.api.types.is_numeric_dtype(table[name]) for name in table.columns):
-        with suppress(InputError):  # cells such as 0.1+0.2i; others are named by whoever needs the column
+        with suppress(InputError):  # complex cells such as 0.1+0.2i; other text is reported when the column is used
             return read_lab_text(path)
     return [LabText((), table, True)]
 
 
 def _plain_table(path: Path) -> pd.DataFrame:
-    """The header line is divided by a tab, a semicolon, a comma, else blanks."""
+    """The table of a simple file, with columns separated by tabs, semicolons, commas or blanks, as in the header."""
     with path.open(encoding="utf-8", errors="replace") as file:
         header = file.readline()
     separator = next((mark for mark in ("\t", ";", ",") if mark in header), r"\s+")
@@ -214,20 +213,20 @@ def _plain_table(path: Path) -> pd.DataFrame:
 
 
 def _as_repeated(name: str, names: set[str]) -> str:
-    """A name that occurs again gets a number; pandas writes Phase.1 for the second."""
+    """The name with a number if it repeats another one, which pandas writes as Phase.1."""
     base, mark, number = name.rpartition(".")
     return numbered(base, int(number) + 1) if mark and number.isdecimal() and base in names else name
 
 
 def _is_plain(path: Path) -> bool:
-    """Whether the first line names the columns and the second holds numbers, in UTF-8 with decimal points."""
+    """Whether the first line names the columns and the second has numbers with decimal points, in UTF-8."""
     try:
         with path.open(encoding="utf-8") as file:
             first, second = file.readline(), file.readline()
     except UnicodeError:
         return False
     if not first.strip() or not second.strip():
-        return not first.strip() and not second.strip()  # an empty file is answered by the plain way of reading
+        return not first.strip() and not second.strip()  # empty files are reported by the plain reader
     separator = next((mark for mark in ("\t", ";", ",") if mark in first), None)
     names, cells = (
         [cell.strip() for cell in line.strip().split(separator) if cell.strip()] for line in (first, second)
@@ -249,26 +248,26 @@ def _laboratory_tables(path: Path, options: ReadOptions) -> list[LabText]:
                 "semicolons or tabs between the columns."
             )
         raise InputError(
-            f"{path} has {found[0].table.shape[1]} columns of numbers and no line above them that names them. Say what "
-            "they are by their numbers: --columns frequency=1,real=2,imag=3, or frequency=1,magnitude=2,phase=3."
+            f"{path} has {found[0].table.shape[1]} columns of numbers and no line above them that names them. Give "
+            "their roles by their numbers: --columns frequency=1,real=2,imag=3, or frequency=1,magnitude=2,phase=3."
         )
     return found
 
 
 def _parsed(path: Path, separator: str) -> pd.DataFrame:
     with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header would be cut off
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # longer rows than the header would be cut off
         try:
             return pd.read_csv(path, sep=separator, skipinitialspace=True, index_col=False)
         except pd.errors.ParserError:
             if separator != "\t":
                 raise
-            # a row with two tabs in place of one occurs in real files; this way of reading is slower
+            # real files may have two tabs in place of one; this parser is slower
             return pd.read_csv(path, sep=r"\t+", engine="python", index_col=False)
 
 
 def _columns(path: Path, names: list[str], said: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Which column plays which role, the units of those, and the columns that remain: conditions."""
+    """The column for each role, the units of these columns, and the remaining columns, which are conditions."""
     roles, units, rest = {}, {}, []
     for role, column in said.items():
         if column not in names:
@@ -291,9 +290,9 @@ def _columns(path: Path, names: list[str], said: Mapping[str, str]) -> tuple[dic
 
 def _no_roles(path: Path, names: list[str]) -> InputError:
     return InputError(
-        f"{path} has the columns {', '.join(names) or '(none)'}; needed are a frequency and either a magnitude "
-        "(and phase) or a real and an imag part. Say which is which with --columns frequency=NAME,magnitude=NAME; the "
-        "number of a column will do as its name."
+        f"{path} has the columns {', '.join(names) or '(none)'}; needed are a frequency and either a magnitude (and "
+        "phase) or a real and an imag part. Name them with --columns frequency=NAME,magnitude=NAME; the number of a "
+        "column may stand for its name."
     )
 
 
@@ -324,13 +323,13 @@ def _recording(
 
 
 def _radians(path: Path, phase: np.ndarray, unit: str) -> np.ndarray:
-    """Degrees unless the header or the user says radians; a column that could be radians is not guessed at."""
+    """The phase in radians, taken as degrees unless stated otherwise; raises `InputError` if it could be either."""
     if unit.lower().startswith("rad"):
         return phase
     known = phase[np.isfinite(phase)]
     if not unit and len(known) and np.abs(known).max() > 1.0 and np.ptp(known) <= _LEAST_IN_DEGREES:
         raise InputError(
-            f"{path}: the phase turns by {np.ptp(known):.3g} in all, so it may be in radians. Say --phase rad or "
+            f"{path}: the phase turns by {np.ptp(known):.3g} in all, so it may be in radians. Use --phase rad or "
             "--phase deg, or name its column 'Phase (rad)' or 'Phase (deg)'."
         )
     return np.deg2rad(phase)

@@ -1,5 +1,6 @@
-"""Text as laboratories write it: an odd encoding, lines of remarks before the numbers, decimal commas, units in a line
-of their own. The longest block of rows with equally many numbers is the table; the lines right above it name it.
+"""Text as written by laboratory software: odd encodings, remarks before the numbers, decimal commas, lines of units.
+
+The longest block of rows with equally many numbers is the table; the lines directly above it name its columns.
 """
 
 from __future__ import annotations
@@ -14,27 +15,27 @@ import pandas as pd
 from ceql.errors import InputError
 from ceql.frf.formats.column_names import told_apart
 
-_SEPARATORS = ("\t", ";", "|", None, ",")  # None: blanks
+_SEPARATORS = ("\t", ";", "|", None, ",")  # None stands for blanks
 _REAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 _NUMBER = re.compile(rf"{_REAL}|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _COMPLEX = re.compile(rf"\(?\s*({_REAL})\s*([-+]\s*{_REAL[5:]})\s*\*?[ij]\s*\)?", re.IGNORECASE)
 _COMMENT = re.compile(r"^\s*(?:[#%!*\"']|//)+\s*")
-# Units as they stand in a line of their own, without brackets, blanks and carets.
+# Units in a line of units, after removing brackets, blanks and carets.
 _UNIT = re.compile(
     r"[kmg]?hz|db.*|deg(?:rees?)?|°|rad(?:/s)?|s|sec|[mµu]s|n|kn|lbf|-|lin|g|v|1/kg|"
     r"(?:(?:[nµum]?m|g|v|in)(?:/s[²2]?)?)(?:/(?:[mk]?n|lbf|v|g|m/s[²2]))?",
     re.IGNORECASE,
 )
 _BRACKETED = re.compile(r"\[[^\[\]]*\]|\([^()]*\)")
-_PEEKED = 4096  # bytes
+_PEEKED = 4096  # bytes read to recognise text
 _LEAST_ROWS = 3
-_ALIKE = 0.5  # of the rows of the longest table: shorter ones are no curves beside it
+_ALIKE = 0.5  # shorter tables than this share of the longest one are ignored
 _ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 @dataclass(frozen=True, eq=False)
 class LabText:
-    """The remarks above the table, and the table; columns without a name are numbered from 1."""
+    """A table and the remarks above it; columns without a name are numbered from 1."""
 
     remarks: tuple[str, ...]
     table: pd.DataFrame
@@ -42,7 +43,7 @@ class LabText:
 
 
 def decoded(path: Path, encoding: str = "") -> str:
-    """The text, in the encoding that is said, or that its first bytes show, else UTF-8 or what Windows writes."""
+    """The text in the given encoding, or in the one that its first bytes indicate, otherwise in UTF-8 or cp1252."""
     raw = path.read_bytes()
     if encoding:
         try:
@@ -59,11 +60,11 @@ def decoded(path: Path, encoding: str = "") -> str:
             return raw.decode(name)
         except UnicodeError:
             continue
-    raise InputError(f"{path} is no text in a known encoding: say --encoding NAME, such as --encoding utf-16.")
+    raise InputError(f"{path} is not text in a known encoding: use --encoding NAME, such as --encoding utf-16.")
 
 
 def holds_a_table(path: Path, encoding: str = "") -> bool:
-    """Whether a file of any name is text with rows of numbers."""
+    """Whether a file is text with rows of numbers, whatever its name."""
     with path.open("rb") as file:
         raw = file.read(_PEEKED)
     marked = encoding or any(raw.startswith(mark) for mark, _ in _ENCODINGS)
@@ -76,7 +77,7 @@ def holds_a_table(path: Path, encoding: str = "") -> bool:
 
 
 def read_lab_text(path: Path, encoding: str = "") -> list[LabText]:
-    """The tables of the file: the longest one, and those of the same width and about the same length beside it."""
+    """The tables of a file: the longest one, and others of the same width and similar length."""
     lines = decoded(path, encoding).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     ways = [(separator, decimal) for separator in _SEPARATORS for decimal in ".," if separator != decimal]
     found = [_blocks(lines, separator, decimal) for separator, decimal in ways]
@@ -95,7 +96,7 @@ def read_lab_text(path: Path, encoding: str = "") -> list[LabText]:
 
 
 def _table(lines: Sequence[str], block: _Block, above: int) -> LabText:
-    """The table of a block; the lines since the last one are its remarks."""
+    """The table of a block; the lines since the previous block are its remarks."""
     cells = [_cells(line, block.separator)[: block.width] for line in lines[block.first : block.first + block.rows]]
     remarks = [_COMMENT.sub("", line).strip() for line in lines[above : block.first]]
     names = _names(remarks, block)
@@ -111,7 +112,7 @@ def _table(lines: Sequence[str], block: _Block, above: int) -> LabText:
 
 
 def _named_like(own: LabText, header: LabText) -> LabText:
-    """Further tables of a file mostly repeat the names; where they do not, those of the first hold."""
+    """The table with the column names of another one, for tables of a file that do not repeat the names."""
     return LabText(own.remarks, own.table.set_axis(header.table.columns, axis=1), header.named)
 
 
@@ -125,7 +126,7 @@ class _Block:
 
 
 def _blocks(lines: Sequence[str], separator: str | None, decimal: str) -> list[_Block]:
-    """The runs of lines with equally many numbers and nothing else, in the order of the file."""
+    """The runs of lines that consist of equally many numbers, in the order of the file."""
     found, first, width = [], 0, 0
     for k, line in enumerate([*lines, ""]):
         cells = _cells(line, separator)
@@ -144,7 +145,7 @@ def _cells(line: str, separator: str | None) -> list[str]:
     while cells and not cells[-1]:
         cells.pop()
     if separator == "\t":
-        cells = [cell for cell in cells if cell]  # two tabs in place of one occur in real files
+        cells = [cell for cell in cells if cell]  # real files may have two tabs in place of one
     return cells
 
 
@@ -165,7 +166,7 @@ def _value(cell: str, decimal: str) -> float | complex:
 
 
 def _names(remarks: Sequence[str], block: _Block) -> list[str] | None:
-    """From the last lines above the numbers that have as many cells as they; a line of units is added in brackets."""
+    """Column names from the lines directly above the numbers, with units added in brackets; None if there are none."""
     units: list[str] | None = None
     for line in [line for line in reversed(remarks) if line][:4]:
         cells = _name_cells(line, block)

@@ -1,6 +1,6 @@
-"""LabVIEW measurement files: a header of words and values per column, then the samples.
+"""LabVIEW measurement files: a header of keywords with a value for each column, then the samples.
 
-`X_Columns` says whether the first column holds the abscissa; where it does not, `X0` and `Delta_X` do.
+`X_Columns` says whether the first column holds the abscissa; otherwise it follows from `X0` and `Delta_X`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def is_labview(text: str) -> bool:
 
 
 def read_labview(path: Path, encoding: str = "") -> LabText:
-    """Its columns with the abscissa first; of several segments the first."""
+    """The columns of the first segment, with the abscissa first."""
     lines = decoded(path, encoding).lstrip("\ufeff").splitlines()
     ends = [k for k, line in enumerate(lines) if line.strip().startswith(_END)]
     if len(ends) < 2:

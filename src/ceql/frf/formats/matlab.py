@@ -1,7 +1,7 @@
-"""MATLAB files: a frequency vector and an array of responses, or the time data of force and responses.
+"""MATLAB files: a frequency vector and an array of responses, or time data of a force and responses.
 
-Numbers are looked for in structures and cells too, by names such as `Test.FRF.H`. Objects and functions are refused by
-their class, before anything of them is loaded.
+Arrays inside structures and cells are found as well, under names such as `Test.FRF.H`. Objects and functions are
+refused by their class before anything in them is loaded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RATE = ("fs", "sampling_rate", "samplerate", "fsamp")
 _NUMBERS = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 _NESTED = {"struct", "cell"}
 _DEEPEST = 6
-# What exporters write in place of a frequency vector.
+# Names that exporters use in place of a frequency vector.
 _FIRST = ("start_value", "x0", "xstart", "fmin", "f0", "start")
 _STEP = ("increment", "df", "delta_f", "deltaf", "dx", "delta_x")
 _AXIS = "(frequency)"
@@ -47,7 +47,7 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
 
 
 def _elements(arrays: dict[str, np.ndarray], options: ReadOptions) -> dict[str, dict[str, np.ndarray]]:
-    """Arrays of structures whose elements all hold a frequency and a response of their own, by element."""
+    """The arrays of each element of a structure array, if its elements each have a frequency and a response."""
     found: dict[str, dict[str, np.ndarray]] = {}
     for name, array in arrays.items():
         place = _ELEMENT.match(name)
@@ -73,7 +73,7 @@ def _of_element(path: Path, key: str, arrays: dict[str, np.ndarray], options: Re
 
 
 def _curves(path: Path, arrays: dict[str, np.ndarray], options: ReadOptions) -> list[Recording]:
-    """The curves of arrays that share one frequency."""
+    """The curves of arrays that share one frequency vector."""
     said = options.columns.get("response") or options.columns.get("magnitude")
     arrays = _with_parts_joined(path, arrays, options)
     frequency_name = _found(arrays, options.columns.get("frequency"), (*_FREQUENCY, *_ANGULAR))
@@ -103,7 +103,7 @@ def _curves(path: Path, arrays: dict[str, np.ndarray], options: ReadOptions) -> 
 
 
 def _with_parts_joined(path: Path, arrays: dict[str, np.ndarray], options: ReadOptions) -> dict[str, np.ndarray]:
-    """H_real and H_imag, or H_mag and H_phase, as one complex array H."""
+    """The arrays with H_real and H_imag, or H_mag and H_phase, joined into one complex array H."""
     if "response" in options.columns or _found(arrays, None, _RESPONSE):
         return arrays
     parts = {name: known for name in arrays if (known := role_and_channel(_last(name, keep_case=True)))}
@@ -115,7 +115,8 @@ def _with_parts_joined(path: Path, arrays: dict[str, np.ndarray], options: ReadO
             continue
         if role == "magnitude" and options.phase not in ("deg", "rad"):
             raise InputError(
-                f"{path}: {real} and {twin} are a magnitude and a phase. Say its unit: --phase deg or --phase rad."
+                f"{path}: {real} and {twin} are a magnitude and a phase. Give the unit of the phase: --phase deg "
+                "or --phase rad."
             )
         first, second = joined.pop(real).astype(float), joined.pop(twin).astype(float)
         turn = np.exp(1j * (np.deg2rad(second) if options.phase == "deg" else second))
@@ -125,7 +126,7 @@ def _with_parts_joined(path: Path, arrays: dict[str, np.ndarray], options: ReadO
 
 
 def _with_axis(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A frequency from its first value, its step and the length of the only complex array."""
+    """Adds a frequency vector from its first value, its step and the length of the only complex array, if possible."""
     first, step = _found(arrays, None, _FIRST), _found(arrays, None, _STEP)
     values = _only_complex(arrays)
     if step is None or values is None or arrays[step].size != 1 or (first and arrays[first].size != 1):
@@ -136,7 +137,7 @@ def _with_axis(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _only_complex(arrays: dict[str, np.ndarray], frequency: str = "") -> str | None:
-    """The name of the complex array if there is a single one, as long as the frequency where that is known."""
+    """The name of the only complex array, which must match the frequency vector if there is one; otherwise None."""
     n = arrays[frequency].size if frequency else 0
     found = [name for name, own in arrays.items() if np.iscomplexobj(own) and (not n or n in own.shape)]
     return found[0] if len(found) == 1 else None
@@ -150,10 +151,10 @@ def _recordings(
     per_curve: dict[str, np.ndarray],
     numbers: np.ndarray | None,
 ) -> list[Recording]:
-    """One per column. Columns that no condition and no repetition tells apart are points."""
+    """One recording per column. Columns without conditions or repetition numbers are points."""
     is_real = np.isrealobj(response)
     columns = (response.astype(float) if is_real else response).T
-    scale = Scale.UNSAID if is_real else Scale.LINEAR  # real numbers may be decibels
+    scale = Scale.UNSAID if is_real else Scale.LINEAR  # real values may be in decibels
     are_points = len(columns) > 1 and not per_curve and numbers is None
     return [
         from_complex(
@@ -178,8 +179,8 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         objects = [name for name, kind in classes.items() if kind in ("object", "opaque", "function", "unknown")]
         if objects:
             raise InputError(
-                f"{path} holds MATLAB objects ({', '.join(objects)}), which are not read: "
-                "save the arrays alone, save('file.mat', 'f', 'H', '-v7')."
+                f"{path} holds MATLAB objects ({', '.join(objects)}), which cannot be read: save only the arrays, "
+                "save('file.mat', 'f', 'H', '-v7')."
             )
         names = [name for name, kind in classes.items() if kind in _NUMBERS | _NESTED]
         found = io.loadmat(str(path), variable_names=names) if names else {}
@@ -187,13 +188,13 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         raise InputError(f"{path} is in MATLAB's 7.3 format: save it again with save(..., '-v7').") from None
     except InputError:
         raise
-    except Exception as error:  # what scipy raises on a damaged file has no common base
+    except Exception as error:  # scipy's exceptions for damaged files have no common base class
         raise InputError(f"{path} cannot be read as a MATLAB file: {error}.") from error
     return {key: array for name in names for key, array in _numbers_in(name, found[name], 0)}
 
 
 def _numbers_in(name: str, value: Any, depth: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Arrays of numbers below a name; the elements of an array of structures get numbers from 1."""
+    """The arrays of numbers below a name; elements of structure arrays are numbered from 1."""
     value = np.asarray(value)
     if depth > _DEEPEST or not value.size:
         return
@@ -217,7 +218,7 @@ def _last(name: str, keep_case: bool = False) -> str:
 
 
 def _found(arrays: dict[str, np.ndarray], said: str | None, known: tuple[str, ...]) -> str | None:
-    """The array of that name, in full or its last part; else the first with a known one, in the order of these."""
+    """The name of the requested array, given in full or by its last part, or of the first one with a known name."""
     if said is not None:
         whole = [name for name in arrays if name == said]
         return next(iter(whole or [name for name in arrays if _last(name, keep_case=True) == said]), None)
@@ -230,20 +231,20 @@ def _missing(
     held = [f"{name} {'x'.join(map(str, array.shape))}" if "." in name else name for name, array in arrays.items()]
     return InputError(
         f"{path} has no array for the {role} ({said or ' or '.join(known[:6])}); its arrays of numbers are "
-        f"{', '.join(held) or '(none)'}. Say which with --columns frequency=NAME,response=NAME."
+        f"{', '.join(held) or '(none)'}. Choose one with --columns frequency=NAME,response=NAME."
     )
 
 
 def _columns(path: Path, name: str, response: np.ndarray, points: int) -> np.ndarray:
-    """The response with one column per curve, however it lies; further sides are points as well."""
+    """The response with one column per curve, whatever its orientation; further dimensions are points as well."""
     shaped = np.squeeze(np.asarray(response))
     shaped = shaped[:, None] if shaped.ndim == 1 else shaped
     if points in shaped.shape:
         side = shaped.shape.index(points)
         return np.moveaxis(shaped, side, 0).reshape(points, -1)
     raise InputError(
-        f"{path}: {name!r} has the shape {response.shape}, and none of its two sides is as long as the "
-        f"{points} frequencies."
+        f"{path}: {name!r} has the shape {response.shape}, and neither of its sides is as long as the {points} "
+        "frequencies."
     )
 
 

@@ -1,4 +1,4 @@
-"""Frequency responses from time data: H1 or H2 and the coherence, by SciPy's spectral estimates."""
+"""Frequency responses from time data: H1 or H2 and the coherence, from SciPy's spectral estimates."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ceql.errors import InputError
 from ceql.frf.curve import ReadOptions, Recording, from_complex
 from ceql.frf.kinds import Kind
 
-_LEAST = 64  # samples
-_AVERAGES = 8  # segments of half overlap that a record is cut into where nothing is said
-_IMPACT = 0.02  # a force that has nearly all its energy in this share of the samples is the blow of a hammer
+_LEAST = 64  # fewest samples of a record
+_AVERAGES = 8  # default number of half-overlapping segments of a record
+_IMPACT = 0.02  # a force with nearly all its energy in this share of the samples is a hammer blow
 _ENERGY = 0.95
-_LEAST_FORCE = 1e-3  # of its largest power: what lies above the first frequency with less shows noise alone
-_NEARBY = 0.02  # of all frequencies
-_BLOW = 0.3  # of the highest force: what exceeds it belongs to a blow
-_APART = 0.05  # of the record: blows farther apart are blows of their own
-_WEAK = "Above {:.4g} Hz the blow has less than 0.1 % of its largest power: left out."
+_LEAST_FORCE = 1e-3  # share of its largest power; frequencies above the first one with less show only noise
+_NEARBY = 0.02  # width of the envelope, as a share of all frequencies
+_BLOW = 0.3  # share of the highest force above which samples belong to a blow
+_APART = 0.05  # share of the record by which separate blows are apart
+_WEAK = "Above {:.4g} Hz the hammer blow has less than 0.1 % of its largest power: left out."
 ESTIMATORS = ("h1", "h2")
 _RATE = re.compile(
     r"(?:sampl(?:ing|e)[\s_]*(?:rate|freq\w*)|abtast(?:rate|frequenz)|\bfs\b)\D*(?P<value>\d+(?:[.,]\d+)?(?:e[-+]?\d+)?)",
@@ -31,7 +31,7 @@ _RATE = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """One record: its name, samples, their distance in seconds (0 where unknown), and whether it is the force."""
+    """One record: its name, samples, sampling interval in seconds (0 if unknown), and whether it is the force."""
 
     name: str
     samples: np.ndarray
@@ -41,7 +41,7 @@ class Channel:
 
 
 def said_rate(remarks: Sequence[str]) -> float | None:
-    """The sampling rate in Hz that a line of remarks states, such as `Sampling rate: 2048 Hz`."""
+    """The sampling rate in Hz stated in a line such as `Sampling rate: 2048 Hz`; None if there is none."""
     for line in remarks:
         match = _RATE.search(line)
         if match:
@@ -52,15 +52,13 @@ def said_rate(remarks: Sequence[str]) -> float | None:
 def responses(source: str, channels: Sequence[Channel], options: ReadOptions) -> list[Recording]:
     """The response of every channel to the force.
 
-    The blow of a hammer is transformed as a whole, as a window would add damping, and several blows are averaged; a
-    steady excitation is averaged over segments with a Hann window.
+    A hammer blow is transformed as a whole, since a window would add damping, and several blows are averaged. A steady
+    excitation is averaged over segments with a Hann window.
     """
     force = _force(source, channels, options)
     step = 1.0 / options.sampling_rate if options.sampling_rate else force.step
     if step <= 0:
-        raise InputError(
-            f"{source} holds time data that do not say their sampling rate: say --sampling-rate 2048 (Hz)."
-        )
+        raise InputError(f"{source} holds time data without a sampling rate: use --sampling-rate 2048 (Hz).")
     others = [channel for channel in channels if channel is not force]
     if options.channel:
         others = [channel for channel in others if channel.name == options.channel]
@@ -77,7 +75,7 @@ def _force(source: str, channels: Sequence[Channel], options: ReadOptions) -> Ch
         names = ", ".join(channel.name for channel in channels)
         problem = "no channel is marked as the force" if not named else f"{len(named)} channels are forces"
         raise InputError(
-            f"{source} holds time data, and {problem}; its channels are {names}. Say which it is with --columns "
+            f"{source} holds time data, and {problem}; its channels are {names}. Name the force with --columns "
             f"force=NAME, such as --columns force={channels[0].name}."
         )
     if len(named[0].samples) < _LEAST:
@@ -112,7 +110,7 @@ def _response(source: str, force: Channel, channel: Channel, rate: float, option
     inside = (frequency > 0) & (frequency < rate / 2.0)
     highest = _highest(frequency[inside], of_force[inside]) if impact else np.inf
     inside &= frequency < highest
-    averaged = segment < len(x)  # one segment is always coherent with itself
+    averaged = segment < len(x)  # a single segment always has a coherence of 1
     return from_complex(
         f"{source}, {channel.name}",
         frequency[inside],
@@ -125,9 +123,9 @@ def _response(source: str, force: Channel, channel: Channel, rate: float, option
 
 
 def _blow_by_blow(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """The pieces of equal length that begin with each blow, one behind the other, and their length.
+    """Force and response cut into pieces of equal length that begin with each blow, and that length.
 
-    A hammer that bounces back at once strikes a single time; such a record stays in one piece.
+    Rebounds of the hammer count as the same blow; a record with a single blow stays in one piece.
     """
     high = np.flatnonzero(np.abs(x) > _BLOW * np.abs(x).max())
     blows = high[np.concatenate([[True], np.diff(high) > _APART * len(x)])]
@@ -140,18 +138,18 @@ def _blow_by_blow(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def _highest(frequency: np.ndarray, power: np.ndarray) -> float:
-    """Where the force begins to be too weak; infinite if nowhere, or if that would leave hardly anything."""
+    """The frequency where the force becomes too weak; infinite if it does not, or if hardly anything would be left."""
     weak = np.flatnonzero(_envelope(power) < _LEAST_FORCE * power.max())
     return float(frequency[weak[0]]) if len(weak) and weak[0] >= _LEAST else np.inf
 
 
 def _envelope(power: np.ndarray) -> np.ndarray:
-    """Its largest value nearby: the spectrum of a blow has zeros."""
+    """The local maximum of the power, since the spectrum of a blow has zeros."""
     return ndimage.maximum_filter1d(power, max(3, int(_NEARBY * len(power))))
 
 
 def is_impact(force: np.ndarray) -> bool:
-    """Whether a short blow holds nearly all of the energy."""
+    """Whether a short blow contains nearly all of the energy."""
     energy = np.sort(force**2)[::-1]
     few = max(1, int(_IMPACT * len(energy)))
     return bool(energy[:few].sum() > _ENERGY * energy.sum())

@@ -16,7 +16,7 @@ _CHANNEL = re.compile(r"[sS]?(\d)(\d)")
 
 
 def read(path: Path, options: ReadOptions) -> list[Recording]:
-    """The transmission S21, or S11 of one port, unless another channel is asked for."""
+    """Reads the requested channel, by default the transmission S21, or S11 for a single port."""
     try:
         import skrf
     except ImportError:

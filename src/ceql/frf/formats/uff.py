@@ -1,4 +1,4 @@
-"""Universal files: data sets of type 58 with frequency response functions or time data, read with pyuff."""
+"""Universal files: type 58 data sets of frequency response functions or time data, read with pyuff."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ceql.frf.formats.time_data import Channel, responses
 from ceql.frf.kinds import Kind
 
 ENDINGS = (".uff", ".unv")
-# The numbers that the format gives to functions and to physical quantities.
+# Codes of the format for functions and physical quantities.
 _TIME, _FRF, _COHERENCE, _FUNCTIONS = 1, 4, 6, 58
 _NAMES = {0: "general data", 1: "time data", 2: "auto spectra", 3: "cross spectra", 5: "transmissibilities",
           6: "coherences", 9: "power spectral densities", 12: "spectra"}  # fmt: skip
@@ -24,7 +24,7 @@ _DIRECTIONS = {0: "", 1: "X", 2: "Y", 3: "Z", -1: "-X", -2: "-Y", -3: "-Z"}
 
 
 def read(path: Path, options: ReadOptions) -> list[Recording]:
-    """All frequency response functions, or the channel that is asked for; else those of the time data."""
+    """Reads all frequency response functions, or the requested channel; computes them if there are only time data."""
     sets = _sets(path)
     functions = [one for one in sets if int(one.get("func_type", 0)) == _FRF]
     if not functions:
@@ -42,7 +42,7 @@ def read(path: Path, options: ReadOptions) -> list[Recording]:
 
 
 def channel_name(one: dict[str, Any]) -> str:
-    """Response over reference, such as 3Z/1Z."""
+    """The name of a channel: response over reference, such as 3Z/1Z."""
     response, reference = (
         f"{int(one.get(f'{end}_node', 0))}{_DIRECTIONS.get(int(one.get(f'{end}_dir', 0)), '')}"
         for end in ("rsp", "ref")
@@ -56,7 +56,7 @@ def _sets(path: Path) -> list[dict[str, Any]]:
     except ImportError:
         raise missing_extra("pyuff", "frf", f"Reading {path.name}, a universal file,") from None
     try:
-        # loaded one at a time: a measurement often carries geometry and other sets that are not needed
+        # load only the needed sets: files often contain geometry and other data
         file = pyuff.UFF(str(path))
         wanted = np.flatnonzero(np.asarray(file.get_set_types()) == _FUNCTIONS)
         return [dict(_one(file.read_sets(int(k)))) for k in wanted]
@@ -65,7 +65,7 @@ def _sets(path: Path) -> list[dict[str, Any]]:
 
 
 def _one(found: Any) -> dict[str, Any]:
-    """pyuff gives a single set by itself or in a list."""
+    """The data set itself, which pyuff may return inside a list."""
     return found[0] if isinstance(found, list) else found
 
 

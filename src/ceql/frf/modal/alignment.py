@@ -1,8 +1,8 @@
-"""Modes whose frequency differs from point to point: a sensor that is moved adds its mass elsewhere each time.
+"""Modes whose frequency differs between points, as when a roving sensor adds its mass in a different place each time.
 
-Common poles then describe one mode by two or three close ones. Whether that is so is a question of two models for the
-curves around them: several common poles, or one pole of each point's own, which has hardly fewer numbers. Where the
-second explains more, each point's mode is moved to the pole that they have on average.
+Common poles then describe one mode by two or three close poles. Two models of the surrounding curves are compared:
+several common poles, or one pole for each point, which has hardly fewer parameters. If the latter explains more, the
+mode is moved at each point to the average pole.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from ceql.frf.modal.response import LinearPart, Response, linear_part, synthesis
 from ceql.frf.modal.windows import inside_of, window_of
 
 _FEWEST_POINTS = 3
-_FARTHEST = 3.0  # half widths that the pole of a point may lie from the common one
+_FARTHEST = 3.0  # half widths by which the pole of a point may differ from the common one
 
 
 @dataclass(frozen=True)
 class Scatter:
-    """A mode whose poles differ: the common pole, the relative standard deviation of the points' frequencies, and the
-    standard errors of the common frequency in Hz and of the logarithm of the common decay rate."""
+    """A mode whose poles differ between points: the common pole and the relative scatter of the frequencies.
+
+    Further, the standard errors of the common frequency in Hz and of the logarithm of the common decay rate.
+    """
 
     pole: complex
     relative: float
@@ -34,7 +36,7 @@ class Scatter:
 def aligned(
     response: Response, poles: np.ndarray, part: LinearPart, policy: ModalPolicy
 ) -> tuple[Response, tuple[Scatter, ...]]:
-    """The curves with such modes on their common poles, and what these are; the curves themselves if there are none."""
+    """The response with such modes moved to their common poles, and these modes; unchanged if there are none."""
     found = []
     curves = response.curves
     if len(curves) >= _FEWEST_POINTS:
@@ -48,7 +50,7 @@ def aligned(
 
 
 def _close(poles: np.ndarray) -> list[np.ndarray]:
-    """Groups of poles within each other's widths."""
+    """Groups of poles that lie within each other's widths."""
     order = np.argsort(np.imag(poles))
     rate = -np.real(poles)[order]
     near = np.diff(np.imag(poles)[order]) < rate[1:] + rate[:-1]
@@ -87,7 +89,7 @@ def _of_point(response: Response, k: int) -> Response:
 
 
 def _explain_more(single: list[Refined], together: Refined, policy: ModalPolicy) -> bool:
-    """Whether one pole per point is the better account, given how many numbers each has."""
+    """Whether one pole per point is the better model, given the number of parameters of both."""
     points, m = len(single), len(together.poles)
     further = 2 * m + 2 * m * points - 4 * points
     count = together.residual.size

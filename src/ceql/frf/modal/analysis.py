@@ -1,4 +1,4 @@
-"""The whole modal analysis: repetitions fitted one by one, modes followed over conditions, laws and predictions."""
+"""A complete modal analysis: fits every repetition, follows modes over conditions, and finds laws and predictions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ceql.frf.peak_tracks import Peak, Window, find_windows, peak_in, scatter
 from ceql.frf.splits import Split
 from ceql.templates.resonance.fit_curves import r_squared
 
-_FINE = 8  # predicted peaks are looked for between the measured frequencies, this many times as densely
+_FINE = 8  # the grid for predicted peaks is this many times as dense as the measured one
 Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
 class ModalSettings:
-    """What to hold out and where to look. `split` None holds nothing out."""
+    """What to hold out and where to look. Without a `split`, nothing is held out."""
 
     split: Split | None = None
     leave_out: float | None = None
@@ -39,7 +39,7 @@ class ModalSettings:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What the laws say of a mode at a level that was left out, beside what was measured there."""
+    """What the law of a mode predicts at a left-out level, and what was measured there."""
 
     mode: int
     quantity: str
@@ -52,16 +52,16 @@ class Forecast:
 
     @property
     def contains(self) -> bool | None:
-        """Whether the interval holds what was measured; None without an interval."""
+        """Whether the interval contains the measured value; None without an interval."""
         return None if self.low is None or self.high is None else self.low <= self.measured <= self.high
 
 
 @dataclass(frozen=True, eq=False)
 class ModalAnalysis:
-    """Modes over conditions, their laws, and how well they describe what was measured.
+    """Modes over conditions, their laws, and how well they describe the measurements.
 
-    `r2_fits` is the median over the single measurements of what the modes fitted to each explain of it. `r2_train`,
-    `r2_test` and `r2_left_out` judge the laws: the mean magnitude they predict against the mean that was measured.
+    `r2_fits` is the median R² of the modes fitted to each single measurement. `r2_train`, `r2_test` and `r2_left_out`
+    judge the laws: they compare predicted and measured mean magnitudes.
     """
 
     survey: Survey
@@ -91,7 +91,7 @@ def analyse_modes(survey: Survey, settings: ModalSettings, progress: Progress | 
     tell = progress or (lambda stage, fraction: None)
     kept, left_out = _without_level(survey, settings.leave_out)
     train, test = _split(kept, settings.split)
-    with threadpool_limits(limits=1, user_api="blas"):  # many small problems: threads would wait for each other
+    with threadpool_limits(limits=1, user_api="blas"):  # small problems: threads would only wait
         found = _of_conditions(train, settings, tell)
         away = _of_conditions(left_out, settings, tell) if left_out is not None else []
         return _judged(survey, train, test, left_out, found, away, settings)
@@ -111,7 +111,7 @@ def _judged(
     if not tracks:
         raise InputError(_nothing(train))
     laws = laws_of(tracks, [own.condition for own in found])
-    everywhere = tuple(t for t in tracks if len(t.estimates) * 2 >= len(found))  # a law from few conditions says little
+    everywhere = tuple(t for t in tracks if len(t.estimates) * 2 >= len(found))  # few conditions make no reliable law
     rest = np.mean([own.rest for own in found], axis=0)
     kind, residuals = train.kind, settings.residuals
     predictor = Predictor(everywhere, laws, rest, kind, residuals, deviations_of(everywhere, found))
@@ -135,7 +135,7 @@ def _without_level(survey: Survey, level: float | None) -> tuple[Survey, Survey 
         words = ", ".join(f"{value:g}" for value in known) or "none, as there is a single condition"
         raise InputError(f"No curve was measured at the level {level:g}. Known levels: {words}.")
     if not others:
-        raise InputError(f"{level:g} is the only level: without it nothing is left to train on.")
+        raise InputError(f"{level:g} is the only level, so nothing is left to train on without it.")
     return survey.only(others), survey.only(chosen)
 
 
@@ -170,7 +170,7 @@ def _r2_of_fits(found: list[ConditionModes]) -> float:
 
 
 def mean_magnitudes(survey: Survey, condition: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The mean magnitude (p, n) over the repetitions of a condition, on the grid of the first of them."""
+    """The mean magnitudes (p, n) over the repetitions of a condition, on the grid of the first one, and that grid."""
     sets = survey.under(condition)
     grid = sets[0].frequency
     total = np.zeros(sets[0].curves.shape)
@@ -191,7 +191,7 @@ def _r2_of_means(predictor: Predictor, survey: Survey | None) -> float | None:
 
 
 def _ceiling(train: Survey, test: Survey | None) -> float | None:
-    """What the training means themselves reach on the held-out means."""
+    """The R² that the training means themselves reach on the held-out means."""
     if test is None or test.conditions != train.conditions:
         return None
     pairs = [(mean_magnitudes(test, c)[1], mean_magnitudes(train, c)[1]) for c in test.conditions]
@@ -236,14 +236,14 @@ def _forecast(mode: int, quantity: str, condition: tuple[float, ...], law: Law, 
 
 
 def _peaks(survey: Survey, predictor: Predictor, laws: dict[int, ModeLaws], settings: ModalSettings) -> list[Peak]:
-    """Where the mean magnitude over points and repetitions is largest, measured and predicted."""
+    """The measured and predicted maxima of the mean magnitude over points and repetitions, for each window."""
     data = survey.magnitudes()
     means = data.mean()
     try:
         windows = settings.windows or tuple(find_windows(means))
     except InputError:  # no peak stands out: there is nothing to compare
         return []
-    if not settings.windows:  # a window without a mode shows noise
+    if not settings.windows:  # a window without a mode contains only noise
         sound = [own.frequency.value for t in predictor.tracks if t.is_sound for own in t.estimates.values()]
         windows = tuple(w for w in windows if any(w[0] <= frequency <= w[1] for frequency in sound))
     rows = []
@@ -269,7 +269,7 @@ def _peak(
     predictor: Predictor,
     settings: ModalSettings,
 ) -> Peak:
-    """One peak; the interval of the mode that is nearest to it is laid around it."""
+    """One peak, with the interval of the nearest mode centred on it."""
     measured, _ = peak_in(grid, curve, window)
     expected, at_edge = peak_in(dense, model, window)
     left_out = settings.leave_out is not None and bool(np.isclose(level[0], settings.leave_out))
@@ -293,18 +293,20 @@ def _notes(train: Survey, tracks: tuple[ModeTrack, ...], found: list[ConditionMo
     if repeated > 1:
         notes.append(
             f"Each of up to {repeated} repetitions was fitted by itself; numbers are means over them (damping ratios "
-            "medians), ± is the standard error of that and scatter the standard deviation of a single repetition."
+            "medians), ± is their standard error and scatter the standard deviation of a single repetition."
         )
     scattered = [scatter for own in found for fit in own.fits for scatter in fit.scattered]
     if scattered:
         largest = max(scattered, key=lambda scatter: scatter.relative)
         notes.append(
-            f"Frequencies differ from point to point, at {abs(largest.pole):.4g} Hz by {100 * largest.relative:.2g} %, "
-            "as where a sensor is moved: the mean over the points is given."
+            f"Frequencies differ from point to point, at {abs(largest.pole):.4g} Hz by {100 * largest.relative:.2g} "
+            "%, as they do when a sensor is moved: the mean over the points is given."
         )
     flagged = sum(not track.is_sound for track in tracks)
     if flagged:
-        notes.append(f"{flagged} of {len(tracks)} poles carry a flag that speaks against a resonance: see the flags.")
+        notes.append(
+            f"{flagged} of {len(tracks)} poles carry a flag, a sign that they may not be resonances: see the flags."
+        )
     return notes
 
 
@@ -312,6 +314,6 @@ def _nothing(survey: Survey) -> str:
     low = min(one.frequency[0] for one in survey.sets)
     high = max(one.frequency[-1] for one in survey.sets)
     return (
-        f"No mode was found between {low:g} and {high:g} Hz. Look at the band (--band), at the kind of response "
-        "(--kind) and at the phase of the files."
+        f"No mode was found between {low:g} and {high:g} Hz. Check the band (--band), the kind of response (--kind) "
+        "and the phase of the files."
     )

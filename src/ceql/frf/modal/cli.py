@@ -1,4 +1,4 @@
-"""What `ceql frf` does with a modal analysis: runs it, prints it, and writes tables and figures."""
+"""Modal analysis in `ceql frf`: runs it, prints the results, and writes tables and figures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def modes_outputs(
     progress: Callable[[str, float], None] | None,
     truth: Callable[[np.ndarray], str] | None,
 ) -> Iterator[Callable[[], None]]:
-    """What is printed comes first, for a file may turn out to have no room."""
+    """Runs the analysis and yields the outputs, printing first, since writing a file may fail for lack of space."""
     survey = reading.survey.thinned(options["thin"])
     analysis = analyse_modes(survey, settings_of(options), progress)
     return _outputs(analysis, reading.notes, out, json_out, quiet, truth)

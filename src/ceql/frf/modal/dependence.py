@@ -1,9 +1,9 @@
-"""How frequency, damping and amplitude of a mode depend on the conditions: laws, and how far they can be believed.
+"""Laws for how frequency, damping and amplitude of a mode depend on the conditions, with prediction intervals.
 
-The law of each number is chosen as the one of a centre frequency is, by how well it predicts a condition it was not
-fitted to. The interval of a prediction has three parts: the scatter of the conditions about their laws, relative to the
-size of each number and pooled over the modes, as there are few conditions and many modes; the leverage of the place;
-and how far the laws that were nearly as good disagree there.
+Each law is chosen like that of a centre frequency, by how well it predicts conditions that it was not fitted to. A
+prediction interval has three parts: the relative scatter of conditions about their laws, pooled over the modes, since
+there are few conditions and many modes; the leverage of the place; and the disagreement there of laws that were nearly
+as good.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from ceql.frf.modal.repetitions import Combined
 from ceql.frf.modal.tracks import ModeTrack
 from ceql.templates.resonance import laws
 
-LEVEL = 0.95  # of an interval
-_RIVALS = 3.0  # laws whose error of prediction is at most this many times the best one's are rivals
-_CAUTION = 0.5  # with one condition to spare, a curved law must predict better than a straight one by this share
-_LEAST = 1e-6  # relative: no law is known more closely
+LEVEL = 0.95  # coverage of an interval
+_RIVALS = 3.0  # laws with a prediction error of up to this many times the best one's are rivals
+_CAUTION = 0.5  # with one spare condition, a curved law must predict better than a straight one by this share
+_LEAST = 1e-6  # least relative scatter of a law
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """One number of a mode over the conditions: a constant and coefficients of basis functions.
+    """The law of one quantity of a mode over the conditions: a constant and coefficients of basis functions.
 
-    `spread` is the relative scatter of conditions about laws of this kind and `freedom` its degrees of freedom; zero
-    where there are too few conditions to say.
+    `spread` is the relative scatter of conditions about laws of this quantity and `freedom` its degrees of freedom;
+    both are zero if there are too few conditions.
     """
 
     functions: tuple[laws.Function, ...]
     coefficients: np.ndarray
     rivals: tuple[np.ndarray, ...]
-    conditions: np.ndarray  # those it was fitted to
+    conditions: np.ndarray  # conditions that it was fitted to
     size: float
     spread: float
     freedom: int
@@ -49,7 +49,7 @@ class Law:
         return self._of(self.coefficients, np.atleast_2d(conditions))
 
     def interval(self, conditions: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Where 95 % of further conditions are expected; None where there are too few to say."""
+        """The interval in which 95 % of further conditions are expected; None if there are too few conditions."""
         if self.freedom < 1:
             return None
         conditions = np.atleast_2d(conditions)
@@ -86,7 +86,7 @@ def columns_of(functions: Sequence[laws.Function], conditions: np.ndarray) -> np
 
 
 def laws_of(tracks: Sequence[ModeTrack], conditions: Sequence[tuple[float, ...]]) -> dict[int, ModeLaws]:
-    """Per number of a mode its laws, from the conditions given."""
+    """The laws of each mode by its number, fitted to these conditions."""
     everywhere = np.array(conditions, dtype=float).reshape(len(conditions), -1)
     functions = laws.basis(everywhere, logarithms=True) if len(conditions) > 1 else ()
     found: dict[str, dict[int, Law]] = {}
@@ -101,7 +101,7 @@ def laws_of(tracks: Sequence[ModeTrack], conditions: Sequence[tuple[float, ...]]
 
 
 def _values(track: ModeTrack, conditions: Sequence[tuple[float, ...]], name: str) -> dict[int, Combined]:
-    """Per place of a condition what is known there; what is flagged as no resonance does not count."""
+    """The known values by the place of their condition."""
     return {
         place: getattr(track.estimates[condition], name)
         for place, condition in enumerate(conditions)
@@ -113,7 +113,7 @@ def _law(functions: tuple[laws.Function, ...], everywhere: np.ndarray, values: d
     rows = everywhere[list(values)]
     numbers = np.array([own.value for own in values.values()])
     columns = columns_of(functions, rows)
-    spare = max(len(numbers) - 2, 1)  # conditions that a law with one coefficient leaves
+    spare = max(len(numbers) - 2, 1)  # degrees of freedom left by a law with one coefficient
     price = np.maximum(laws.prices(functions), [1.0 if f.kind == "id" else 1.0 + _CAUTION / spare for f in functions])
     law = laws.choose(columns, numbers, price) if len(functions) else ()
     size = max(float(np.mean(np.abs(numbers))), np.finfo(float).tiny)
@@ -121,7 +121,7 @@ def _law(functions: tuple[laws.Function, ...], everywhere: np.ndarray, values: d
 
 
 def _rivals(law: Law, numbers: np.ndarray, spread: float) -> tuple[np.ndarray, ...]:
-    """Laws with as many coefficients or one fewer that predict nearly as well, or fit within the scatter of all."""
+    """Laws with as many coefficients or one fewer that predict nearly as well, or fit within the pooled scatter."""
     columns = columns_of(law.functions, law.conditions)
     if len(numbers) < 3 or not columns.shape[1]:
         return ()
@@ -142,7 +142,7 @@ def _rivals(law: Law, numbers: np.ndarray, spread: float) -> tuple[np.ndarray, .
 def _with_spread(
     fitted: dict[int, Law], values: dict[int, dict[int, Combined]], everywhere: np.ndarray, sound: set[int]
 ) -> dict[int, Law]:
-    """The scatter about the laws, pooled over the sound modes, and that of a mode alone where it is larger."""
+    """The laws with their scatter: pooled over the sound modes, or that of the single mode if it is larger."""
     squares, freedom, errors = {}, {}, {}
     for number, law in fitted.items():
         own = values[number]

@@ -1,4 +1,4 @@
-"""The formula of a modal analysis: one point's response over the frequency and the conditions."""
+"""The formula of a modal analysis: the response of one point as a function of frequency and conditions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ceql.templates.resonance.modal_formula import ModalTerm, law_in_symbols, mo
 
 
 def strongest_point(analysis: ModalAnalysis) -> int:
-    """Where the modes together are largest: there a formula shows most of them."""
+    """The point where all modes together are largest, whose formula therefore shows most of them."""
     shapes = np.array([np.abs(track.shape) for track in analysis.predictor.tracks])
     return int(np.argmax(shapes.min(axis=0) + 0.1 * shapes.mean(axis=0))) if len(shapes) else 0
 
 
 def formula_of(analysis: ModalAnalysis, point: int, hertz: float) -> Any:
-    """A SymPy expression in w, in the unit of so many hertz, and the conditions."""
+    """A SymPy expression in w, in units of `hertz`, and the conditions."""
     predictor = analysis.predictor
     power = POWERS[predictor.kind]
     functions = next(iter(analysis.laws.values())).frequency.functions
@@ -39,7 +39,7 @@ def formula_of(analysis: ModalAnalysis, point: int, hertz: float) -> Any:
 
 
 def laws_in_words(analysis: ModalAnalysis, number: int, hertz: float) -> dict[str, str]:
-    """The laws of one mode as text, frequency in the unit of so many hertz; numbers are cut to five digits."""
+    """The laws of one mode as text, with the frequency in units of `hertz`; numbers have five digits."""
     own = analysis.laws[number]
     power = POWERS[analysis.predictor.kind]
     sizes = {"frequency": 1.0 / hertz, "damping": 1.0, "amplitude": hertz ** (power - 2)}

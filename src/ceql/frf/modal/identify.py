@@ -1,7 +1,8 @@
-"""Which modes the curves of several points have: poles are added as long as they pay, and refined together each time.
+"""Identifies the modes of the curves of several points: adds poles while they pay, refining all of them each time.
 
-Poles on offer come from the polynomial of every order, from the places where the residual is largest, and from the
-poles at hand, each of which may be two close ones. The price of a mode is that of its pole and of a residue per point.
+Candidate poles come from the polynomials of all orders, from the places with the largest residuals, and from the
+current poles, each of which may stand for two close ones. The price of a mode is that of its pole and of a residue for
+each point.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from ceql.frf.modal.response import LinearPart, Response, design, linear_part, p
 from ceql.frf.modal.shapes import mac
 from ceql.frf.modal.windows import Uncertainty, inside_of, leaves_noise, likeness, refined_in_windows, window_of
 
-_OFFERS_PER_BAND = 400  # poles on offer closer than this share of the band are one
+_OFFERS_PER_BAND = 400  # the band is divided into this many cells, in which candidate poles count as equal
 _TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """The modes of one set of curves, in the order of their frequencies."""
+    """The modes of one set of curves, ordered by frequency."""
 
     response: Response
     poles: np.ndarray
@@ -35,12 +36,12 @@ class Identified:
 
     @property
     def shapes(self) -> np.ndarray:
-        """Residues (m, p)."""
+        """The residues (m, p)."""
         return self.part.residues
 
 
 def identify(response: Response, policy: ModalPolicy) -> Identified:
-    """The modes that the curves support, with curves aligned where points differ in their poles."""
+    """The modes that the curves support, after aligning those whose poles differ between points."""
     found = _supported(response, policy)
     known: tuple[Scatter, ...] = ()
     for _ in range(policy.alignments):
@@ -55,7 +56,7 @@ def identify(response: Response, policy: ModalPolicy) -> Identified:
 
 
 def _with_scatter(found: Identified, known: tuple[Scatter, ...]) -> Uncertainty:
-    """The errors of aligned modes, with what the points differ by."""
+    """The standard errors, increased for aligned modes by the scatter between points."""
     frequency, log_rate = found.errors.frequency.copy(), found.errors.log_rate.copy()
     for scatter in known:
         k = int(np.argmin(np.abs(found.poles - scatter.pole)))
@@ -79,9 +80,9 @@ def _supported(response: Response, policy: ModalPolicy) -> Identified:
 
 
 def finished(response: Response, poles: np.ndarray, diagram: Diagram | None, policy: ModalPolicy) -> Identified:
-    """The poles refined on the whole band, then each in its own window; sorted, with their residues.
+    """The poles refined on the whole band and then each in its own window, sorted, with their residues.
 
-    Where thinned curves are described down to their noise, all frequencies are needed; elsewhere the windows decide.
+    If thinned curves are described down to their noise, all frequencies are used; otherwise the windows decide.
     """
     few = response.thinned(policy.search_points)
     whole = refined(few, poles, policy.steps)
@@ -95,21 +96,21 @@ def finished(response: Response, poles: np.ndarray, diagram: Diagram | None, pol
 
 
 def pays(larger: Refined, smaller: Refined, independent: float, policy: ModalPolicy) -> bool:
-    """Whether what the larger fit explains is worth its further parameters, for so many independent values."""
+    """Whether the larger fit explains enough for its additional parameters, given this number of independent values."""
     further = 2 * (len(larger.poles) - len(smaller.poles)) + larger.coefficients.size - smaller.coefficients.size
     gain = np.log(max(smaller.squares, _TINY)) - np.log(max(larger.squares, _TINY))
     return bool(independent * gain > policy.price * further * np.log(independent))
 
 
 def _with_another(response: Response, here: Refined, diagram: Diagram, policy: ModalPolicy) -> Refined | None:
-    """The fit with the best further pole, or None where none pays."""
+    """The fit with the best additional pole, or None if none pays."""
     offers = _offers(response, here, diagram)
     gains = _gains(response, here, offers)
     part = linear_part(response, here.poles, here.coefficients)
     for offer in offers[np.argsort(-gains, kind="stable")[: policy.tried]]:
         start = _settled_nearby(response, here.poles, part, offer, policy)
         tried = refined(response, start, policy.trial_steps)
-        # permissive: while modes are missing, the residual says little about what is independent
+        # permissive, since the number of independent values is uncertain while modes are missing
         enough = tried.squares < (1.0 - policy.least_gain) * here.squares
         if enough and pays(tried, here, tried.residual.size, policy) and _is_sound(response, tried, policy):
             return tried
@@ -119,9 +120,9 @@ def _with_another(response: Response, here: Refined, diagram: Diagram, policy: M
 def _settled_nearby(
     response: Response, poles: np.ndarray, part: LinearPart, offer: complex, policy: ModalPolicy
 ) -> np.ndarray:
-    """The poles with a further one, after it and its neighbours have settled in a window: that costs little.
+    """The poles with an additional one, after it and its neighbours were refined in a window, which costs little.
 
-    A wide pole sees farther, so the best of several widths is taken.
+    Wide poles converge from farther away, so the best of several widths is taken.
     """
     together = np.append(poles, offer)
     residues = np.concatenate([part.residues, np.zeros((1, part.residues.shape[1]))])
@@ -138,7 +139,7 @@ def _settled_nearby(
 
 
 def _is_sound(response: Response, fit: Refined, policy: ModalPolicy) -> bool:
-    """All poles near the band, and none of them doubled."""
+    """Whether all poles are near the band and none is doubled."""
     low, high = response.frequency[0], response.frequency[-1]
     reach = policy.beyond_band * (high - low)
     inside = (np.imag(fit.poles) > low - reach) & (np.imag(fit.poles) < high + reach)
@@ -146,9 +147,9 @@ def _is_sound(response: Response, fit: Refined, policy: ModalPolicy) -> bool:
 
 
 def doubled(fit: Refined, policy: ModalPolicy) -> np.ndarray:
-    """Pairs (m, m) of poles within each other's width whose shapes are alike: they describe one mode together.
+    """Pairs (m, m) of poles within each other's width that have similar shapes, and so describe the same mode.
 
-    With a single point all shapes are alike, so two modes need to lie farther apart than their widths.
+    With a single point all shapes are equal, so two modes must be farther apart than their widths.
     """
     m = len(fit.poles)
     pairs = fit.coefficients[: 2 * m].reshape(m, 2, -1)
@@ -159,7 +160,7 @@ def doubled(fit: Refined, policy: ModalPolicy) -> np.ndarray:
 
 
 def _separated(response: Response, here: Refined, policy: ModalPolicy) -> Refined:
-    """Of two poles that describe one mode the weaker goes."""
+    """The fit after removing the weaker of two poles that describe the same mode."""
     while len(here.poles) > 1:
         pairs = np.argwhere(doubled(here, policy))
         if not len(pairs):
@@ -170,7 +171,7 @@ def _separated(response: Response, here: Refined, policy: ModalPolicy) -> Refine
 
 
 def _offers(response: Response, here: Refined, diagram: Diagram) -> np.ndarray:
-    """Poles worth trying, no two of them nearly the same."""
+    """Candidate poles, without near duplicates."""
     low, high = response.frequency[0], response.frequency[-1]
     step = float(np.median(np.diff(response.frequency)))
     split = [pole + sign * 1j * pole.real for pole in here.poles for sign in (-1.0, 1.0)]
@@ -194,7 +195,7 @@ def _largest_places(residual: np.ndarray, n: int, count: int = 5) -> np.ndarray:
 
 
 def _gains(response: Response, here: Refined, offers: np.ndarray) -> np.ndarray:
-    """By how much each pole alone would lower the sum of squares, the others standing still."""
+    """How much each pole alone would reduce the sum of squares with the other poles fixed."""
     rest = response.residual_columns().shape[1] * 2
     columns = design(response, offers)
     columns = columns[:, : columns.shape[1] - rest] if rest else columns
@@ -207,7 +208,10 @@ def _gains(response: Response, here: Refined, offers: np.ndarray) -> np.ndarray:
 
 
 def _without_idle(response: Response, here: Refined, policy: ModalPolicy) -> Refined:
-    """Poles go whose loss costs less than their price, judged where they are: elsewhere misfit is none of theirs."""
+    """The fit without poles whose removal costs less than their price.
+
+    Each is judged within its own window, since misfit elsewhere is not due to it.
+    """
     while len(here.poles) > 1:
         fewer = [solved(response, np.delete(here.poles, k)) for k in range(len(here.poles))]
         margins = [_margin(response, here, fewer[k], k, policy) for k in range(len(fewer))]
@@ -222,7 +226,7 @@ def _without_idle(response: Response, here: Refined, policy: ModalPolicy) -> Ref
 
 
 def _margin(response: Response, here: Refined, without: Refined, pole: int, policy: ModalPolicy) -> float:
-    """What a pole explains within its window, less its price."""
+    """What a pole explains within its window, minus its price."""
     inside = np.tile(inside_of(response, here.poles[[pole]], policy), 2)
     own, other = here.residual[inside], without.residual[inside]
     independent = max(own.size / likeness(own, len(own) // 2), 8.0)

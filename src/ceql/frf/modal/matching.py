@@ -1,4 +1,4 @@
-"""Which mode of one set of curves is which of another: by frequency, by shape and by height."""
+"""Matches the modes of two sets of curves by frequency, shape and height."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from scipy.optimize import linear_sum_assignment
 from ceql.frf.modal.policy import ModalPolicy
 from ceql.frf.modal.shapes import mac
 
-_SHAPE = 0.5  # what a difference in shape counts beside the largest difference in frequency
-_HEIGHT = 0.1  # what a factor of e in height counts
-_ENOUGH_POINTS = 3  # fewer make no shape
+_SHAPE = 0.5  # weight of a difference in shape relative to the largest difference in frequency
+_HEIGHT = 0.1  # weight of a factor of e in height
+_ENOUGH_POINTS = 3  # with fewer points, shapes are not compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ def portrait(poles: np.ndarray, shapes: np.ndarray) -> Portrait:
 
 
 def assigned(one: Portrait, other: Portrait, farthest: float) -> list[tuple[int, int]]:
-    """Pairs of modes that are the same, none farther apart in frequency than this share of it."""
+    """Pairs of corresponding modes whose frequencies differ by no more than the share `farthest`."""
     if not len(one.frequency) or not len(other.frequency):
         return []
     apart = np.abs(one.frequency[:, None] - other.frequency) / one.frequency[:, None] / farthest
@@ -47,7 +47,7 @@ def assigned(one: Portrait, other: Portrait, farthest: float) -> list[tuple[int,
 
 
 def clusters(portraits: Sequence[Portrait], farthest: float) -> list[dict[int, int]]:
-    """Modes of all sets that are the same, each as {set: mode}; a set is compared with what was found before it."""
+    """Corresponding modes of all sets, each cluster as {set: mode}; every set is matched with those before it."""
     found: list[dict[int, int]] = []
     for place, here in enumerate(portraits):
         pairs = assigned(_typical(found, portraits), here, farthest) if found else []

@@ -1,4 +1,4 @@
-"""How noisy each point is, and how much each frequency counts."""
+"""The noise of each point, and the weight of each frequency."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from ceql.frf.kinds import Kind
 from ceql.frf.modal.policy import ModalPolicy
 from ceql.frf.modal.response import Response
 
-_SMOOTHEST = 1e-9  # of the largest magnitude: curves made by a formula have no noise at all
+_SMOOTHEST = 1e-9  # least noise as a share of the largest magnitude, since computed curves have none
 _LEAST_COHERENCE = 0.02
 
 
 def noise_of(curves: np.ndarray) -> np.ndarray:
-    """The standard deviation of real and imaginary part of each curve (p, n), from second differences.
+    """The standard deviation of the noise of each curve (p, n), per real or imaginary part, from second differences.
 
-    Smooth curves hardly have any, and the median does not mind the peaks.
+    Smooth curves have small second differences, and the median ignores the peaks.
     """
     differences = np.diff(curves, 2, axis=-1)
     parts = np.concatenate([np.real(differences), np.imag(differences)], axis=-1)
     spread = np.median(np.abs(parts), axis=-1) / (0.6745 * np.sqrt(6.0))
-    largest = max(float(np.abs(curves).max()), np.finfo(float).tiny)  # of all points: one may be dead
+    largest = max(float(np.abs(curves).max()), np.finfo(float).tiny)  # over all points, since one may be dead
     return np.maximum(spread, _SMOOTHEST * largest)
 
 
@@ -32,12 +32,12 @@ def weighted_response(
     residuals: str = "both",
     coherence: np.ndarray | None = None,
 ) -> Response:
-    """The curves with weights: the inverse of a variance that has a part of noise and a part that goes with the size.
+    """The response with weights: inverse variances with a part for noise and a part proportional to the squared size.
 
-    The second part keeps a high peak, which no linear model describes perfectly, from drowning the low ones. The size
-    is that of the neighbourhood, so within a peak all frequencies count alike. One weight per frequency serves all
-    points, so that the linear part of a fit is one problem for all of them. A coherence g² below one says how much of a
-    value is noise: (1 - g²)/(2 g²) of its square.
+    The second part keeps high peaks, which no linear model describes perfectly, from dominating the low ones. The size
+    is averaged over neighbouring frequencies, so that all frequencies within a peak count alike. One weight per
+    frequency serves all points, so that the linear part of a fit is the same problem for all of them. A coherence g²
+    below one says how much of a value is noise: (1 - g²)/(2 g²) of its square.
     """
     noise = noise_of(curves)
     size = (np.abs(curves) / noise[:, None]) ** 2

@@ -1,4 +1,4 @@
-"""The pictures of a modal analysis: stabilisation diagram, fits in dB and phase, shapes, MAC, and laws."""
+"""The figures of a modal analysis: stabilisation diagram, fits in dB and phase, shapes, MAC, and laws."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_MODES = 6
 
 
 def all_figures(analysis: ModalAnalysis) -> Iterator[tuple[str, Any]]:
-    """Names and figures; shapes need three points, laws two conditions."""
+    """Names and figures; shapes need at least three points, laws at least two conditions."""
     yield "stabilisation", stabilisation_diagram(analysis)
     yield "fit", fits(analysis)
     if len(analysis.survey.points) > 2:
@@ -72,7 +72,7 @@ def stabilisation_diagram(analysis: ModalAnalysis) -> Any:
 
 
 def fits(analysis: ModalAnalysis) -> Any:
-    """Measured and fitted level and phase: of some points, or of some conditions where there is one point."""
+    """Measured and fitted level and phase of some points, or for some conditions if there is a single point."""
     unit, hertz = unit_of_analysis(analysis)
     points = _spread(len(analysis.survey.points))
     columns = [(analysis.found[0], k) for k in points] if len(points) > 1 else [(own, 0) for own in _shown(analysis)]
@@ -131,7 +131,7 @@ def shapes(analysis: ModalAnalysis) -> Any:
 
 
 def mac_matrix(analysis: ModalAnalysis) -> Any:
-    """How alike the shapes are: dark off the diagonal means that the points cannot tell two modes apart."""
+    """The similarity of shapes: dark cells off the diagonal mean that the points cannot distinguish two modes."""
     tracks = analysis.sound or analysis.tracks
     all_shapes = np.array([track.shape for track in tracks])
     values = mac(all_shapes, all_shapes)
@@ -206,7 +206,7 @@ def _law_panel(place: Any, analysis: ModalAnalysis, track: Any, name: str, along
 
 
 def _strongest(analysis: ModalAnalysis) -> list[Any]:
-    """Modes that every condition shows, the highest first, in the order of their frequencies."""
+    """The highest of the modes found in every condition, ordered by frequency."""
     tracks = [t for t in (analysis.sound or analysis.tracks) if len(t.estimates) == len(analysis.train.conditions)]
     tracks = tracks or list(analysis.tracks)
 

@@ -1,8 +1,8 @@
-"""Poles from a common denominator over model orders: least squares in the complex frequency domain.
+"""Poles from common denominators of increasing order: least squares in the complex frequency domain.
 
-The band is laid onto an arc of the unit circle and numerator and denominator are polynomials there with complex
-coefficients. Numerators are eliminated, so one small matrix for the denominator serves all orders up to the highest.
-Its lowest coefficient is held at one: poles that only follow noise then grow in time and are recognised by that.
+The band is mapped onto an arc of the unit circle, where numerator and denominator are polynomials with complex
+coefficients. Numerators are eliminated, so that one small matrix for the denominator serves all orders. Its lowest
+coefficient is fixed at one, since poles that only follow noise then grow in time, by which they are recognised.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ceql.frf.modal.response import Response, frequency_and_damping, pole_of
 
 @dataclass(frozen=True, eq=False)
 class Diagram:
-    """A stabilisation diagram: per pole its order, frequency in Hz, damping ratio, and whether it is stable.
+    """A stabilisation diagram: for each pole its order, frequency in Hz, damping ratio, and whether it is stable.
 
-    A pole is stable where the order before has one with nearly the same frequency and damping.
+    A pole is stable if the previous order has one with nearly the same frequency and damping.
     """
 
     order: np.ndarray
@@ -32,13 +32,13 @@ class Diagram:
         return np.unique(self.order)
 
     def recurrence(self, frequency: float, policy: ModalPolicy) -> float:
-        """The share of the upper half of the orders that hold a pole at this frequency."""
+        """The share of the upper half of the orders that have a pole at this frequency."""
         orders = self.orders[len(self.orders) // 2 :]
         near = np.abs(self.frequency - frequency) < policy.same_frequency * frequency
         return float(np.isin(orders, self.order[near]).mean()) if len(orders) else 0.0
 
     def recurring(self, policy: ModalPolicy) -> np.ndarray:
-        """The stable poles that recur in the upper half of the orders, those found most often first."""
+        """The stable poles that recur in the upper half of the orders, the most frequent ones first."""
         upper = self.stable & (self.order >= np.median(self.orders)) if len(self.order) else np.zeros(0, bool)
         place = np.argsort(self.frequency[upper], kind="stable")
         frequency, damping, order = (own[upper][place] for own in (self.frequency, self.damping, self.order))
@@ -53,7 +53,7 @@ class Diagram:
 
 
 def stabilisation(response: Response, policy: ModalPolicy) -> Diagram:
-    """The poles of every order that decay and lie in the band or near it."""
+    """The poles of every order that decay and lie in or near the band."""
     matrix, step, low = _denominator_matrix(_principal(response, policy), policy)
     rows: list[tuple[int, float, float, bool]] = []
     before = np.zeros((2, 0))
@@ -78,7 +78,7 @@ def _is_stable(frequency: float, damping: float, before: np.ndarray, policy: Mod
 
 
 def _principal(response: Response, policy: ModalPolicy) -> Response:
-    """Fewer frequencies, and a few combinations of the points in place of many: all have the same poles."""
+    """The response at fewer frequencies, with a few combinations of points in place of many, and the same poles."""
     few = response.thinned(policy.search_points)
     if len(few.curves) <= policy.components:
         return few
@@ -89,7 +89,7 @@ def _principal(response: Response, policy: ModalPolicy) -> Response:
 
 
 def _denominator_matrix(response: Response, policy: ModalPolicy) -> tuple[np.ndarray, float, float]:
-    """The quadratic form of the denominator's coefficients; the step of the arc per Hz; where the arc begins."""
+    """The quadratic form of the denominator's coefficients, the angle of the arc per Hz, and where the arc begins."""
     n = len(response.frequency)
     order = int(min(policy.highest_order, max(2, n / policy.rows_per_order / 2)))
     low, high = response.frequency[0], response.frequency[-1]
@@ -106,7 +106,7 @@ def _denominator_matrix(response: Response, policy: ModalPolicy) -> tuple[np.nda
 
 
 def _poles(matrix: np.ndarray, step: float, low: float) -> np.ndarray:
-    """The roots of the best denominator with the lowest coefficient one, as poles in Hz."""
+    """The roots, as poles in Hz, of the best denominator whose lowest coefficient is one."""
     rest = np.linalg.lstsq(matrix[1:, 1:], -matrix[1:, 0], rcond=None)[0]
     roots = np.roots(np.concatenate([rest[::-1], [1.0]]))
     roots = roots[np.abs(roots) > 0]

@@ -1,4 +1,4 @@
-"""Curves that the laws of the modes predict for a condition, measured or not."""
+"""Curves that the laws of the modes predict for a condition, whether measured or not."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ceql.frf.modal.repetitions import ConditionModes
 from ceql.frf.modal.response import LinearPart, Response, pole_of, synthesised
 from ceql.frf.modal.tracks import ModeTrack
 
-_SMALLEST = 0.5  # share of the smallest damping measured below which no prediction goes
-_MOST_SAMPLES = 30  # repetitions of a condition whose deviations are averaged over
+_SMALLEST = 0.5  # least predicted damping, as a share of the smallest measured one
+_MOST_SAMPLES = 30  # most repetitions of a condition that are averaged over
 _SAME = 1e-9
-_NEIGHBOURS = 2  # conditions whose scatter stands for that of one in between
+_NEIGHBOURS = 2  # number of nearest conditions whose scatter is used for one that was not measured
 
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """How single repetitions differ from the mean of their condition, per mode: factors (r, m), shapes (r, m, p)."""
+    """How repetitions of a condition differ from its mean: factors per mode (r, m), and per mode and point (r, m,
+    p)."""
 
     condition: tuple[float, ...]
     frequency: np.ndarray
@@ -31,7 +32,7 @@ class Deviations:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """The modes with their laws, what stands for modes beyond the band, and the scatter between repetitions."""
+    """The modes with their laws, the residual terms for modes beyond the band, and the scatter between repetitions."""
 
     tracks: tuple[ModeTrack, ...]
     laws: dict[int, ModeLaws]
@@ -46,7 +47,7 @@ class Predictor:
         return self._synthesised(frequency, natural, damping, residues)
 
     def mean_magnitude(self, frequency: np.ndarray, condition: Sequence[float]) -> np.ndarray:
-        """The mean magnitude (p, n) that repetitions are expected to have: scatter of the modes widens its peaks."""
+        """The expected mean magnitude (p, n) of repetitions, whose peaks are widened by the scatter of the modes."""
         natural, damping, residues = self._modes(condition)
         total, count = np.zeros((residues.shape[1], len(frequency))), 0
         for d in self._neighbours(condition):
@@ -57,7 +58,7 @@ class Predictor:
         return total / max(count, 1)
 
     def _neighbours(self, condition: Sequence[float]) -> list[Deviations]:
-        """The scatter of this condition, or of those nearest to it."""
+        """The scatter of this condition, or of the nearest ones if it was not measured."""
         known = np.array([d.condition for d in self.deviations], dtype=float).reshape(len(self.deviations), -1)
         size = np.ptp(known, axis=0)
         distance = np.linalg.norm((known - np.asarray(condition, float)) / np.where(size > 0, size, 1.0), axis=1)
@@ -70,7 +71,7 @@ class Predictor:
         own = [self.laws[track.number] for track in self.tracks]
         natural = np.array([law.frequency.at(here)[0] for law in own])
         least = [_SMALLEST * min(e.damping.value for e in track.estimates.values()) for track in self.tracks]
-        damping = np.maximum([law.damping.at(here)[0] for law in own], least)  # a law may cross zero beyond the data
+        damping = np.maximum([law.damping.at(here)[0] for law in own], least)  # laws may cross zero outside the data
         amplitude = np.maximum([law.amplitude.at(here)[0] for law in own], 0.0)
         shapes = np.array([track.shape for track in self.tracks]).reshape(len(own), self.rest.shape[1])
         return natural, damping, amplitude[:, None] * shapes
@@ -87,7 +88,7 @@ class Predictor:
 
 
 def deviations_of(tracks: Sequence[ModeTrack], found: Sequence[ConditionModes]) -> tuple[Deviations, ...]:
-    """Per condition, from all repetitions or as many as are enough; ones where a repetition does not show a mode."""
+    """The deviations for each condition, from at most a fixed number of repetitions; 1 where one lacks a mode."""
     return tuple(_deviations(tracks, own) for own in found)
 
 
@@ -120,7 +121,7 @@ def _or_one(values: np.ndarray) -> np.ndarray:
 
 
 def _ratio(values: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Of residues to their mean; ratios of what is nearly nothing say nothing."""
+    """The ratios of residues to their mean; 1 where the mean is too small for a meaningful ratio."""
     safe = np.abs(mean) > 0.1 * np.abs(mean).max() if mean.size else np.zeros(0, bool)
     ratio = values / np.where(safe, mean, 1.0)
     return np.where(np.isfinite(ratio) & safe & (np.abs(ratio) < 5.0), ratio, 1.0)

@@ -1,8 +1,8 @@
-"""Global least squares of the poles: residues and residual terms are linear and solved by QR at every step.
+"""Global least squares of the poles; residues and residual terms are linear and solved for by QR in every step.
 
-Variable projection with Kaufman's Jacobian and Levenberg-Marquardt steps. The parameters are the damped frequency and
-the logarithm of the decay rate of each pole, so no pole can begin to grow. All points share the columns, so a step
-costs one QR however many points there are.
+Uses variable projection with Kaufman's Jacobian and Levenberg-Marquardt steps. The parameters are the damped frequency
+and the logarithm of the decay rate of each pole, so that poles always decay. All points share the same columns, so a
+step costs one QR decomposition for any number of points.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 
 from ceql.frf.modal.response import Response, design, pole_columns
 
-_FIRST_DAMPING = 1e-3  # of the Levenberg-Marquardt steps, relative to the diagonal
+_FIRST_DAMPING = 1e-3  # initial Levenberg-Marquardt damping, relative to the diagonal
 _GIVE_UP = 1e8
-_SETTLED = 1e-7  # relative fall of the sum of squares
-_LARGEST_MOVE = 2.0  # half widths that a pole may move in one step; for the logarithm of its width half of that
-_NARROWEST = 0.02  # steps of the grid: a pole with less width cannot be told from one without
+_SETTLED = 1e-7  # relative decrease of the sum of squares below which a fit has converged
+_LARGEST_MOVE = 2.0  # in half widths per step; half of that for the logarithm of the width
+_NARROWEST = 0.02  # least half width in frequency steps; narrower poles look undamped
 _RANK = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """Poles and what belongs to them: coefficients (columns, p), the sum of squares and the residual (2n, p)."""
+    """Poles and their fit: coefficients (columns, p), the sum of squares, the residual (2n, p) and the basis."""
 
     poles: np.ndarray
     coefficients: np.ndarray
@@ -33,7 +33,7 @@ class Refined:
 
 
 def solved(response: Response, poles: np.ndarray, target: np.ndarray | None = None) -> Refined:
-    """The linear part for given poles."""
+    """The fit for given poles, with the linear part solved for."""
     target = response.weighted() if target is None else target
     columns = design(response, poles)
     sizes = np.maximum(np.linalg.norm(columns, axis=0), np.finfo(float).tiny)
@@ -42,14 +42,14 @@ def solved(response: Response, poles: np.ndarray, target: np.ndarray | None = No
     diagonal = np.abs(np.diag(upper))
     if len(diagonal) and diagonal.min() > _RANK * diagonal.max():
         coefficients = np.linalg.solve(upper, along) / sizes[:, None]
-    else:  # two poles in one place
+    else:  # two poles coincide
         coefficients = np.linalg.lstsq(columns / sizes, target, rcond=_RANK)[0] / sizes[:, None]
     residual = target - basis @ along
     return Refined(poles, coefficients, float(np.sum(residual**2)), residual, basis)
 
 
 def refined(response: Response, poles: np.ndarray, steps: int) -> Refined:
-    """The nearest minimum of the sum of squares."""
+    """The fit at the nearest minimum of the sum of squares."""
     target = response.weighted()
     here = solved(response, poles, target)
     damping = _FIRST_DAMPING
@@ -72,10 +72,10 @@ def refined(response: Response, poles: np.ndarray, steps: int) -> Refined:
 
 
 def normal_equations(response: Response, here: Refined) -> tuple[np.ndarray, np.ndarray]:
-    """The curvature (2m, 2m), and the slopes (2m, p) that each point contributes.
+    """The curvature (2m, 2m), and the contributions of the points to the slopes (2m, p).
 
-    Parameter j changes the two columns of its mode by the derivatives D_j (2n, 2). The projected change of the model
-    is P D_j C_j with the coefficients C_j (2, p), so inner products need only D'PD, however many points there are.
+    Parameter j changes the two columns of its mode by the derivatives D_j (2n, 2). The projected change of the model is
+    P D_j C_j with the coefficients C_j (2, p), so that inner products need only D'PD, for any number of points.
     """
     m = len(here.poles)
     changes = _derivatives(response, here.poles)  # (2n, 2m parameters * 2 columns)
@@ -90,10 +90,10 @@ def normal_equations(response: Response, here: Refined) -> tuple[np.ndarray, np.
 
 
 def _derivatives(response: Response, poles: np.ndarray) -> np.ndarray:
-    """By damped frequency and by the logarithm of the decay rate, in units of the decay rate."""
+    """Derivatives of the columns by damped frequency and logarithmic decay rate, in units of the decay rate."""
     g, mirrored = pole_columns(response, poles)
     factor = (response.s**response.power)[:, None]
-    # the columns hold s^k/(s - pole) already, so its derivative by the pole is the square over s^k
+    # the columns are s^k/(s - pole), so the derivative by the pole is their square over s^k
     with np.errstate(divide="ignore", invalid="ignore"):
         square, square_mirrored = g**2 / factor, mirrored**2 / factor
     rate = -np.real(poles)
@@ -106,7 +106,7 @@ def _derivatives(response: Response, poles: np.ndarray) -> np.ndarray:
 
 
 def _moved(response: Response, poles: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """The poles after a step, which is kept short; none gets far narrower than the grid or leaves the band by much."""
+    """The poles after a step of limited size; none becomes much narrower than the grid or leaves the band by much."""
     rate = -np.real(poles)
     shift = np.clip(step[0::2], -_LARGEST_MOVE, _LARGEST_MOVE) * rate
     growth = np.clip(step[1::2], -_LARGEST_MOVE / 2.0, _LARGEST_MOVE / 2.0)

@@ -1,4 +1,4 @@
-"""The modes of one condition from all its repetitions: each is fitted by itself, and the results are combined.
+"""The modes of one condition from all its repetitions, which are fitted separately and then combined.
 
 Averaging the curves first would turn scatter of the frequencies into damping.
 """
@@ -19,16 +19,16 @@ from ceql.frf.modal.polynomial import Diagram, stabilisation
 from ceql.frf.modal.response import Response, frequency_and_damping, pole_of
 from ceql.frf.modal.sets import PointSet
 
-_OUTLIER = 4.0  # robust standard deviations beyond which a single repetition does not count
-_OF_A_MEDIAN = 1.2533  # its standard error beside that of a mean
-_ENOUGH = 5  # repetitions from which on outliers are recognised
+_OUTLIER = 4.0  # robust standard deviations beyond which a repetition is an outlier
+_OF_A_MEDIAN = 1.2533  # standard error of a median relative to that of a mean
+_ENOUGH = 5  # fewest repetitions for recognising outliers
 
 
 @dataclass(frozen=True, eq=False)
 class ConditionModes:
-    """Per repetition (r) and mode (m): frequencies and damping ratios with their errors, and residues (r, m, p).
+    """For each repetition (r) and mode (m): frequencies and damping ratios with errors, and residues (r, m, p).
 
-    NaN where a repetition does not show the mode. `share` is that of the explored repetitions in which it was found.
+    Values are NaN where a repetition does not show the mode. `share` is the share of explored repetitions that show it.
     """
 
     condition: tuple[float, ...]
@@ -69,7 +69,7 @@ def modes_of_condition(sets: Sequence[PointSet], kind: Kind, residuals: str, pol
 
 
 def _from_typical(response: Response, poles: np.ndarray, policy: ModalPolicy) -> Identified:
-    """A repetition fitted from the poles that the explored ones agree on, moved to where its own diagram has them."""
+    """A repetition fitted from the poles that the explored ones agree on, shifted to those of its own diagram."""
     own = stabilisation(response, policy).recurring(policy)
     begun = np.array(poles)
     one, other = (Portrait(np.abs(p), np.ones(len(p)), np.ones((len(p), 1))) for p in (poles, own))
@@ -117,9 +117,9 @@ def _typical_damping(kept: Sequence[dict[int, int]], explored: Sequence[Identifi
 
 @dataclass(frozen=True)
 class Combined:
-    """A number over the repetitions: its mean or median, the standard error of that, the scatter, how many there were.
+    """A quantity over the repetitions: its mean or median, the standard error of that, its scatter, and the count.
 
-    The scatter is None for a single repetition; the error is then the one of the fit.
+    For a single repetition the scatter is None, and the error is that of the fit.
     """
 
     value: float
@@ -129,7 +129,7 @@ class Combined:
 
 
 def combined(values: np.ndarray, errors: np.ndarray, skewed: bool = False) -> Combined:
-    """The mean over repetitions without those far off; the median of numbers with skewed scatter, such as damping."""
+    """The mean over repetitions without outliers, or the median for quantities with skewed scatter, such as damping."""
     known = np.isfinite(values)
     values, errors = values[known], errors[known]
     if not len(values):

@@ -1,12 +1,12 @@
-"""Frequency responses of several points at once: data, weights, and the columns of the modal model.
+"""Frequency responses of several points: data, weights, and the columns of the modal model.
 
 All frequencies are in Hz, and so is the variable s = j f. A pole is -z f0 + j f0 sqrt(1 - z²). With the residue R of a
-mode, a point's response is
+mode, the response of a point is
 
     H = s^k [ sum of (Re R + Im R (s + z f0)/fd) / (s² + 2 z f0 s + f0²) + lower/s² + upper ]
 
 where k is 0, 1, 2 for receptance, mobility and accelerance and fd = f0 sqrt(1 - z²). R is real for a mode without phase
-lags between the points; `lower` and `upper` stand for the modes below and above the band.
+lags between the points; `lower` and `upper` represent the modes below and above the band.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ceql.frf.kinds import Kind
 
 POWERS = {Kind.RECEPTANCE: 0, Kind.MOBILITY: 1, Kind.ACCELERANCE: 2, Kind.RATIO: 0}
 RESIDUALS = ("both", "lower", "upper", "none")
-LOCAL = "local"  # within a window around a mode: a constant and a slope, whatever they come from
+LOCAL = "local"  # residual terms of a window around a mode: a constant and a slope
 
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """Complex curves of several points (p, n) on one rising grid of positive frequencies (n,).
+    """Complex curves of several points (p, n) on one increasing grid of positive frequencies (n,).
 
-    `weight` (n,) is that of each frequency, `noise` (p,) the standard deviation of the noise of each point.
+    `weight` (n,) holds the weight of each frequency, `noise` (p,) the standard deviation of the noise of each point.
     """
 
     frequency: np.ndarray
@@ -60,7 +60,7 @@ class Response:
         )
 
     def within(self, inside: np.ndarray, curves: np.ndarray) -> Response:
-        """A window of other curves on the same grid; what lies beyond it is a constant and a slope."""
+        """A window of other curves on the same grid, with a constant and a slope as residual terms."""
         return replace(
             self,
             frequency=self.frequency[inside],
@@ -70,12 +70,12 @@ class Response:
         )
 
     def residual_columns(self) -> np.ndarray:
-        """What stands for modes outside the band, (n, 0 to 2); their factors are complex."""
+        """The residual terms for modes outside the band, (n, 0 to 2); their factors are complex."""
         s, k = self.s, self.power
         if self.residuals == LOCAL:
             middle, half = np.mean(self.frequency), np.ptp(self.frequency) / 2.0
             return np.column_stack([np.ones_like(s), (self.frequency - middle) / half])
-        if self.kind == Kind.RATIO:  # a constant and a slope: there is no mass and no stiffness
+        if self.kind == Kind.RATIO:  # a constant and a slope, since there is no mass or stiffness
             both = np.column_stack([np.ones_like(s), s])
         else:
             both = np.column_stack([s ** (k - 2), s**k])
@@ -90,7 +90,8 @@ def pole_columns(response: Response, poles: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def design(response: Response, poles: np.ndarray) -> np.ndarray:
-    """The real columns of the weighted linear problem, (2n, 2m + residual ones): Re A, Im A per mode, then the rest."""
+    """The real columns of the weighted linear problem, (2n, 2m + ...): Re A and Im A of each mode, then residual
+    terms."""
     g, mirrored = pole_columns(response, poles)
     pairs = np.stack([g + mirrored, 1j * (g - mirrored)], axis=2).reshape(len(g), -1)
     rest = response.residual_columns()
@@ -110,14 +111,14 @@ def pole_of(frequency: np.ndarray, damping: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class LinearPart:
-    """Residues R (m, p) of the modes, and the factors (r, p) of the residual columns."""
+    """The residues R (m, p) of the modes, and the factors (r, p) of the residual columns."""
 
     residues: np.ndarray
     rest: np.ndarray
 
 
 def linear_part(response: Response, poles: np.ndarray, coefficients: np.ndarray) -> LinearPart:
-    """From the coefficients (columns, p) of `design`, back in the units of the curves."""
+    """The linear part in the units of the curves, from the coefficients (columns, p) of `design`."""
     m = len(poles)
     scaled = coefficients * response.noise
     half = scaled[0 : 2 * m : 2] + 1j * scaled[1 : 2 * m : 2]

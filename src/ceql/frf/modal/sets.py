@@ -1,4 +1,4 @@
-"""What is analysed: sets of points measured together, each under a condition and with a repetition number."""
+"""The data of a modal analysis: sets of points measured together, each with a condition and a repetition number."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ceql.errors import InputError
 from ceql.frf.kinds import Kind
 from ceql.frf.measurements import Measurements
 
-_LEAST = 12  # frequencies without which no mode can be found
+_LEAST = 12  # fewest frequencies for finding modes
 
 
 @dataclass(frozen=True, eq=False)
 class PointSet:
-    """The complex curves (p, n) of all points over positive frequencies (n,) in Hz; the coherence where it is known."""
+    """The complex curves (p, n) of all points over positive frequencies (n,) in Hz, and the coherence if known."""
 
     condition: tuple[float, ...]
     repetition: int
@@ -30,18 +30,18 @@ class PointSet:
         if len(self.frequency) < _LEAST:
             raise InputError(
                 f"A measurement has {len(self.frequency)} frequencies above 0 Hz; a modal analysis needs at least "
-                f"{_LEAST}: take a wider --band or a smaller --thin."
+                f"{_LEAST}: use a wider --band or a smaller --thin."
             )
 
     def at(self, keep: np.ndarray) -> PointSet:
-        """Some of the frequencies."""
+        """The set restricted to some of the frequencies."""
         coherence = None if self.coherence is None else self.coherence[:, keep]
         return replace(self, frequency=self.frequency[keep], curves=self.curves[:, keep], coherence=coherence)
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """Sets of the same points, with the names of the conditions; grids may differ from set to set."""
+    """Sets of the same points, with the names of the conditions; grids may differ between sets."""
 
     sets: tuple[PointSet, ...]
     points: tuple[str, ...]
@@ -51,7 +51,7 @@ class Survey:
 
     @property
     def conditions(self) -> list[tuple[float, ...]]:
-        """The distinct ones, sorted."""
+        """The distinct conditions, sorted."""
         return sorted({one.condition for one in self.sets})
 
     def under(self, condition: tuple[float, ...]) -> list[PointSet]:
@@ -68,7 +68,7 @@ class Survey:
         return ", ".join(f"{name} = {value:.4g}" for name, value in pairs) or "the only condition"
 
     def magnitudes(self, points: Sequence[int] | None = None) -> Measurements:
-        """Root mean squares over the points as measurements of one curve each, on the grid of the first set."""
+        """The root mean square over the points of each set, as measurements on the grid of the first set."""
         grid = self.sets[0].frequency
         rows = []
         for one in self.sets:
@@ -81,7 +81,7 @@ class Survey:
 
 
 def survey_of(measurements: Measurements) -> Survey:
-    """Measurements of one point as a survey; frequencies must be complex curves, and 0 Hz is left out."""
+    """Measurements of one point as a survey, without 0 Hz; raises `InputError` if they are not complex."""
     if not measurements.is_complex:
         raise InputError("A modal analysis needs phases, and these measurements hold magnitudes only.")
     above = measurements.frequency > 0

@@ -1,4 +1,4 @@
-"""Mode shapes: how alike two are, how nearly real one is, and how it is normalised."""
+"""Mode shapes: their similarity, how nearly real they are, and their normalisation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def mac(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def collinearity(shape: np.ndarray) -> float:
-    """The modal phase collinearity: 1 where all points move in phase or against it, 0 where phases are scattered."""
+    """The modal phase collinearity: 1 if all points move in phase or antiphase, 0 if phases are scattered."""
     x, y = np.real(shape), np.imag(shape)
     xx, yy, xy = x @ x, y @ y, x @ y
     total = xx + yy
@@ -22,12 +22,12 @@ def collinearity(shape: np.ndarray) -> float:
 
 
 def normalised(shape: np.ndarray) -> np.ndarray:
-    """With the largest entry one."""
+    """The shape scaled so that its largest entry is one."""
     largest = shape[np.argmax(np.abs(shape))] if shape.size else 1.0
     return shape / largest if largest != 0 else shape
 
 
 def contribution(shape: np.ndarray, reference: np.ndarray) -> complex:
-    """The factor q with which q times the reference comes nearest to the shape."""
+    """The factor q for which q times the reference is closest to the shape."""
     size = np.vdot(reference, reference).real
     return complex(np.vdot(reference, shape) / size) if size > 0 else 0j

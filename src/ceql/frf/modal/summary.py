@@ -1,4 +1,4 @@
-"""A modal analysis in words, tables and JSON."""
+"""The results of a modal analysis in words, tables and JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ceql.frf.modal.formula import formula_of, laws_in_words, strongest_point
 from ceql.frf.modal.shapes import mac
 from ceql.frf.modal.tracks import Estimate, ModeTrack
 
-_MOST_ROWS = 60  # a longer table goes to a file only
+_MOST_ROWS = 60  # longer tables are cut off and written in full to files only
 
 
 def unit_of_analysis(analysis: ModalAnalysis) -> tuple[str, float]:
@@ -23,7 +23,7 @@ def unit_of_analysis(analysis: ModalAnalysis) -> tuple[str, float]:
 
 
 def in_words(analysis: ModalAnalysis) -> str:
-    """What the command prints."""
+    """The text that the command prints."""
     survey = analysis.survey
     sets = len(analysis.train.sets)
     points = f"{len(survey.points)} points" if len(survey.points) > 1 else "one point"
@@ -68,7 +68,7 @@ def modes_table(analysis: ModalAnalysis) -> pd.DataFrame:
 
 
 def _without_empty(table: pd.DataFrame, analysis: ModalAnalysis) -> pd.DataFrame:
-    """Without columns that hold nothing, and without a condition where there is only one."""
+    """The table without empty columns, and without conditions if there is only one."""
     empty = [name for name in table.columns if bool(table[name].isna().to_numpy().all())]
     alone = analysis.survey.names if len(analysis.survey.conditions) == 1 else ()
     return table.drop(columns=[*empty, *(name for name in alone if name in table.columns)])
@@ -140,7 +140,7 @@ def mac_table(analysis: ModalAnalysis) -> pd.DataFrame:
 
 
 def shapes_table(analysis: ModalAnalysis) -> pd.DataFrame:
-    """Per point the real and imaginary part of every shape, the largest entry being of size one."""
+    """For each point the real and imaginary part of every shape, whose largest entry has size one."""
     table: dict[str, Any] = {"point": list(analysis.survey.points)}
     for track in analysis.tracks:
         table[f"mode {track.number} real"] = np.real(track.shape)
@@ -149,7 +149,7 @@ def shapes_table(analysis: ModalAnalysis) -> pd.DataFrame:
 
 
 def as_json(analysis: ModalAnalysis) -> dict[str, Any]:
-    """Everything that is known, in plain numbers; what JSON cannot hold (infinity, not a number) is null."""
+    """The complete result as plain numbers; values that JSON cannot represent (infinity, NaN) become null."""
     survey = analysis.survey
     unit, hertz = unit_of_analysis(analysis)
     point = strongest_point(analysis)

@@ -1,4 +1,4 @@
-"""Modes followed over the conditions, with the numbers of each condition combined and reasons to mistrust them."""
+"""Modes followed over the conditions, with combined values for each condition and warning flags."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Estimate:
     amplitude: Combined
     residues: np.ndarray  # (p,), mean over the repetitions
     collinearity: float
-    share: float  # of the explored repetitions that show it
+    share: float  # share of the explored repetitions that show it
     recurrence: float  # share of the model orders that show it
     flags: tuple[Flag, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class ModeTrack:
-    """One mode over all conditions that show it, with the shape they have in common (p,), largest entry one."""
+    """One mode over all conditions that show it, with its common shape (p,), whose largest entry is one."""
 
     number: int
     estimates: dict[tuple[float, ...], Estimate]
@@ -47,13 +47,13 @@ class ModeTrack:
 
     @property
     def is_sound(self) -> bool:
-        """Whether at least half of the conditions show it without a flag that speaks against a resonance."""
+        """Whether at least half of its estimates have no flag other than faint."""
         sound = [not set(own.flags) - {Flag.FAINT} for own in self.estimates.values()]
         return sum(sound) * 2 >= len(sound)
 
 
 def tracks_of(found: Sequence[ConditionModes], policy: ModalPolicy, grids: Sequence[np.ndarray]) -> list[ModeTrack]:
-    """Modes of neighbouring conditions that are the same, in the order of their frequencies."""
+    """Corresponding modes of all conditions, ordered by frequency."""
     portraits = []
     for own in found:
         frequency, damping = _middle(own.frequency), _middle(own.damping)
@@ -101,10 +101,10 @@ def _estimate(
         [abs(contribution(row, shape)) if np.isfinite(row).all() else np.nan for row in own.residues[:, mode]]
     )
     relative = own.damping_error[:, mode] / np.maximum(own.damping[:, mode], _TINY)
-    amplitude = combined(sizes, sizes * relative)  # a residue is known about as well as the width of its peak
+    amplitude = combined(sizes, sizes * relative)  # a residue is determined about as well as the width of its peak
     recurrence = _recurrence(own, mode, policy)
     share = float(own.share[mode])
-    # judged by the fits: numbers that scatter from repetition to repetition are determined all the same
+    # judged by single fits, since values that scatter between repetitions are still determined
     unknown = float(np.nanmedian(relative)) if np.isfinite(relative).any() else np.inf
     flags = _flags(frequency.value, damping.value, unknown, share, recurrence, grid, policy)
     return Estimate(
@@ -113,7 +113,7 @@ def _estimate(
 
 
 def _recurrence(own: ConditionModes, mode: int, policy: ModalPolicy) -> float:
-    """In the diagrams of the explored repetitions, each looked at where the mode lies in it; the median."""
+    """The median share of model orders that show the mode in the diagrams of the explored repetitions."""
     places = zip(own.fits, own.frequency[:, mode], strict=True)
     shares = [fit.diagram.recurrence(f, policy) for fit, f in places if fit.diagram is not None and np.isfinite(f)]
     return float(np.median(shares)) if shares else 0.0
@@ -128,7 +128,7 @@ def _flags(
     grid: np.ndarray,
     policy: ModalPolicy,
 ) -> tuple[Flag, ...]:
-    """`unknown` is the relative standard error of the damping in a single measurement."""
+    """Reasons to distrust a mode; `unknown` is the relative standard error of the damping in a single measurement."""
     step = float(np.median(np.diff(grid)))
     reasons = {
         Flag.OUT_OF_BAND: not grid[0] <= frequency <= grid[-1],
@@ -142,7 +142,7 @@ def _flags(
 
 
 def height(own: Estimate, power: int) -> float:
-    """Of the peak that the mode makes at the point where it is strongest, in the unit of the curves."""
+    """The height of the mode's peak at the point where it is strongest, in the unit of the curves."""
     return own.amplitude.value * own.frequency.value ** (power - 2) / max(2.0 * own.damping.value, _TINY)
 
 

@@ -1,7 +1,7 @@
-"""The last refinement of poles, each in a window of its own: what a model lacks elsewhere does not reach its damping.
+"""Final refinement of each pole in its own window, so that model errors elsewhere do not affect its damping.
 
-The other modes are subtracted, and a constant and a slope stand for what they leave. Modes whose windows overlap are
-refined together. For curves that follow the model exactly this changes nothing.
+The other modes are subtracted, and a constant and a slope represent what remains of them. Modes with overlapping
+windows are refined together. For curves that follow the model exactly this changes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ceql.frf.modal.response import LinearPart, Response, linear_part, synthesis
 
 _FARTHEST = 3.0  # half widths that a pole may move within its window
 _WIDEST = 4.0  # factor by which its width may change there
-_MANY_POINTS = 5  # from which on the scatter between points says how uncertain a pole is
+_MANY_POINTS = 5  # fewest points for errors from the scatter between points
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +30,9 @@ class Uncertainty:
 def refined_in_windows(
     response: Response, whole: Refined, policy: ModalPolicy
 ) -> tuple[np.ndarray, LinearPart, Uncertainty]:
-    """The poles, the linear part of all of them on the whole band, and how well each pole is known.
+    """The refined poles, the linear part of all of them on the whole band, and the standard errors of the poles.
 
-    Where the fit to the whole band leaves nothing but noise it is the better one, and is kept.
+    Where the fit to the whole band leaves only noise, it is better and is kept.
     """
     poles = np.array(whole.poles, dtype=complex)
     errors = standard_errors(response, whole) if len(poles) else np.zeros((2, 0))
@@ -46,7 +46,7 @@ def refined_in_windows(
                 continue
             window = window_of(response, poles, part, group, inside)
             fit = refined(window, poles[group], policy.steps)
-            if not _stays(fit.poles, poles[group]):  # a broad background has no window of its own
+            if not _stays(fit.poles, poles[group]):  # the pole of a broad background does not stay in a window
                 continue
             poles[group] = fit.poles
             errors[:, group] = standard_errors(window, fit)
@@ -58,27 +58,27 @@ def refined_in_windows(
 
 
 def leaves_noise(response: Response, whole: Refined, policy: ModalPolicy) -> bool:
-    """Whether in the window of some mode nothing but noise is left."""
+    """Whether the fit leaves only noise in the window of at least one mode."""
     misfit = _misfit(response, whole.poles, linear_part(response, whole.poles, whole.coefficients))
     windows = [inside_of(response, whole.poles[group], policy) for group in groups_of(whole.poles, policy)]
     return any(np.mean(misfit[inside]) < policy.noise_like for inside in windows)
 
 
 def _misfit(response: Response, poles: np.ndarray, part: LinearPart) -> np.ndarray:
-    """Per frequency, the square of what is left in units of the noise: about one where it is nothing else."""
+    """The mean squared residual at each frequency in units of the noise; about one if only noise is left."""
     left = (response.curves - synthesised(response, poles, part)) / response.noise[:, None]
     return np.mean(np.abs(left) ** 2, axis=0) / 2.0
 
 
 def _stays(now: np.ndarray, before: np.ndarray) -> bool:
-    """Whether poles moved by no more than their widths, and these by no more than a factor."""
+    """Whether the poles moved by no more than a few half widths, and their widths changed by no more than a factor."""
     near = np.abs(np.imag(now) - np.imag(before)) < _FARTHEST * np.maximum(-np.real(before), -np.real(now))
     alike = np.abs(np.log(np.real(now) / np.real(before))) < np.log(_WIDEST)
     return bool((near & alike).all())
 
 
 def groups_of(poles: np.ndarray, policy: ModalPolicy) -> list[np.ndarray]:
-    """Modes within half of each other's reach belong together."""
+    """Groups of modes that are within half of each other's reach."""
     if not len(poles):
         return []
     order = np.argsort(np.imag(poles))
@@ -88,10 +88,10 @@ def groups_of(poles: np.ndarray, policy: ModalPolicy) -> list[np.ndarray]:
 
 
 def standard_errors(response: Response, fit: Refined) -> np.ndarray:
-    """Of frequency (Hz) and log decay rate per mode, (2, m).
+    """Standard errors of frequency (Hz) and logarithmic decay rate for each mode, (2, m).
 
-    With several points their slopes at the solution, which add up to nothing, say how far single points pull the poles
-    apart; with few, the residual does, spread over as many values as are independent.
+    With several points they follow from the slopes of the points, which cancel at the solution and show how strongly
+    the points disagree; with few points, from the residual and its number of independent values.
     """
     curvature, slopes = normal_equations(response, fit)
     inverse = np.linalg.pinv(curvature, hermitian=True)
@@ -106,12 +106,12 @@ def standard_errors(response: Response, fit: Refined) -> np.ndarray:
 
 
 def likeness(residual: np.ndarray, n: int, lags: int = 60) -> float:
-    """How many neighbouring values tell the same: one plus twice the sum of the autocorrelations."""
+    """The number of neighbouring values that count as one: one plus twice the sum of the autocorrelations."""
     total, size = 1.0, float(np.sum(residual**2))
     for lag in range(1, min(lags, n // 4)):
         parts = sum(float(np.sum(part[lag:] * part[:-lag])) for part in (residual[:n], residual[n:]))
         share = parts / size if size > 0 else 0.0
-        if share < 0.05:  # noise about zero
+        if share < 0.05:  # only noise around zero
             break
         total += 2.0 * share
     return total
@@ -123,7 +123,7 @@ def inside_of(response: Response, poles: np.ndarray, policy: ModalPolicy) -> np.
     half = np.maximum(policy.reach * -np.real(poles), policy.least_window * step)
     low, high = np.min(np.imag(poles) - half), np.max(np.imag(poles) + half)
     inside = (response.frequency >= low) & (response.frequency <= high)
-    if inside.sum() < policy.least_window:  # a mode beyond the band: the nearest frequencies
+    if inside.sum() < policy.least_window:  # a mode beyond the band: use the nearest frequencies
         distance = np.abs(response.frequency - np.mean(np.imag(poles)))
         inside = distance <= np.sort(distance)[min(policy.least_window, len(distance)) - 1]
     return inside
@@ -132,7 +132,7 @@ def inside_of(response: Response, poles: np.ndarray, policy: ModalPolicy) -> np.
 def window_of(
     response: Response, poles: np.ndarray, part: LinearPart, group: np.ndarray, inside: np.ndarray
 ) -> Response:
-    """The curves there, less what the other modes contribute."""
+    """The curves in this window, minus the contributions of the other modes."""
     others = np.setdiff1d(np.arange(len(poles)), group)
     nothing = np.zeros_like(part.rest)
     strangers = synthesised(response, poles[others], LinearPart(part.residues[others], nothing))
@@ -140,7 +140,7 @@ def window_of(
 
 
 def _with_rest(response: Response, poles: np.ndarray, residues: np.ndarray) -> LinearPart:
-    """These residues, and the residual terms that fit best beside them."""
+    """These residues together with the residual terms that fit best."""
     columns = response.residual_columns()
     modes = synthesised(response, poles, LinearPart(residues, np.zeros((columns.shape[1], len(response.curves)))))
     root = response.root_weight[:, None]

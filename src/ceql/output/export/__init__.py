@@ -1,8 +1,9 @@
-"""A fitted formula as source text of another language: the program that `predict` runs, written out.
+"""Writes a fitted formula as source text in another language: the program that `predict` runs.
 
-Every code language is a translation of the same list of instructions (``expression.compile``), so that what is exported
-computes what the model predicts, operation by operation. A language is a `Dialect` (numbers, functions, powers) and
-a frame (a function with its arguments and comments); LaTeX alone is made from the SymPy expression.
+Every programming language is a translation of the same list of instructions (``expression.compile``), so that the
+exported code computes what the model predicts, operation by operation. A language consists of a `Dialect` (numbers,
+functions, powers) and a frame (a function with its arguments and comments). Only LaTeX is made from the SymPy
+expression.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LANGUAGES = tuple(_WRITERS)
 
 
 def write(formula: Formula, names: Sequence[str], to: str, target_name: str | None = None) -> str:
-    """The formula as text in the language `to`; `names` are its columns, `target_name` is what it computes."""
+    """The formula as text in the language `to`; `names` are its columns, `target_name` is the name of the result."""
     if to not in _WRITERS:
         raise unknown_name("language to export to", to, LANGUAGES)
     try:

@@ -1,4 +1,4 @@
-"""A formula for a cell of a spreadsheet whose columns A, B, ... hold the inputs, with its first data in row 2."""
+"""Writes a formula for a spreadsheet cell; columns A, B, ... hold the inputs, with the first data in row 2."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ceql.output.export.program_text import Dialect, program_text
 from ceql.output.export.source import header
 
 _ROW = 2
-_LONGEST, _MOST_COLUMNS, _DEEPEST = 8192, 16384, 64  # what a cell, a sheet and a formula of Excel allow
-_DIGITS = 15  # Excel reads no more of a number
+_LONGEST, _MOST_COLUMNS, _DEEPEST = 8192, 16384, 64  # Excel's limits: characters, columns, nesting
+_DIGITS = 15  # Excel reads no more digits of a number
 
 
 def _number(value: float) -> str:
-    """The number to the last bit: digits that Excel would not read are added as a number of their own."""
+    """The number to the last bit: digits beyond those that Excel reads are added as a second number."""
     if value != 0.0 and abs(value) < sys.float_info.min:
         raise InputError(f"The constant {value!r} is too small for a spreadsheet.")
     head = float(f"{value:.{_DIGITS}g}")
@@ -62,7 +62,7 @@ def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
 
 
 def column_letters(index: int) -> str:
-    """A, B, ..., Z, AA, AB, ..."""
+    """The letters of a column: A, B, ..., Z, AA, AB, ..."""
     letters = ""
     index += 1
     while index:

@@ -1,4 +1,4 @@
-"""The code languages: how each writes a step, which names it keeps for itself, and the frame around the formula."""
+"""The programming languages: how each writes a step, its reserved names, and the frame around the formula."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Plan:
 
     @property
     def functions(self) -> frozenset[str]:
-        """The functions it uses, by name."""
+        """The names of the functions that the program uses."""
         return functions_of(self.program)
 
     @property
@@ -52,15 +52,15 @@ def operations_of(program: CompiledFormula) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Language:
-    """`mark` begins a comment; the notes in it may speak of the `{function}`."""
+    """A programming language; `mark` begins a comment, and `notes` may contain `{function}`."""
 
     dialect: Dialect
     frame: Callable[[Plan], str]
     notes: tuple[str, ...]
     reserved: frozenset[str]
     mark: str = "#"
-    any_case: bool = False  # whether names that differ in capitals alone are the same
-    hides_functions: bool = False  # whether an argument may hide a function of its name
+    any_case: bool = False  # whether names are case-insensitive
+    hides_functions: bool = False  # whether an argument hides a function of the same name
 
 
 _UNDEFINED = "NaN where the formula is undefined."
@@ -107,7 +107,7 @@ abstract baremodule begin break catch const continue do else elseif end export f
 import in isa let local macro module mutable outer primitive public quote return struct true try type using var where
 while float pi im missing nothing Inf NaN Float64 Int Base Core Main
 """
-# `math` raises where NumPy gives NaN or infinity; small functions in front make it answer as `predict` does.
+# `math` raises where NumPy gives NaN or infinity; these helper functions return what `predict` returns.
 _DIVIDE = """
     try:
         return a / b
@@ -137,20 +137,20 @@ def _number_in_fortran(value: float) -> str:
 
 
 def _body(plan: Plan, indent: str = "    ") -> str:
-    """The lines of a Python or Julia function: variables, then the value."""
+    """The body of a Python or Julia function: the variables, then the value."""
     starts = [(f"{name} = ", value) for name, value in plan.text.variables]
     return "".join(statement(start, value, indent) for start, value in [*starts, ("return ", plan.text.value)])
 
 
 def statement(start: str, value: str, indent: str = "    ") -> str:
-    """A line of Python or Julia, or several in parentheses."""
+    """A Python or Julia statement, folded in parentheses if it is long."""
     if is_long(value):
         return f"{indent}{start}(\n{folded(value, indent + '    ')}\n{indent})\n"
     return f"{indent}{start}{value}\n"
 
 
 def _python(plan: Plan) -> str:
-    """Plain Python for one row of numbers, with nothing but `math`."""
+    """Plain Python for one row of numbers that needs only `math`."""
     helpers = "".join(helpers_in_python(plan.operations, plan.functions))
     function = f"def {plan.signature}:\n{_body(plan)}"
     module = "import math\n" if "math." in helpers + function else ""
@@ -158,7 +158,7 @@ def _python(plan: Plan) -> str:
 
 
 def helpers_in_python(operations: Collection[str], used: Collection[str]) -> Iterator[str]:
-    """What answers as NumPy does where `math` raises, as far as these operations and functions need it."""
+    """The helper functions for these operations and functions, which return what NumPy returns where `math` raises."""
     if "divide" in operations:
         yield f"\n\ndef _divide(a, b):{_DIVIDE}"
     if not _POWERS.isdisjoint(operations):
@@ -170,7 +170,7 @@ def helpers_in_python(operations: Collection[str], used: Collection[str]) -> Ite
 
 
 def _arrays(plan: Plan, module: str, constant: str, convert: str = "", before: str = "") -> str:
-    """A Python function of whole columns; `constant` is the value of a formula without inputs."""
+    """A Python function of whole columns; `constant` is the body for a formula without inputs."""
     names = plan.arguments
     if "input" in plan.operations:
         inner = before + _body(plan, (8 if before else 4) * " ")
@@ -198,7 +198,7 @@ _torch = partial(_arrays, module="torch", constant="    return torch.full_like({
 
 
 def _c(plan: Plan) -> str:
-    """C99, which is C++ as well: one function of doubles."""
+    """One C99 function of doubles, which is also valid C++."""
     used = {int(step.payload) for step in plan.program.instructions if step.operation == "input"}
     parts = [(f"const double {name} =", value) for name, value in plan.text.variables]
     lines = [statement_in_c(*part) for part in parts]

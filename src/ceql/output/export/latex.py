@@ -1,4 +1,4 @@
-"""LaTeX with all digits of the constants, for a document."""
+"""Writes a formula as LaTeX with all digits of the constants, for a document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ceql.groups.grouped_formula import GroupedFormula
 from ceql.output.export.source import header
 
 _ESCAPES = {sign: f"\\{sign}" for sign in "{}_%&#$ "} | {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "}
-# What SymPy sets well: a letter or a Greek name, with a number or a word as its index. Other words become upright text.
+# Names that SymPy typesets well: a letter or a Greek name with a number or a word as index. Others are set upright.
 _PLAIN = re.compile(rf"([A-Za-z]|{'|'.join(greeks)})(_?\d+|_[A-Za-z]+)?")
 
 
@@ -34,7 +34,7 @@ def write(formula: Formula, names: Sequence[str], target: str | None) -> str:
 
 
 def value_in_latex(formula: Formula, written: Sequence[str]) -> str:
-    """The formula alone, its columns written so."""
+    """The formula without its target; `written` are the names of its columns in LaTeX."""
     by_symbol = dict(zip(formula.symbols, written, strict=False))
     if isinstance(formula, GroupedFormula):
         by_symbol |= formula.marks_in_latex()
@@ -42,7 +42,7 @@ def value_in_latex(formula: Formula, written: Sequence[str]) -> str:
 
 
 def symbol_names(names: Sequence[str]) -> list[str]:
-    """What each name looks like; two that SymPy would set alike are set letter by letter."""
+    """Each name in LaTeX; names that SymPy would typeset alike are set letter by letter."""
     nice = [LatexPrinter().doprint(sympy.Symbol(name)) if _PLAIN.fullmatch(name) else None for name in names]
     escaped = ("".join(_ESCAPES.get(c, c if c.isprintable() else r"\ ") for c in in_words(name)) for name in names)
     return [

@@ -1,4 +1,4 @@
-"""The instructions of a compiled formula as one expression of another language, and its shared parts as variables."""
+"""Writes the instructions of a compiled formula as one expression, with variables for parts that occur repeatedly."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from ceql.operators import functions
 from ceql.operators.functions import ElementaryFunction
 from ceql.operators.program import CompiledFormula, Instruction, UnsupportedExpression
 
-# How tightly a text holds together: what binds less than its surroundings demand is put in parentheses.
+# The precedence of a text: it is put in parentheses if its surroundings need a higher one.
 SUM, NEGATIVE, PRODUCT, POWER, ATOM = range(5)
 _LEAVES = {"constant", "input"}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def plain_calls(language: str, usual: str = "{}") -> Callable[[ElementaryFunction, str], str]:
-    """Calls as the functions' own texts have them; `usual` is how the language names those without one."""
+    """Writes a function call in this language; `usual` is the pattern for functions without a text of their own."""
     return lambda function, argument: function.call(language, argument, usual)
 
 
 def words(language: str) -> frozenset[str]:
-    """Every name that a call of a function may use, which no variable may hide."""
+    """All names that function calls in this language may use; variables must not have these names."""
     texts = (functions.get(name).call(language, "") for name in functions.names())
     return frozenset(word for text in texts for word in _WORD.findall(text))
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a language writes the steps of a formula. Patterns that are calls hold a parenthesis."""
+    """How a language writes the steps of a formula. A pattern with a parenthesis is a function call."""
 
     number: Callable[[float], str]
-    call: Callable[[ElementaryFunction, str], str]  # of a function, with the text of its argument
+    call: Callable[[ElementaryFunction, str], str]  # from a function and the text of its argument
     power: str = "{}**{}"
     whole_exponent: Callable[[int], str] = str
     divide: str = "{} / {}"
@@ -42,7 +42,7 @@ class Dialect:
 
 @dataclass(frozen=True)
 class ProgramText:
-    """Variables with their values, in order, and then the formula itself."""
+    """A formula as text: variables with their values, in order, and the final value."""
 
     variables: tuple[tuple[str, str], ...]
     value: str
@@ -60,7 +60,7 @@ class _Piece:
 def program_text(
     program: CompiledFormula, arguments: Sequence[str], dialect: Dialect, variable: Callable[[int], str] | None = None
 ) -> ProgramText:
-    """The program in words; `variable` names the parts that occur more than once, without it they are repeated."""
+    """The program as text; `variable` names parts that occur repeatedly, which are written out each time without it."""
     steps = program.instructions
     uses = Counter(slot for step in steps for slot in step.operands)
     writer = _Writer(steps, arguments, dialect)
@@ -79,10 +79,10 @@ class _Writer:
     steps: Sequence[Instruction]
     arguments: Sequence[str]
     dialect: Dialect
-    known: dict[int, _Piece] = field(default_factory=dict)  # parts that have a variable of their own
+    known: dict[int, _Piece] = field(default_factory=dict)  # parts that are stored in a variable
 
     def piece(self, slot: int, negated: bool = False) -> _Piece:
-        """The text of a slot; `negated` of one with a minus sign in front, which is then left out."""
+        """The text of a slot; if `negated`, of its negative, where the slot begins with a minus sign."""
         if slot in self.known:
             return self.known[slot]
         step = self.steps[slot]

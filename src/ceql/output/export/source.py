@@ -1,4 +1,4 @@
-"""What all languages share: safe names for columns, the comment on top, and long lines in pieces."""
+"""Shared by all languages: valid names for columns, the comment at the top, and folding of long lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GREEK = re.compile(r"GREEK (SMALL|CAPITAL) LETTER (\w+)")
 
 
 def safe_name(name: str, taken: Collection[str], any_case: bool = False) -> str:
-    """The name in plain letters, with an underscore or a number added until it is not among the taken ones."""
+    """The name in ASCII letters, with an underscore or a number added if it is already taken."""
     plain = _plain(name)
     refused = {word.lower() for word in taken} if any_case else set(taken)
 
@@ -29,7 +29,7 @@ def safe_name(name: str, taken: Collection[str], any_case: bool = False) -> str:
 
 
 def safe_names(names: Iterable[str], reserved: Collection[str], any_case: bool = False) -> tuple[str, ...]:
-    """One name for each, all different. Names that are good as they are keep their form whatever stands before them."""
+    """A different valid name for each name. Names that are already valid are kept, whatever comes before them."""
     names = tuple(names)
     taken = set(reserved)
     chosen: dict[int, str] = {}
@@ -40,7 +40,7 @@ def safe_names(names: Iterable[str], reserved: Collection[str], any_case: bool =
 
 
 def _plain(name: str) -> str:
-    """ASCII letters, digits and underscores with a letter in front: `α` is alpha, `Ø 1 (m)` is O_1_m."""
+    """The name in ASCII letters, digits and underscores, beginning with a letter: `α` is alpha, `Ø 1 (m)` is O_1_m."""
     letters = "".join(_in_ascii(character) for character in name)
     words = re.sub(r"\W+", "_", letters, flags=re.ASCII).strip("_")[:_LONGEST]
     return words if words[:1].isalpha() else f"x{words}" if words[:1].isdigit() else "x"
@@ -57,7 +57,7 @@ def _in_ascii(character: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as it can stand in any comment: on one line, between quotes."""
+    """The name in quotes on one line, for a comment in any language."""
     return '"' + printable(name.replace("\\", "\\\\").replace('"', '\\"')) + '"'
 
 
@@ -74,7 +74,7 @@ def header(
     notes: Sequence[str] = (),
     inputs: str = "Inputs",
 ) -> str:
-    """The comment on top: what is computed, from what, how good it is and by which ceql it was found."""
+    """The comment at the top: what is computed from which inputs, how good it is, and which ceql found it."""
     known_as = "value" if target is None else target if target.isidentifier() else quoted(target)
     lines = [
         f"{known_as} = {printable(write_formula(formula.expression))}",
@@ -86,19 +86,19 @@ def header(
 
 
 def known_names(names: Sequence[str], arguments: Sequence[str]) -> str:
-    """The arguments of a function, each with the name of its column where that is another one."""
+    """The arguments of a function, each with the name of its column if that is different."""
     pairs = zip(arguments, names, strict=True)
     return ", ".join(a if a == name else f"{a} (column {quoted(name)})" for a, name in pairs)
 
 
 def comment(lines: Iterable[str], mark: str) -> str:
-    """Lines of a comment, the long ones in pieces."""
+    """The lines as a comment, with long lines wrapped."""
     parts = [part for line in lines for part in _wrapped(line, WIDTH - len(mark) - 1, "  ")]
     return "".join(f"{mark} {part}".rstrip() + "\n" for part in parts)
 
 
 def folded(text: str, indent: str, more: str = "") -> str:
-    """A long expression over several lines, broken where blanks are; `more` ends each line that goes on."""
+    """A long expression wrapped at blanks over several lines; `more` ends each line that is continued."""
     lines = _wrapped(text, WIDTH - len(indent) - len(more), "")
     return f"{more}\n".join(indent + line for line in lines)
 

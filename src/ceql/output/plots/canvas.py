@@ -1,4 +1,4 @@
-"""Empty figures and axes, and text that is shown as it is."""
+"""Creates figures and axes, saves them, and makes text safe to draw."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_NAME = 32
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty matplotlib figure of that many inches whose parts make room for each other."""
+    """An empty matplotlib figure of this size in inches, with constrained layout."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -25,7 +25,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def axes_or_new(ax: Any, width: float, height: float) -> Any:
-    """The axes given, or new ones that a notebook or `plt.show` will show."""
+    """The given axes, or new ones that a notebook or `plt.show` displays."""
     if ax is not None:
         if not hasattr(ax, "inset_axes"):
             raise InputError(f"ax must be matplotlib Axes, not {type(ax).__name__}: use one cell of plt.subplots().")
@@ -38,7 +38,7 @@ def axes_or_new(ax: Any, width: float, height: float) -> Any:
 
 
 def save_figure(figure: Any, path: Path, dpi: int) -> None:
-    """The picture as a file, whole or not at all, of the kind that its ending names; PNG where it has none."""
+    """Writes the picture completely or not at all, in the format of the file's extension; PNG without one."""
     picture = io.BytesIO()
     try:
         figure.savefig(picture, format=path.suffix[1:] or "png", dpi=dpi)
@@ -48,20 +48,20 @@ def save_figure(figure: Any, path: Path, dpi: int) -> None:
 
 
 def moved_by(ax: Any, right: float, up: float) -> Any:
-    """The coordinates of these axes, moved by so many points to the right and up."""
+    """The data coordinates of these axes, shifted to the right and up by these numbers of points."""
     from matplotlib.transforms import ScaledTranslation
 
     return ax.transData + ScaledTranslation(right / 72.0, up / 72.0, ax.figure.dpi_scale_trans)
 
 
 def plain(text: str, longest: int = LONGEST_NAME) -> str:
-    """Text that matplotlib does not take for mathematics, cut where it would leave the picture."""
+    """Text that matplotlib does not read as mathematics, shortened to fit into the picture."""
     text = without_control_characters(text)
     return (text if len(text) <= longest else text[: longest - 1] + "…").replace("$", r"\$")
 
 
 def points_within(ax: Any, x: np.ndarray, y: np.ndarray, limits: tuple[float, float], **look: Any) -> None:
-    """Points; those above or below the picture are hollow triangles at its edge."""
+    """Draws points; those above or below the plot become hollow triangles at its edge."""
     label = look.pop("label", None)
     inside = (y >= limits[0]) & (y <= limits[1])
     ax.plot(x[inside], y[inside], ls="none", marker="o", label=label, **look)
@@ -70,5 +70,5 @@ def points_within(ax: Any, x: np.ndarray, y: np.ndarray, limits: tuple[float, fl
         if beyond.any():
             edge = level - np.sign(level - sum(limits) / 2) * 0.02 * height
             hollow = {**look, "mfc": "none", "mew": 1.2, "mec": look.get("color")}
-            words = "data beyond the picture" if label == "data" and marker == "^" else None
+            words = "data outside the plot" if label == "data" and marker == "^" else None
             ax.plot(x[beyond], np.full(beyond.sum(), edge), ls="none", marker=marker, label=words, **hollow)

@@ -1,4 +1,4 @@
-"""The formula beside the data."""
+"""Plots the formula with the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _PANEL, _GAP = 1.3, 0.12  # inches: the height of the residuals, and the room ab
 
 
 def plot_fit(formula: Formula, data: Dataset, target: str, against: str | None = None, ax: Any = None) -> Any:
-    """One input: data and curve. Several: predicted against measured, or both `against` a column, over residuals."""
+    """Plots the data and the curve for one input; for several, predicted against measured values or both `against` a
+    column, over the residuals.
+    """
     if against is not None and against not in data.names:
         raise unknown_name("column", against, data.names)
     used = used_columns(formula)
@@ -58,7 +60,7 @@ def _curve(formula: Formula, data: Dataset, column: int, target: str, ax: Any) -
 
 
 def _points(ax: Any, data: Dataset, predicted: np.ndarray, target: str, column: int | None) -> None:
-    """Predicted against measured, or both against a column; the residuals below."""
+    """Plots predicted against measured values, or both against a column; the residuals are below."""
     limits = shown_range(np.concatenate([data.y, predicted]))
     if column is None:
         x, below = np.clip(data.y, *limits), f"{plain(target)}, measured"
@@ -76,9 +78,9 @@ def _points(ax: Any, data: Dataset, predicted: np.ndarray, target: str, column: 
 
 
 def _residuals_below(ax: Any, x: np.ndarray, residual: np.ndarray, label: str) -> None:
-    """A panel under the axes and of their width, with the same x.
+    """Adds a panel with the residuals under the axes, with the same width and the same x.
 
-    Its height is fixed in inches: the layout would chase a share of the height of axes that it is changing.
+    Its height is fixed in inches: a share of the height of the axes would change with the layout that depends on it.
     """
     from matplotlib.transforms import Bbox
 

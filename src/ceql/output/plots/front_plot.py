@@ -1,4 +1,4 @@
-"""The front: how much each larger formula gains."""
+"""Plots the front: how much each larger formula gains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ceql.output.plots.canvas import axes_or_new, plain
 from ceql.output.plots.style import BLUE, GREY, RED
 
 _LONGEST = 44
-# Where a formula may stand beside its point: offset in points, and which of its corners is there.
+# Where a formula may be written beside its point: the offset in points, and the corner of the text at that place.
 _PLACES = (
     ((8, 6), "left", "bottom"),
     ((-8, 6), "right", "bottom"),
@@ -23,9 +23,9 @@ _PLACES = (
 
 
 def plot_pareto(front: Sequence[Formula], chosen: int, ax: Any = None, beside: Sequence[Formula] = ()) -> Any:
-    """Complexity against loss, the chosen row marked, with the formulas that fit in without overlap.
+    """Plots complexity against loss, with the chosen row marked and as many formulas as fit without overlap.
 
-    Rows are those of the front and then those `beside` it.
+    `chosen` counts the rows of the front, then those `beside` it.
     """
     ax = axes_or_new(ax, 7.0, 4.6)
     formulas, last = (*front, *beside), len(front)
@@ -34,7 +34,9 @@ def plot_pareto(front: Sequence[Formula], chosen: int, ax: Any = None, beside: S
     ax.step(sizes[:last], losses[:last], where="post", color=GREY, lw=1.4, zorder=1)
     ax.plot(sizes[:last], losses[:last], "o", color=BLUE, ms=7, ls="none", label="front", zorder=2)
     if beside:
-        ax.plot(sizes[last:], losses[last:], "o", mfc="none", mec=BLUE, ms=7, ls="none", label="beside it", zorder=2)
+        ax.plot(
+            sizes[last:], losses[last:], "o", mfc="none", mec=BLUE, ms=7, ls="none", label="not on the front", zorder=2
+        )
     ring = {"mfc": "none", "mec": RED, "mew": 2.0, "ms": 15, "ls": "none"}  # as on the page of a report
     ax.plot(sizes[chosen], losses[chosen], "o", label="chosen", zorder=3, **ring)
     ax.set_yscale("log")
@@ -47,10 +49,10 @@ def plot_pareto(front: Sequence[Formula], chosen: int, ax: Any = None, beside: S
 
 
 def _annotate(ax: Any, front: Sequence[Formula], chosen: int, sizes: np.ndarray, losses: np.ndarray) -> None:
-    """The chosen formula first, then the others while there is room."""
+    """Writes the chosen formula, then the others while there is room."""
     from matplotlib.transforms import Bbox
 
-    ax.figure.draw_without_rendering()  # until then nobody knows where anything will be
+    ax.figure.draw_without_rendering()  # places are known only after the layout
     frame = ax.get_window_extent()
     points = ax.transData.transform(np.column_stack([sizes, losses]))
     taken = [Bbox.from_extents(x - 7, y - 7, x + 7, y + 7) for x, y in points] + [ax.get_legend().get_window_extent()]

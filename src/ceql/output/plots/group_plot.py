@@ -1,4 +1,4 @@
-"""A formula with constants of groups beside the data: one curve for each group."""
+"""Plots a formula with constants of groups and the data, with one curve for each group."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ceql.output.plots.style import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY
 
 _COLOURS = (BLUE, ORANGE, GREEN, RED, PINK, SKY, BLACK)
 _MARKERS = "osv^DP*X<>"
-_NAMED = 14  # groups in the legend; more would hide the picture
+_NAMED = 14  # number of groups in the legend; more would hide the picture
 
 
 def plot_groups(formula: GroupedFormula, data: Dataset, column: int, target: str, ax: Any) -> Any:
-    """Data and curve of every group along the only column that the formula has."""
+    """Plots the data and the curve of every group along the only column in the formula."""
     limits = shown_range(np.concatenate([data.y, formula(data.x)]))
     for k, (label, rows, piece) in enumerate(curves(formula, data, column)):
         colour, marker = _COLOURS[k % len(_COLOURS)], _MARKERS[k % len(_MARKERS)]

@@ -1,4 +1,4 @@
-"""Places for the nodes of a layered graph, and ways for its edges around the layers that they pass."""
+"""Places the nodes of a layered graph and routes its edges around the layers they pass."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from ceql.expression.graph import OUTPUT, Graph
 _SWEEPS = 8
 
 Point = tuple[float, float]
-Lane = tuple[int, int]  # a node and a layer: the node itself in its own layer, its passing edges in later ones
+Lane = tuple[int, int]  # a node and a layer: the node itself, or edges from it that pass a later layer
 
 
 @dataclass(frozen=True)
 class Layout:
-    """x is the layer, y grows upwards; `routes` has the points that an edge passes between its two nodes."""
+    """The places of nodes (x is the layer, y grows upwards); `routes` holds the points that each edge passes on its
+    way.
+    """
 
     places: tuple[Point, ...]
     routes: tuple[tuple[Point, ...], ...]
 
 
 def layered(graph: Graph, heights: Sequence[float]) -> Layout:
-    """Columns by depth, ordered so that few edges cross; `heights` is the room that each node needs."""
+    """A layout with a column for each depth, ordered so that few edges cross; `heights` is the room each node needs."""
     depth = [node.depth for node in graph.nodes]
-    # An edge is steps from layer to layer; all edges of a node share one lane where they only pass.
+    # An edge goes from layer to layer; all edges of a node share one lane in the layers that they only pass.
     links: list[tuple[Lane, Lane]] = []
     for edge in graph.edges:
         passed = [(edge.source, d) for d in range(depth[edge.source], depth[edge.target])]
@@ -48,7 +50,7 @@ def layered(graph: Graph, heights: Sequence[float]) -> Layout:
 
 
 def _heights(layers: Sequence[Sequence[Lane]], heights: Sequence[float]) -> dict[Lane, float]:
-    """Each layer centred on zero, the first lane at the top."""
+    """The height of each lane; each layer is centred on zero, with the first lane at the top."""
     y: dict[Lane, float] = {}
     for number, layer in enumerate(layers):
         before = layers[number - 1] if number else []
@@ -61,7 +63,9 @@ def _heights(layers: Sequence[Sequence[Lane]], heights: Sequence[float]) -> dict
 
 
 def _order(layer: list[Lane], links: Sequence[tuple[Lane, Lane]], y: dict[Lane, float], forward: bool) -> None:
-    """Each lane at the mean height of its neighbours on one side; those without any stay where they are."""
+    """Sorts a layer by the mean height of each lane's neighbours on one side; lanes without neighbours keep their
+    height.
+    """
 
     def wanted(lane: Lane) -> float:
         near = [a for a, b in links if b == lane] if forward else [b for a, b in links if a == lane]

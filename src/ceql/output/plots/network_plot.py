@@ -1,4 +1,4 @@
-"""The formula as the network that was left of it: inputs, operators in layers, output, and the weights between."""
+"""Plots the formula as a network: inputs, operators in layers, the output, and the weights between them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _HALF_WIDTH = 0.26  # of a node, in layers
 _LINE = 0.34  # height of a line of text, in units of the layout
 _INCHES_ACROSS, _INCHES_UP = 1.75, 0.62
 _FACES = {INPUT: "#e8f1f8", OUTPUT: "#fdf0d5"}
-_STOPS = (0.5, 0.35, 0.65, 0.25, 0.75)  # where along its way a weight may be written
+_STOPS = (0.5, 0.35, 0.65, 0.25, 0.75)  # where along an edge its weight may be written
 
 
 def plot_network(formula: Formula, target: str, ax: Any = None) -> Any:
-    """Edges are as wide as their weights are large; negative ones are dashed."""
+    """Plots the network; wider edges have larger weights, and negative weights are dashed."""
     graph = graph_of(formula.expression, formula.symbols, target)
     heights = [_height(node) + 0.35 for node in graph.nodes]
     layout = layered(graph, heights)
@@ -46,7 +46,7 @@ def plot_network(formula: Formula, target: str, ax: Any = None) -> Any:
 
 
 def _lines(node: Node) -> list[str]:
-    """What stands in the box: the operator, and the constants that are added to its arguments."""
+    """The lines of text in a box: the operator, and the constants added to its arguments."""
     biases = [(name, port.bias) for name, port in zip("abcdefghij", node.ports, strict=False) if port.bias]
     signed = [(name, f"{'+' if bias >= 0 else '−'} {_short(abs(bias))}") for name, bias in biases]
     return [node.label, *(words if node.kind == OUTPUT else f"{name}: {words}" for name, words in signed)]
@@ -61,7 +61,7 @@ def _height(node: Node) -> float:
 
 
 def _font_size(ax: Any) -> float:
-    """Smaller where the axes given are too small for the graph."""
+    """The font size, smaller if the axes are too small for the graph."""
     box = ax.get_window_extent()
     across = ax.get_xlim()[1] - ax.get_xlim()[0]
     points = box.width / ax.figure.dpi * 72 / across
@@ -93,7 +93,7 @@ def _draw_node(ax: Any, node: Node, place: Point, size: float) -> None:
 
 
 def _draw_edge(ax: Any, route: list[Point], weight: float, width: float, size: float, written: list[Point]) -> None:
-    """A curve that leaves and enters every point of its route level, with its weight where there is room."""
+    """Draws an edge as a curve that is level at every point of its route, with its weight where there is room."""
     t = np.linspace(0.0, 1.0, 40)
     rise = t * t * (3 - 2 * t)
     x = np.concatenate([a[0] + (b[0] - a[0]) * t for a, b in pairwise(route)])
@@ -102,7 +102,7 @@ def _draw_edge(ax: Any, route: list[Point], weight: float, width: float, size: f
     ax.plot(x, y, color=colour, ls=dashes, lw=width, zorder=2, solid_capstyle="butt")
     if weight == 1.0:
         return
-    # The last stretch belongs to this edge alone; before it, edges of one node share their way.
+    # Only the last stretch belongs to this edge alone; before it, edges of one node share their route.
     last = len(x) - len(x) // (len(route) - 1)
     stops = [last + int(stop * (len(x) - 1 - last)) for stop in _STOPS]
     free = [k for k in stops if all(abs(x[k] - a) > 0.3 or abs(y[k] - b) > _LINE for a, b in written)]

@@ -1,4 +1,4 @@
-"""Where the formula is singular or leaves its domain."""
+"""Plots where the formula is singular or leaves its domain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINE_LENGTH = 56  # characters under the picture
 
 
 def plot_poles(formula: Formula, data: Dataset, ax: Any = None) -> Any:
-    """One input: a line with marks. Two: curves in the plane. More: the plane of the two that matter most."""
+    """Plots a line with marks for one input, or curves in the plane of the two inputs that matter most."""
     columns = _columns(formula, data)
     if len(columns) == 1:
         return _line(formula, data, columns[0], axes_or_new(ax, 7.0, 2.4))
@@ -28,7 +28,7 @@ def plot_poles(formula: Formula, data: Dataset, ax: Any = None) -> Any:
 
 
 def _columns(formula: Formula, data: Dataset) -> list[int]:
-    """The inputs to draw: those that decide about a border come before those that do not."""
+    """The inputs to draw, at most two: those that determine a border come first."""
     ranked = by_relevance(formula, data) or [0]
     deciding = {symbol for border in borders_around(formula, data) for symbol in border.vanishes.free_symbols}
     ranked.sort(key=lambda k: formula.symbols[k] not in deciding)
@@ -46,7 +46,7 @@ def _line(formula: Formula, data: Dataset, column: int, ax: Any) -> Any:
         ax.plot([border.location] * 2, [-1, 1], color=colour, ls=dashes, lw=1.4)
         ax.plot(border.location, 0.0, marker, color=colour, mec="black", mew=0.6, ms=11, label=border.kind, ls="none")
     for k, border in enumerate(sorted(shown.borders, key=lambda pole: pole.location or 0.0)):
-        # Neighbours in turn higher and lower, so that their numbers do not meet.
+        # Alternate the height of neighbours, so that their numbers do not overlap.
         ax.text(border.location, 1.08 + 0.4 * (k % 2), f"{border.location:.5g}", ha="center", va="bottom", fontsize=9)
     ax.set(xlim=(shown.x[0], shown.x[-1]), ylim=(-1.2, 2.0), xlabel=plain(shown.name), yticks=[])
     ax.spines[["left", "right", "top"]].set_visible(False)
@@ -108,7 +108,7 @@ def _what_is_held(formula: Formula, held: dict[Any, float]) -> str:
 
 
 def _finish(ax: Any, any_border: bool) -> None:
-    """A legend without repetitions above the picture; a word where there is nothing to mark."""
+    """Adds a legend without repetitions above the picture, with a note if there is nothing to mark."""
     if not any_border:
         ax.plot([], [], ls="none", label="no pole in this range")
     by_label = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))

@@ -1,4 +1,4 @@
-"""Colours that colour-blind readers can tell apart, always together with a marker, so that print in grey will do."""
+"""Colours that colour-blind readers can tell apart, always combined with a marker for printing in grey."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     "#000000", "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7",
 )  # fmt: skip
 GREY = "0.55"
-# Where a formula is singular or ends: colour, dashes and marker, as on the page of a report.
+# Poles, log singularities and edges of the domain: colour, dashes and marker, as in a report.
 BORDERS = {"pole": (RED, "--", "X"), "log singularity": (RED, "-.", "D"), "edge of the domain": (GREEN, ":", "s")}
 
 
@@ -37,7 +37,7 @@ _SPARE = (Look(GREEN, "<"), Look(ORANGE, ">"), Look(RED, "p"), Look(PINK, "h"), 
 
 
 def looks(methods: Iterable[str]) -> dict[str, Look]:
-    """A look for every method; those we do not know share the spare ones."""
+    """A look for every method; unknown methods share the spare ones."""
     ordered = sorted(set(methods), key=lambda name: (list(_KNOWN).index(name) if name in _KNOWN else len(_KNOWN), name))
     strangers = [name for name in ordered if name not in _KNOWN]
     return {name: _KNOWN.get(name) or _SPARE[strangers.index(name) % len(_SPARE)] for name in ordered}

@@ -1,4 +1,4 @@
-"""A formula of two variables as a map."""
+"""Plots a formula of two variables as a map."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ceql.output.plots.canvas import new_figure
 
 
 def plot_surface(model: Any, X: np.ndarray, y: np.ndarray, margin: float = 1.0) -> Any:
-    """A formula of two variables as a map, in and around the data, with its poles; predicted against measured beside.
+    """Plots a map of a formula of two variables in and around the data with its poles, and predicted against measured
+    values.
 
     Returns a matplotlib figure.
     """
@@ -40,7 +41,7 @@ def plot_surface(model: Any, X: np.ndarray, y: np.ndarray, margin: float = 1.0) 
         zero = compile_numpy(pole.vanishes, model.discovery_.best.symbols)(grid.reshape(-1, 2)).reshape(grid.shape[:2])
         left.contour(*axes_values, zero, levels=[0.0], colors="black", linestyles="dashed", linewidths=1.5)
         left.plot([], [], "k--", lw=1.5, label=pole.kind)
-    left.set(xlabel=names[0], ylabel=names[1], title="The formula, in and outside the data (box)")
+    left.set(xlabel=names[0], ylabel=names[1], title="The formula inside and outside the data (box)")
     left.legend(loc="upper left", framealpha=0.9)
 
     predicted = model.predict(X)

@@ -1,5 +1,5 @@
 """A fitted model as one HTML page that needs nothing else: no network, no plotting library.
 
-``chart`` draws what is seen without scripts, ``caveats`` and ``reproduce`` find the words and ``page`` puts the parts
-together; ``card`` is the small one of a notebook. What answers to a reader is in ``ceql.output.web``.
+``chart`` draws what is visible without scripts, ``caveats`` and ``reproduce`` write the text, and ``page`` puts the
+parts together; ``card`` is the small version for a notebook. The interactive parts are in ``ceql.output.web``.
 """

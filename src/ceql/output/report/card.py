@@ -1,4 +1,4 @@
-"""A fitted model in a notebook: its formula, the front, and how it fits, drawn as in the report."""
+"""The card of a fitted model in a notebook: its formula, the front, and how it fits, drawn as in the report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ceql.output.report.chart import fit_charts, front_chart
 from ceql.output.report.laws import front_rows, law_paragraph
 from ceql.output.report.markup import escape, formula_in_terms, table
 
-# Notebooks have colours of their own, light or dark: what is drawn takes that of the text, and tones that show on both.
+# Notebooks are light or dark: drawings use the colour of the text, or tones that are visible on both.
 _STYLE = """.ceql-card .formula{display:flex;flex-wrap:wrap;align-items:center;gap:.35em .3em;font-size:1.3em;
 overflow-x:auto;padding:.4em 0}.ceql-card .scroll{overflow-x:auto}.ceql-card td:last-child,.ceql-card th:last-child{
 text-align:left;white-space:normal}.ceql-card tr.chosen{font-weight:bold;background:rgba(230,159,0,.25)}
@@ -25,12 +25,12 @@ stroke-opacity:.6}
 
 
 def framed(inside: str) -> str:
-    """HTML for a notebook, with a style that touches nothing else in it."""
+    """The HTML with a style that affects nothing else in the notebook."""
     return f'<div class="ceql-card"><style>{_STYLE}</style>{inside}</div>'
 
 
 def card(discovery: Discovery, data: Dataset, target: str = "y") -> str:
-    """Formula, law, front and charts of the chosen row."""
+    """A card with the formula, law, front and charts of the chosen row."""
     marks = ["▸" if k == discovery.chosen else "" for k in range(len(discovery.formulas))]
     front = table(
         ("", "complexity", "loss", "equation"),

@@ -1,4 +1,4 @@
-"""Where a formula must not be trusted, in sentences."""
+"""Sentences that say where a formula should not be trusted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 12
 
 
 def caveats(formula: Formula, data: Dataset) -> list[str]:
-    """Poles and edges of the domain in the data and near them; what must hold for the formula to have a value."""
+    """Sentences about poles and edges of the domain in and near the data, and about where the formula has a value."""
     inside = borders_around(formula, data, share=0.0)
     known = {str(border) for border in inside}
     near = [border for border in borders_around(formula, data) if str(border) not in known]
@@ -24,7 +24,7 @@ def caveats(formula: Formula, data: Dataset) -> list[str]:
     sentences = sentences[:_MOST] + ([f"There are {more} more of these."] if more > 0 else [])
     overlooked = count_overlooked(formula.expression)
     if overlooked:
-        sentences.append(f"{overlooked} places where it may be singular were not looked at: the formula is too long.")
+        sentences.append(f"{overlooked} places where it may be singular were not checked: the formula is too long.")
     return sentences + _conditions(formula, data)
 
 
@@ -46,7 +46,7 @@ def _distance(border: Pole, data: Dataset) -> str:
 
 
 def _conditions(formula: Formula, data: Dataset) -> list[str]:
-    """Shares of the box of the data where there is no value, and the inequalities behind them."""
+    """Sentences about the conditions for a real value, and the share of the data's range without one."""
     lower, upper = data.x.min(axis=0), data.x.max(axis=0)
     points = np.random.default_rng(0).uniform(lower, upper, (_DRAWN, len(lower)))
     share = float(np.mean(~np.isfinite(formula(points))))

@@ -1,4 +1,4 @@
-"""The charts of a report as SVG, drawn by hand: their colours are those of the page's style sheet, in either scheme."""
+"""The charts of a report, written as SVG; their colours come from the page's style sheet, light or dark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ceql.output.report.subject import Subject
 
 _TICKS = 5
 _MOST_DECADES = 6
-_MOST_CHARACTERS = 42  # of all numbers along one axis
+_MOST_CHARACTERS = 42  # all numbers along one axis together
 WIDTH, HEIGHT = 400, 290
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 46
 _ACROSS, _UP = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
@@ -26,7 +26,7 @@ _KINDS = {"pole": "pole", "log singularity": "log-singularity", "edge of the dom
 
 @dataclass(frozen=True)
 class Axis:
-    """Where a value lies along one side of a chart, and round numbers to write beside it."""
+    """One axis of a chart: places of values along it, and round numbers for its labels."""
 
     low: float
     high: float
@@ -34,7 +34,7 @@ class Axis:
     log: bool = False
 
     def share(self, values: np.ndarray | float) -> np.ndarray:
-        """0 at the lower end, 1 at the upper one."""
+        """The position of values along the axis: 0 at the lower end, 1 at the upper end."""
         values = np.asarray(values, float)
         if not self.log:
             return (values - self.low) / (self.high - self.low)
@@ -46,7 +46,7 @@ class Axis:
 
 
 def log_axis(values: np.ndarray, label: str) -> Axis:
-    """Whole decades around positive values, with room at both ends."""
+    """A logarithmic axis over whole decades around positive values, with room at both ends."""
     low, high = math.log10(values.min()), math.log10(values.max())
     room = 0.1 + 0.06 * (high - low)
     return Axis(10.0 ** math.floor(low - room), 10.0 ** math.ceil(high + room), label, log=True)
@@ -78,7 +78,7 @@ def _decades(low: float, high: float) -> list[tuple[float, str]]:
 
 
 class Chart:
-    """Things are drawn in the order in which they are added; `kind` is the class that the style sheet knows."""
+    """A chart, drawn in the order in which things are added; `kind` is a class of the style sheet."""
 
     def __init__(self, x: Axis, y: Axis, title: str) -> None:
         self._x, self._y, self._title = x, y, title
@@ -93,7 +93,7 @@ class Chart:
         self._inside.append(f'<path class="{kind}" d="M{at:.1f} 0V{_UP}"/>')
 
     def line(self, x: np.ndarray, y: np.ndarray, kind: str) -> None:
-        """A line with gaps where y is NaN."""
+        """Adds a line with gaps where y is NaN."""
         left, top = self._places(x, y)
         drawn = np.isfinite(left) & np.isfinite(top)
         begins = drawn & ~np.r_[False, drawn[:-1]]
@@ -102,10 +102,10 @@ class Chart:
             self._inside.append(f'<path class="{kind}" d="{"".join(steps)}"/>')
 
     def points(self, x: np.ndarray, y: np.ndarray, kind: str = "points") -> int:
-        """Dots; those beyond the chart become triangles at its edge. Returns how many those are."""
+        """Adds dots; those outside the chart become triangles at its edge. Returns how many are outside."""
         left, top = self._places(x, y)
         inside = (left >= 0) & (left <= _ACROSS) & (top >= 0) & (top <= _UP)
-        # A line without length, with round ends, is a dot: a thousand of them are one short path.
+        # A line of zero length with round ends is a dot, so that a thousand dots are one short path.
         dots = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in zip(left[inside], top[inside], strict=True))
         if dots:
             self._inside.append(f'<path class="{kind}" d="{dots}"/>')
@@ -120,7 +120,7 @@ class Chart:
         self._inside.append(f'<circle class="{kind}" cx="{left:.1f}" cy="{top:.1f}" r="8"/>')
 
     def svg(self) -> str:
-        """The nested svg element cuts off what lies outside the axes."""
+        """The chart as SVG; a nested svg element cuts off what lies outside the axes."""
         frame = f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_ACROSS}" height="{_UP}"/>'
         clipped = f'<svg x="{_LEFT}" y="{_TOP}" width="{_ACROSS}" height="{_UP}">{"".join(self._inside)}</svg>'
         return (
@@ -163,7 +163,7 @@ def front_chart(discovery: Discovery, row: int) -> str:
 
 
 def front_drawing(sizes: np.ndarray, losses: np.ndarray, last: int, row: int) -> str:
-    """The first `last` are the front; one row is marked."""
+    """The chart of sizes against losses; the first `last` rows are the front, and one row is marked."""
     losses = drawable_losses(losses)
     x = Axis(0.0, max(5.0, sizes.max() * 1.08 + 1.0), "complexity, nodes")
     chart = Chart(x, log_axis(losses, "loss"), "complexity against loss")
@@ -175,7 +175,7 @@ def front_drawing(sizes: np.ndarray, losses: np.ndarray, last: int, row: int) ->
 
 
 def fit_charts(few: Dataset, formula: Formula, target: str) -> tuple[list[str], int]:
-    """Predicted against measured, residuals against predicted, and how many points lie beyond the charts."""
+    """Charts of predicted against measured values and of residuals, and how many points lie outside of them."""
     predicted = formula(few.x)
     residual = few.y - predicted
     both, spread = shown_range(np.concatenate([few.y, predicted])), shown_range(residual)
@@ -194,7 +194,7 @@ def fit_charts(few: Dataset, formula: Formula, target: str) -> tuple[list[str], 
 
 
 def slice_charts(subject: Subject) -> list[tuple[Slice, str]]:
-    """One chart per input of the formula, all with the same y axis; with the data where there is one input only."""
+    """A chart for each input of the formula, all with the same y axis; with the data if there is only one input."""
     formula, data = subject.formula, subject.data
     columns = used_columns(formula) or [0]
     few = data.thinned(DRAWN_ROWS)

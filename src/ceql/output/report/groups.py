@@ -1,4 +1,4 @@
-"""What a page says of a formula with constants of groups: the table of these, a curve for each, where to be careful."""
+"""The parts of a page about a formula with constants of groups: their table, curves and caveats."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ceql.output.report.laws import error_cell
 from ceql.output.report.markup import code_block, escape, number, paragraph, section, table
 from ceql.output.report.subject import Subject
 
-_COLOURS = 6  # that the style sheet has for groups
+_COLOURS = 6  # colours for groups in the style sheet
 _MOST = 12  # sentences
 
 
 def constants_of_groups(subject: Subject, formula: GroupedFormula, words: str) -> str:
-    """The shared constants, and a row of the others for each group."""
+    """The section with the shared constants, and a table of the other constants with a row for each group."""
     parts, law = formula.parts, formula.law
     pairs = zip(parts.shared, formula.constants, strict=False)
     shared = [(escape(name), number(value, 15), error_cell(error)) for name, (value, error) in pairs]
@@ -44,7 +44,7 @@ def constants_of_groups(subject: Subject, formula: GroupedFormula, words: str) -
 
 
 def curves_of_groups(subject: Subject, formula: GroupedFormula) -> str:
-    """A chart for each input with a curve for each group, and the rows where there is one input."""
+    """The section with a chart for each input, with a curve for each group, and the rows if there is only one input."""
     data, columns = subject.data, used_columns(formula)
     limits = shown_range(np.concatenate([data.y, formula(data.x)]))
     figures = []
@@ -63,7 +63,7 @@ def curves_of_groups(subject: Subject, formula: GroupedFormula) -> str:
 
 
 def caveats_of_groups(subject: Subject, formula: GroupedFormula) -> list[str]:
-    """Of every group that has something to say; the same sentence once."""
+    """The caveats of all groups; a sentence that several groups share appears once."""
     found: dict[str, list[str]] = {}
     for code, label in enumerate(formula.parts.labels):
         rows = rows_of_group(subject.data, code)

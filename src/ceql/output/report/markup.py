@@ -1,4 +1,4 @@
-"""HTML from plain text. Whatever a user named passes through `escape` before it becomes part of a page."""
+"""Makes HTML from plain text. All user-provided names pass through `escape` before they become part of a page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def section(title: str, *parts: str) -> str:
 
 
 def collapsed(title: str, *parts: str) -> str:
-    """What is read on request: a line that opens."""
+    """A section that is collapsed until the reader opens it."""
     return f"<details>\n<summary>{escape(title)}</summary>\n{chr(10).join(parts)}\n</details>"
 
 
@@ -40,7 +40,7 @@ def definitions(pairs: Iterable[tuple[str, str]], kind: str = "") -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], marked: int | None = None) -> str:
-    """Cells are HTML already; the header is text. Columns after the first of text are told by their class."""
+    """A table; the cells are already HTML, and the header is plain text. The row `marked` is highlighted."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
     body = "".join(
         f"<tr{_class('chosen' if k == marked else '')}>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
@@ -50,7 +50,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], marked: int | No
 
 
 def formula_in_terms(expression: Expr, left: str = "", digits: int = 6) -> str:
-    """A formula that may be broken between its terms."""
+    """A formula in which lines may break between its terms."""
     from ceql.expression.text.mathml import terms_as_mathml
 
     terms = "".join(f"<span>{term}</span> " for term in terms_as_mathml(expression, left, digits))

@@ -1,4 +1,4 @@
-"""The page of a report, part by part."""
+"""Builds the page of a report from its sections."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from ceql.output.web.files import REPORT, STYLES, joined
 from ceql.output.web.view import as_script_data, view
 
 _SHOWN_WITH = ("ceql", "numpy", "scipy", "sympy", "scikit-learn")
-_MOST_EQUATIONS = 3  # of zeros that are too many to draw, under a chart
+_MOST_EQUATIONS = 3  # shown under a chart, for poles that are too many to draw
 _OF_ERRORS = (
-    "Standard errors from the residuals, as if they were independent noise and the form of the formula certain."
+    "Standard errors from the residuals, as if these were independent noise and the form of the formula were certain."
 )
-_LONGEST_READABLE = 60  # nodes; larger formulas are not searched for a shorter way to write them
+_LONGEST_READABLE = 60  # nodes; for larger formulas no shorter way of writing is searched
 
 
 def header(subject: Subject) -> str:
@@ -62,7 +62,9 @@ def header(subject: Subject) -> str:
         *([] if subject.data.censored is None else [("censored", f"{np.count_nonzero(subject.data.censored):,}")]),
         ("time of the search", f"{discovery.seconds:.1f} s"),
     ]
-    asked = "" if subject.row == discovery.chosen else paragraph("This row was asked for; it is not the chosen one.")
+    asked = (
+        "" if subject.row == discovery.chosen else paragraph("This is the row that was asked for, not the chosen one.")
+    )
     return "\n".join([
         "<header>",
         f"<h1>A formula for {escape(subject.target)}</h1>",
@@ -82,15 +84,15 @@ def _otherwise_written(subject: Subject) -> str:
         return ""
     usual = formula_in_terms(subject.formula.expression, subject.target)
     other = formula_in_terms(in_readable_form(subject.formula, subject.data).expression, subject.target)
-    return "" if other == usual else paragraph("The same with the shortest constants:", "soft") + other
+    return "" if other == usual else paragraph("The same formula with the shortest constants:", "soft") + other
 
 
 def domain(subject: Subject) -> str:
     formula = subject.formula
     grouped = isinstance(formula, GroupedFormula)
     sentences = caveats_of_groups(subject, formula) if grouped else caveats(formula, subject.data)
-    calm = "No pole and no edge of its domain lies within the data or within half their range around them."
-    asked = paragraph("What was asked of its shape:") + bullets(subject.shapes, "caveats") if subject.shapes else ""
+    calm = "The formula has no pole and no edge of its domain within the data, or within half their range beyond them."
+    asked = paragraph("The shapes that were asked for:") + bullets(subject.shapes, "caveats") if subject.shapes else ""
     return section("Where to be careful", bullets(sentences, "caveats") if sentences else paragraph(calm), asked)
 
 
@@ -98,7 +100,7 @@ def front(subject: Subject) -> str:
     discovery = subject.discovery
     places = range(len(discovery.formulas))
     rows = front_rows(discovery, list(map(str, places)), [_evidence(discovery, k) for k in places])
-    words = "For every size the best formula that was found. The marked row is the one on this page."
+    words = "The best formula found for every size. The marked row is the one on this page."
     if discovery.shortlist:
         first = len(discovery.front)
         words += f" Rows from {first} on compete beside the front; none of them is the best of its size."
@@ -108,12 +110,12 @@ def front(subject: Subject) -> str:
     told = paragraph(doubt, "outcome") if doubt else ""
     if errors_seem_to_grow(discovery.formulas, discovery.weights, subject.data):
         told += paragraph(
-            f"The scatter grows with {subject.target}, so that its largest values decide. If its errors are in "
-            f"proportion to it, fit again with sigma={subject.target} and absolute_sigma=False.",
+            f"The scatter grows with {subject.target}, so its largest values dominate the fit. If its errors are "
+            f"proportional to it, fit again with sigma={subject.target} and absolute_sigma=False.",
             "outcome",
         )
     if discovery.weights:
-        words += " Weights say how likely a formula is among these, as far as the rows can tell."
+        words += " Weights say how likely a formula is among these, judging by the rows."
     return section("The front", paragraph(words), told, figure, table(head, rows, subject.row), struck(discovery))
 
 
@@ -122,9 +124,9 @@ def fit(subject: Subject) -> str:
     drawn, beyond = fit_charts(few, subject.formula, subject.target)
     remarks = []
     if len(few.y) < len(subject.data.y):
-        remarks.append(f"{len(few.y):,} of {len(subject.data.y):,} rows are drawn; the numbers are of all of them.")
+        remarks.append(f"{len(few.y):,} of {len(subject.data.y):,} rows are drawn; the numbers are for all rows.")
     if beyond:
-        remarks.append("Triangles at the edge stand for points beyond the picture.")
+        remarks.append("Triangles at the edge mark points outside the picture.")
     figures = f'<div class="charts">{"".join(f"<figure>{chart}</figure>" for chart in drawn)}</div>'
     return section("Fit and residuals", figures, paragraph(" ".join(remarks), "soft") if remarks else "")
 
@@ -164,7 +166,7 @@ def constants(subject: Subject) -> str:
     if formula.law is not None:
         units = constant_units(formula, subject.discovery.units)
         return section("Constants", *constants_of_law(formula.law, units), paragraph(_OF_ERRORS, "soft"))
-    # Computed here, because the constants of a formula that was written and read again may stand in another order.
+    # Computed here, because the constants of a formula that was saved and loaded may be in a different order.
     known = constants_of(formula.form, formula.symbols, subject.data)
     expression, names = with_named_constants(formula.expression)
     if not known:
@@ -209,7 +211,7 @@ def how_found(subject: Subject) -> str:
 
 
 def made_with() -> str:
-    """A sentence on the versions behind a page."""
+    """A sentence that names the versions a page was made with."""
     versions = ", ".join(f"{name} {_version(name)}" for name in _SHOWN_WITH)
     return f"The page was made with {versions}, Python {platform.python_version()}."
 
@@ -219,7 +221,7 @@ def reproduction(subject: Subject) -> str:
     shell = code_block(command, "copied") if command else paragraph(not_on_the_command_line(subject), "soft")
     unless = "" if is_repeatable(subject) else " This search had no fixed seed."
     words = "The same data, settings and seed give the same formula, unless the clock ends the search." + unless
-    return section("How to find it again", paragraph(words), code_block(python_lines(subject), "copied"), shell)
+    return section("How to repeat it", paragraph(words), code_block(python_lines(subject), "copied"), shell)
 
 
 def _version(package: str) -> str:
@@ -229,7 +231,7 @@ def _version(package: str) -> str:
         return "(not installed)"
 
 
-# About one row, as far as there are no scripts; these show any row, in the place that is kept for them.
+# Sections about one row, shown without scripts. With scripts, other parts replace them and show any row.
 _OF_ONE_ROW = (domain, front, fit, behaviour, constants)
 _OF_THE_SEARCH = (how_found, reproduction)
 
@@ -238,7 +240,7 @@ _LIVE = '<script type="application/json" id="ceql-view">{}</script>\n'
 
 
 def report_page(subject: Subject) -> str:
-    """One HTML document that refers to nothing outside itself. The scripts in it are these and no others."""
+    """The report as one HTML document that refers to nothing outside itself; only its own scripts may run."""
     still = "\n".join(part(subject) for part in _OF_ONE_ROW)
     live = _LIVE.format(as_script_data(view(subject)))
     search = "\n".join(part(subject) for part in _OF_THE_SEARCH)
@@ -269,7 +271,7 @@ def report_page(subject: Subject) -> str:
 
 
 def content_hash(text: str) -> str:
-    """By which a browser tells what may run in a page."""
+    """The hash of a script or style, by which a browser decides whether it may run on a page."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
 

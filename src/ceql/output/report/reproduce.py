@@ -1,4 +1,4 @@
-"""The lines that find the formula again: as Python and as a command."""
+"""Writes the lines that repeat a fit, in Python and as a command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ceql.groups.grouped_formula import GroupedFormula
 from ceql.output.report.subject import Subject
 from ceql.templates import Template
 
-# What the command `ceql fit` calls a parameter of the regressor.
+# Parameters of the regressor and their options of `ceql fit`.
 _OPTIONS = {
     "operators": "--operators",
     "time_limit": "--time-limit",
@@ -21,7 +21,7 @@ _OPTIONS = {
     "model_selection": "--select",
     "cv": "--cv",
     "per_group": "--per-group",
-    "catalogue": "--no-catalogue",  # a flag: on is the default
+    "catalogue": "--no-catalogue",  # a flag; the catalogue is used by default
     "more": "--more",
     "random_state": "--seed",
     "recipe": "--recipe",
@@ -33,11 +33,11 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "device": "--device",
 }
-_OF_THE_PLACE = {"verbose", "checkpoint"}  # parameters without a say in the result
+_OF_THE_PLACE = {"verbose", "checkpoint"}  # parameters that do not affect the result
 
 
 def chosen_parameters(subject: Subject) -> dict[str, Any]:
-    """Those that are not at their default, and the seed."""
+    """The parameters that are not at their default, and the seed."""
     return {
         name: value
         for name, value in subject.parameters.items()
@@ -69,7 +69,7 @@ def python_lines(subject: Subject) -> str:
 
 
 def command_line(subject: Subject) -> str | None:
-    """The command, or None where a setting or a name cannot be given to it."""
+    """The command that repeats the fit, or None if a setting or a name cannot be expressed in it."""
     if not_on_the_command_line(subject):
         return None
     words = ["ceql", "fit", subject.table, "--target", subject.target, "--features", ",".join(_inputs(subject))]
@@ -89,24 +89,27 @@ def command_line(subject: Subject) -> str | None:
 
 
 def not_on_the_command_line(subject: Subject) -> str:
-    """Why there is no command; nothing where there is one."""
+    """Why there is no command; empty if there is one."""
     chosen = chosen_parameters(subject)
     strange = sorted(set(chosen) - set(_OPTIONS))
     if not isinstance(chosen.get("cv", 0), int | np.integer):
-        strange.append("a cv that is no number")
+        strange.append("a cv that is not a number")
     if strange:
-        return f"No options but a project file can say {', '.join(strange)}; use the lines above."
+        return f"Options cannot express {', '.join(strange)}, only a project file can; use the lines above."
     if is_weighted(subject):
-        return "The rows were weighted, for which the command needs a column (--weights); use the lines above."
+        return (
+            "The rows were weighted, and the command can take weights only from a column (--weights); use the lines "
+            "above."
+        )
     if not is_repeatable(subject):
-        return "The seed was drawn anew, so that a second search may end with another formula."
+        return "The seed was random, so a second search may end with another formula."
     if any("," in name or name != name.strip() for name in subject.data.names):
-        return "A column has a comma or a space at the end in its name; rename it to use the command line."
+        return "The name of a column has a comma, or a space at an end; rename it to use the command line."
     return ""
 
 
 def is_grouped(subject: Subject) -> bool:
-    """Whether groups have constants of their own: then the last column has their numbers."""
+    """Whether groups have their own constants; the last column then holds their numbers."""
     return any(isinstance(formula, GroupedFormula) for formula in subject.discovery.formulas)
 
 
@@ -123,8 +126,8 @@ def is_repeatable(subject: Subject) -> bool:
 
 
 def in_python(value: Any) -> str:
-    """The value as Python reads it; three dots for objects that have no such form."""
-    if isinstance(value, Template) or hasattr(value, "as_dict"):  # of constraints, too
+    """The value as Python source; three dots for objects that cannot be written."""
+    if isinstance(value, Template) or hasattr(value, "as_dict"):  # also constraints
         return f"{type(value).__name__}.from_dict({value.as_dict()!r})"
     if isinstance(value, np.generic):
         value = value.item()

@@ -1,4 +1,4 @@
-"""What a report is about."""
+"""The model and the data that a report is about."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Subject:
     defaults: Mapping[str, Any]
     from_frame: bool  # whether the columns had names
     target: str
-    table: str  # the file that the data came from, as far as it is known
-    shapes: tuple[str, ...] = ()  # that were asked for, and how it is known that the formula keeps to them
+    table: str  # the file that the data came from, if known
+    shapes: tuple[str, ...] = ()  # required shapes, and how it is known that the formula has them
 
     @property
     def row(self) -> int:
-        """Its place among the formulas, those of the front first."""
+        """The row of the formula; rows of the front come first."""
         return next(k for k, formula in enumerate(self.discovery.formulas) if formula is self.formula)

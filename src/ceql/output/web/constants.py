@@ -1,4 +1,4 @@
-"""A formula over its constants, for sliders: by the names of the law that it is, or as c1, c2 and so on."""
+"""A formula as a function of its constants, for sliders; they have the names of its law, or c1, c2 and so on."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ceql.formula import Formula, NamedLaw, constants_of, make_symbols
 from ceql.groups.grouped_formula import GroupedFormula
 from ceql.operators.program import ProgramBuilder, UnsupportedExpression, run
 
-_ROWS = 200  # on which the text of a law is compared with the formula that it became
+_ROWS = 200  # on which the text of a law is compared with the fitted formula
 _SAME = 1e-6  # relative
 _NO_UNIT = ConstantUnit("")
 
 
 @dataclass(frozen=True, eq=False)
 class Adjustable:
-    """The formula in names, what stands for each, and the instructions that give its values; None where it has none."""
+    """A formula with named constants, their values, and its instructions; `program` is None if there are none."""
 
     named: Any
     constants: tuple[dict[str, Any], ...]
@@ -58,7 +58,9 @@ def adjustable(formula: Formula, data: Dataset, units: Dimensions | None = None)
 
 
 def _of_groups(formula: GroupedFormula) -> Adjustable:
-    """The constants are the shared ones; the program takes these, then those of the row's group."""
+    """A formula of groups; its constants are the shared ones, and the program takes these, then those of the row's
+    group.
+    """
     parts = formula.parts
     constants = [_constant(name, *pair) for name, pair in zip(parts.shared, formula.constants, strict=False)]
     symbols = make_symbols((*parts.shared, *parts.own))
@@ -66,7 +68,7 @@ def _of_groups(formula: GroupedFormula) -> Adjustable:
 
 
 def own_constants(formula: GroupedFormula) -> dict[str, Any]:
-    """What each group has for itself: a row of values and errors for each label."""
+    """The constants of each group: a row of values and errors for each label."""
     parts = formula.parts
     values, errors = (parts.table([pair[k] for pair in formula.constants]) for k in (0, 1))
     return {
@@ -80,7 +82,7 @@ def own_constants(formula: GroupedFormula) -> dict[str, Any]:
 
 
 def program_of(expression: Any, inputs: Sequence[Any], parameters: Sequence[Any] = ()) -> list[list[Any]] | None:
-    """Steps [operation, operands, payload], each writing one slot; None where there is something without a program."""
+    """Steps [operation, operands, payload], each writing one slot; None if the expression cannot be compiled."""
     try:
         steps = ProgramBuilder(inputs, parameters).instructions(expression)
     except UnsupportedExpression:
@@ -91,11 +93,11 @@ def program_of(expression: Any, inputs: Sequence[Any], parameters: Sequence[Any]
 
 
 def _form_of(law: NamedLaw, formula: Formula, data: Dataset) -> NamedForm | None:
-    """What the text of the law says, if it says what the formula does."""
+    """The form given by the text of a law, if it has the same values as the formula; otherwise None."""
     try:
         form = law.form([symbol.name for symbol in formula.symbols])
         steps = ProgramBuilder(formula.symbols, form.symbols).instructions(form.expr)
-    except ValueError:  # its text says more than can be read here
+    except ValueError:  # its text cannot be read here
         return None
     few = data.thinned(_ROWS)
     values, own = np.broadcast_to(run(steps, few.x, form.values), len(few.y)), formula(few.x)

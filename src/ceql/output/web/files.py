@@ -1,4 +1,4 @@
-"""The scripts and style sheets, as they are shipped with the package."""
+"""Reads the scripts and style sheets shipped with the package."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ APP_STYLES = (*STYLES, "app.css")
 
 @cache
 def asset(name: str) -> str:
-    """The text of one file."""
+    """The text of one asset file."""
     return (files("ceql.output.web") / "assets" / name).read_text(encoding="utf-8")
 
 
 def joined(names: tuple[str, ...]) -> str:
-    """Several scripts or style sheets as one."""
+    """Several scripts or style sheets joined to one text."""
     return "\n".join(asset(name) for name in names)

@@ -1,4 +1,4 @@
-"""Formulas as nested lists that a page builds elements of: nothing in them is read as markup."""
+"""Formulas as nested lists from which a page builds elements: nothing in them is read as markup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Tree = list  # [name, {attribute: value}, child or text, ...]
 
 
 def typeset(expression: Expr, left: str = "", digits: int = 6) -> list[Tree]:
-    """One tree per piece between which a line may be broken."""
+    """One tree for each piece of the formula; lines may break between pieces."""
     return [_tree(ElementTree.fromstring(piece)) for piece in terms_as_mathml(expression, left, digits)]
 
 

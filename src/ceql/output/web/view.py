@@ -25,13 +25,13 @@ from ceql.output.report.subject import Subject
 from ceql.output.web.constants import adjustable, own_constants
 from ceql.output.web.typeset import typeset
 
-_MOST_COLUMNS = 24  # that residuals can be drawn against, beside those that formulas use
-_LONGEST_EXAMINED = 60  # nodes; where longer formulas are singular is looked at for the chosen row alone
-COPIED = ("python", "excel", "latex")  # what a report holds of every row; the local page has all languages
+_MOST_COLUMNS = 24  # unused columns that residuals can be drawn against
+_LONGEST_EXAMINED = 60  # nodes; the poles of longer formulas are computed only for the chosen and the reported row
+COPIED = ("python", "excel", "latex")  # languages in a report; the local page has all of them
 
 
 def view(subject: Subject, languages: Sequence[str] = COPIED) -> dict[str, Any]:
-    """Everything that the components draw. Numbers that are not finite are null."""
+    """All data that the components draw. Numbers that are not finite are null."""
     data, discovery = subject.data, subject.discovery
     few = data.thinned(DRAWN_ROWS)
     units = () if discovery.units is None else discovery.units.columns
@@ -66,7 +66,7 @@ def view(subject: Subject, languages: Sequence[str] = COPIED) -> dict[str, Any]:
 
 
 def as_script_data(content: Any) -> str:
-    """JSON that may stand inside a script element: no text in it can end the element."""
+    """JSON that is safe inside a script element: no text in it can end the element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
@@ -105,7 +105,7 @@ def _careful(subject: Subject, formula: Formula) -> list[str]:
 
 
 def _code(formula: Formula, names: Sequence[str], target: str, languages: Sequence[str]) -> dict[str, str]:
-    """The languages that can say it; LaTeX alone can name constants of groups."""
+    """The formula in each language that can express it; only LaTeX can name constants of groups."""
     if isinstance(formula, GroupedFormula) and formula.parts.own:
         languages = [language for language in languages if language == "latex"]
     elif isinstance(formula, GroupedFormula):
@@ -114,13 +114,13 @@ def _code(formula: Formula, names: Sequence[str], target: str, languages: Sequen
     for language in languages:
         try:
             found[language] = write(formula, names, language, target)
-        except InputError:  # which says that this formula cannot be exported
+        except InputError:  # this formula cannot be exported
             continue
     return found
 
 
 def _borders(formula: Formula, data: Dataset, column: int) -> list[dict[str, Any]]:
-    """Where the formula is singular along a column, the others at their medians."""
+    """Where the formula is singular along a column, with the others at their medians."""
     found = slice_along(formula, data, column).borders
     return [{"kind": border.kind, "at": border.location} for border in found if border.location is not None]
 
@@ -129,7 +129,7 @@ def _shown_columns(formulas: Iterable[Formula], data: Dataset) -> list[int]:
     formulas = list(formulas)
     used = {k for formula in formulas for k in used_columns(formula)}
     if any(isinstance(formula, GroupedFormula) for formula in formulas):
-        used.add(len(data.names) - 1)  # what group a row is of
+        used.add(len(data.names) - 1)  # the group of each row
     others = [k for k in range(len(data.names)) if k not in used]
     return sorted([*used, *others[:_MOST_COLUMNS]])
 
@@ -141,7 +141,7 @@ def _column(data: Dataset, few: Dataset, k: int) -> dict[str, Any]:
 
 
 def _packed(values: np.ndarray) -> str:
-    """All digits in a short text."""
+    """The values with all digits as a short text (base64)."""
     return base64.b64encode(np.ascontiguousarray(values, "<f8").tobytes()).decode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""The door to the fit of resonances: checks what is given, chooses a model and gives back a formula with its terms."""
+"""The public function that fits resonances: checks its input, sets up a model and returns a formula with its terms."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ceql.templates.resonance.model import Mode, ResonanceModel, State
 from ceql.templates.resonance.peaks import Curves
 
 WEIGHTINGS = ("linear", "db")
-_FLOOR = 0.03  # of the median magnitude: below it relative errors count no more
+_FLOOR = 0.03  # share of the median magnitude below which errors are no longer weighted as relative ones
 _STARTS = 40
-_MOST_SAMPLES = 60_000  # for standard errors
-_SHARE = 0.9  # of the time limit after which stages are cut short
+_MOST_SAMPLES = 60_000  # samples used for standard errors
+_SHARE = 0.9  # share of the time limit after which stages are cut short
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +36,13 @@ class Term:
     centre_at: Callable[[np.ndarray], np.ndarray] = field(repr=False)
     amplitude_error: float = float("nan")
     width_error: float = float("nan")
-    centre_error: float = float("nan")  # of its constant
-    is_clear: bool = True  # whether a clear peak of the data stands behind it
+    centre_error: float = float("nan")  # standard error of the constant in `centre`
+    is_clear: bool = True  # whether it belongs to a clear peak of the data
 
 
 @dataclass(frozen=True, eq=False)
 class ResonanceFit:
-    """One formula for all curves: its terms, how well it fits (`r2`), and which poles the starts arrived at."""
+    """One formula for all curves: its terms, how well it fits (`r2`), and the poles that the starts found."""
 
     form: str
     expression: Any
@@ -59,7 +59,7 @@ class ResonanceFit:
     state: State = field(repr=False)
 
     def predict(self, frequency: Any, conditions: Any) -> np.ndarray:
-        """The curves at these frequencies for every row of conditions, (n_conditions, n); complex for complex data."""
+        """Return the curves at these frequencies and conditions, (n_conditions, n); complex for complex data."""
         conditions = np.asarray(conditions, float)
         conditions = conditions.reshape(-1, len(self.names)) if conditions.ndim < 2 else conditions
         return self.model.values(self.state, np.asarray(frequency, float), conditions)
@@ -81,11 +81,11 @@ def fit_resonances(
     threads: int | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> ResonanceFit:
-    """Fits one formula to curves over a frequency, measured under several conditions.
+    """Fit one formula to curves over frequency, measured under several conditions.
 
     `curves` is (n_conditions, n): magnitudes, or complex values for form="modal". `conditions` is (n_conditions, k),
-    with the k `names` that become symbols of the formula. No peak positions are needed. weighting="db" counts relative
-    errors, so that small peaks matter as much as large ones. `progress` is told a stage and a fraction.
+    with the k `names` that become symbols of the formula. No peak positions are needed. weighting="db" minimises
+    relative errors, so that small peaks matter as much as large ones. `progress` is called with a stage and a fraction.
     """
     watch = Stopwatch()
     names = tuple(names)
@@ -131,7 +131,7 @@ def fit_resonances(
 
 
 def r_squared(measured: np.ndarray, predicted: np.ndarray) -> float:
-    """Share of the variance explained; of complex values real and imaginary part together."""
+    """Return the share of the variance explained; for complex values, of real and imaginary parts together."""
     spread = np.sum(np.abs(measured - measured.mean()) ** 2)
     return float(1.0 - np.sum(np.abs(measured - predicted) ** 2) / spread) if spread > 0 else float("nan")
 
@@ -139,7 +139,7 @@ def r_squared(measured: np.ndarray, predicted: np.ndarray) -> float:
 def _terms(
     found: Outcome, model: ResonanceModel, symbols: list[sympy.Symbol], errors: np.ndarray, data: Curves
 ) -> list[Term]:
-    """The terms in the order of their centres."""
+    """Return the terms, ordered by their centres."""
     terms = []
     for place in model.live_terms(found.state):
         mode = model.mode(found.state, place)
@@ -166,7 +166,7 @@ def law_expression(mode: Mode, functions: tuple[laws.Function, ...], symbols: li
 
 
 def formula_of(model: ResonanceModel, state: State, symbols: list[sympy.Symbol]) -> sympy.Expr:
-    """The whole as one expression in w and the conditions; the magnitude of modes with bars around their sum."""
+    """Return the fit as one expression in w and the conditions; magnitudes of modes as the absolute value of a sum."""
     w = sympy.Symbol("w", real=True)
     if model.form == "paper":
         basis = [function.symbolic(symbols) for function in model.functions] or [sympy.Integer(0)]
@@ -220,7 +220,7 @@ def _checked(frequency: Any, curves: Any, conditions: Any, names: tuple[str, ...
 
 
 def _weights(magnitude: np.ndarray, weighting: str) -> np.ndarray:
-    """Mean one. A small error in dB is a relative error, so that is what is weighed."""
+    """Return weights of mean one; "db" means relative errors, since small errors in dB are relative errors."""
     if weighting == "linear":
         return np.ones(magnitude.shape)
     weight = 1.0 / (magnitude**2 + (_FLOOR * np.median(magnitude)) ** 2)

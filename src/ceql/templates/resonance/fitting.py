@@ -1,8 +1,8 @@
-"""Fits of resonances: many starts in the engine at once, laws chosen by prediction, terms dropped that do not pay.
+"""Fits resonances: many starts at once, laws chosen by prediction error, and removal of terms that are not worth it.
 
-Stage 1 fits all starts on thinned curves, first with imaginary parts in the denominators, which shrink while a penalty
-on them grows. Stage 2 looks at the centres curve by curve and chooses the law of each term anew. Stage 3 fits
-everything jointly. Stage 4 removes terms as long as an information criterion falls, and fits to all points.
+Stage 1 fits all starts to thinned curves, first with imaginary parts in the denominators, which shrink under a growing
+penalty. Stage 2 fits the centres curve by curve and chooses the law of each term again. Stage 3 fits everything
+jointly. Stage 4 removes terms as long as an information criterion falls, and fits to all points.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ceql.templates.resonance import laws, starts
 from ceql.templates.resonance.model import Mode, ResonanceModel, State
 from ceql.templates.resonance.peaks import Curves, Track, find_tracks, spread_of
 
-_POINTS = 1600  # of a curve in the early stages
-_COARSE = 200  # of a curve away from its peaks, where there are many curves
-_REFINED = 6  # starts that get laws of their own
-_IMAGINARY = (1e-3, 1e-1, 1e1)  # the penalty on imaginary parts, relative to their size at the start
-_CANCELLING = 1.5  # terms that are together this many times larger than their sum work against each other
-_PRICE = 2.0  # of a parameter, in the criterion
-_SHIFT = 4.0  # half widths by which a centre of a single curve may differ from the joint one
-_TRUSTED = 0.7  # share of curves that must show a centre of their own for a law to be fitted to these
-_MANY, _REPRESENTATIVES = 12, 4  # of more curves than the first, the second number is used to find the terms
-_EXACT = 1e-12  # relative misfit that is good enough: beyond it no term is needed
-_KEPT = 3.0  # half widths of a clear peak within which a term must stay to count as standing for it
+_POINTS = 1600  # points per curve in the early stages
+_COARSE = 200  # points per curve, besides those near peaks, if there are many curves
+_REFINED = 6  # number of best starts whose laws are chosen again
+_IMAGINARY = (1e-3, 1e-1, 1e1)  # penalties on imaginary parts, relative to their start values
+_CANCELLING = 1.5  # terms cancel each other if together they are this many times larger than their sum
+_PRICE = 2.0  # price of a parameter in the criterion
+_SHIFT = 4.0  # half widths by which the centre in a single curve may differ from the joint one
+_TRUSTED = 0.7  # share of curves that must show a centre for a law to be fitted to these centres
+_MANY, _REPRESENTATIVES = 12, 4  # with more curves than the first number, the second number is used to find the terms
+_EXACT = 1e-12  # relative misfit below which further improvement counts for nothing
+_KEPT = 3.0  # half widths of a clear peak within which a term must stay to count as this peak
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Outcome:
     state: State
     centres_of_starts: list[np.ndarray]
     n_starts: int
-    clear: set[int]  # places of the terms that stand for a clear peak
+    clear: set[int]  # indices of the terms that belong to a clear peak
     n_independent: float
 
 
 def fit_model(model: ResonanceModel, curves: Curves, options: Options) -> Outcome:
-    """The best terms found for the curves."""
+    """Fit the model to the curves and return the best terms found."""
     columns = model.columns(curves.conditions)
     tracks = find_tracks(curves.frequency, curves.magnitudes, curves.conditions)
     landscape = starts.survey(curves, columns, laws.prices(model.functions), tracks, model.most)
@@ -79,7 +79,7 @@ Explored = tuple[list[State], list[np.ndarray], int]
 
 
 def _explored(model: ResonanceModel, _: Curves, curves: Curves, judge: _Judge, options: Options) -> Explored:
-    """The best of many starts, with and without laws of their own; and the centres that all starts found."""
+    """Return the best of many starts, before and after choosing their laws again, and the centres of all starts."""
     states = _all_starts(model, curves, judge.landscape, options)
     middle = judge.landscape.columns[_middle(curves.conditions)]
     centres = [np.array([float(mode.centre(middle)) for mode in model.modes(state)]) for state in states]
@@ -96,7 +96,8 @@ def _explored(model: ResonanceModel, _: Curves, curves: Curves, judge: _Judge, o
 
 
 def _explored_by_few(model: ResonanceModel, curves: Curves, joint: Curves, judge: _Judge, options: Options) -> Explored:
-    """Many curves: a few of them say which terms there are, each with centres of its own; then all say the laws."""
+    """Do the same as `_explored` for many curves: find the terms from a few curves with free centres, and the laws from
+    all curves."""
     rows = _spread_out(curves.conditions, _REPRESENTATIVES)
     marks = np.eye(len(rows))[:, 1:]
     functions = tuple(laws.Function("id", (k,)) for k in range(marks.shape[1]))
@@ -123,7 +124,7 @@ def _explored_by_few(model: ResonanceModel, curves: Curves, joint: Curves, judge
 
 
 def _spread_out(conditions: np.ndarray, count: int) -> np.ndarray:
-    """Rows far from each other, beginning in the middle."""
+    """Return rows far from each other, beginning in the middle."""
     spread = spread_of(conditions)
     rows = [_middle(conditions)]
     nearest = np.full(len(conditions), np.inf)
@@ -150,7 +151,7 @@ def _all_starts(model: ResonanceModel, curves: Curves, landscape: starts.Landsca
 def _through_complex(
     model: ResonanceModel, curves: Curves, drawn: list[list[Mode]], begun: list[State], options: Options
 ) -> list[State]:
-    """Peaks widened by imaginary parts see farther; the penalty then narrows them to their own width."""
+    """Fit with imaginary parts under a growing penalty: widened peaks are attracted from farther away, then narrow."""
     assembly, samples = model.assembly, model.samples(curves)
     columns = model.columns(curves.conditions)
     parts = np.array([model.smoothing(modes, columns) for modes in drawn])
@@ -166,7 +167,7 @@ def _through_complex(
 
 
 def _with_residues(model: ResonanceModel, curves: Curves, modes: list[Mode]) -> list[Mode]:
-    """Complex curves are linear in the residues: given poles, the best ones follow at once."""
+    """Return the modes with the best residues for their poles, by linear least squares if the curves are complex."""
     if not model.complex_values:
         return modes
     w, columns = curves.frequency[None], model.columns(curves.conditions)
@@ -180,7 +181,7 @@ def _with_residues(model: ResonanceModel, curves: Curves, modes: list[Mode]) -> 
 
 
 def _fitted(model: ResonanceModel, curves: Curves, states: list[State], options: Options, steps: int) -> list[State]:
-    """All of them by least squares on the real axis."""
+    """Fit all states by least squares on the real axis."""
     assembly = model.assembly
     edges = np.array([state.edges for state in states])
     params = np.array([state.params for state in states])
@@ -202,13 +203,13 @@ def _with_laws(
     background: tuple[float, float],
     options: Options,
 ) -> State:
-    """These terms with the laws that predict their centres best, fitted jointly.
+    """Choose for these terms the laws that best predict their centres, and fit all jointly.
 
-    The centres are looked for in each curve of `single`, from `begun` on, (curves, terms); `joint` holds the same
-    curves for the fit of all.
+    The centres are fitted in each curve of `single`, starting from `begun`, (curves, terms); `joint` holds the same
+    curves for the joint fit.
     """
     alone = replace(model, most=len(modes), functions=(), sizes=np.zeros(0))
-    own = np.full(begun.shape, np.nan)  # the centres that a curve alone asks for; NaN where it leads astray
+    own = np.full(begun.shape, np.nan)  # centres fitted to each curve alone; NaN if too far off
     for row, centres in enumerate(begun):
         placed = [replace(mode, coefficients=np.array([c])) for mode, c in zip(modes, centres, strict=True)]
         (fitted,) = _fitted(alone, single.only([row]), [alone.state(placed, background)], options, 40)
@@ -227,13 +228,13 @@ def _with_laws(
 
 
 class _Judge:
-    """Scores fits: small is good. A clear peak that no term stands for counts more than any misfit."""
+    """Scores fits: small is good. A clear peak without a term counts more than any misfit."""
 
     def __init__(self, model: ResonanceModel, landscape: starts.Landscape, curves: Curves) -> None:
         self.model, self.landscape, self.curves = model, landscape, curves
         widths = [track.half_width for track in (*landscape.clear, *landscape.faint)] or [np.inf]
         band = float(np.ptp(curves.frequency))
-        # Neighbouring points of a curve tell the same: about one independent point per width of a peak.
+        # Neighbouring points of a curve are not independent: there is about one independent point per peak width.
         independent = len(curves.values) * band / max(2.0 * float(np.median(widths)), band / len(curves.frequency))
         self.n_independent = max(20.0, independent)
 
@@ -249,7 +250,7 @@ class _Judge:
         return lost, float(fit_part + _PRICE * self.model.n_parameters(state))
 
     def stands_for(self, state: State, track: Track) -> int | None:
-        """The term whose centre follows the track."""
+        """Return the term whose centre follows the track; None if there is none."""
         seen = np.isfinite(track.position)
         for term in self.model.live_terms(state):
             mode = self.model.mode(state, term)
@@ -261,7 +262,7 @@ class _Judge:
         return None
 
     def cancellation(self, state: State) -> float:
-        """How much larger the terms are than their sum: two near-equal terms of opposite sign say nothing."""
+        """Return how many times larger the terms are than their sum: nearly equal terms of opposite sign cancel."""
         if self.model.form != "paper":
             return 1.0
         w = self.curves.frequency[::4][None]
@@ -277,7 +278,7 @@ class _Judge:
 
 
 def _pruned(model: ResonanceModel, curves: Curves, state: State, judge: _Judge, options: Options) -> State:
-    """Terms go as long as the criterion falls, or must go because there are too many parameters."""
+    """Remove terms as long as the criterion falls, or until the number of parameters is within the limit."""
     limit = np.inf if options.max_parameters is None else options.max_parameters
     while len(model.live_terms(state)) > 1:
         without = np.repeat(state.edges[None], len(model.live_terms(state)), axis=0)

@@ -1,4 +1,4 @@
-"""The two forms of a sum of resonances as templates, and the template with free laws for a search of one's own."""
+"""The two forms of a sum of resonances as templates, and the template with unknown laws for a user's own search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def resonance_template(
     operators: Sequence[str] = _LAW_OPERATORS,
     about: float = 1.0,
 ) -> Template:
-    """A sum of resonances whose centres are unknown functions of the conditions, for ``CEQLRegressor(template=...)``.
+    """Return a sum of resonances whose centres are unknown functions, for ``CEQLRegressor(template=...)``.
 
     "paper" is a w + b + sum of A/((w - h)^2 + g); "modal" the magnitude of the sum of modes
     w^2 (R + jI)/(h^2 - w^2 + 2j z h w). `about` is the size of the frequencies.
@@ -39,7 +39,7 @@ def resonance_template(
 def form_template(
     form: str, law: Unknown, most: int, frequency: float, magnitude: float, complex_values: bool, named: str = "w"
 ) -> Template:
-    """The form with this law for every centre. The sizes of frequency and magnitude set those of the parameters."""
+    """Return the form with this law for every centre; the sizes of frequency and magnitude set those of parameters."""
     # In these formulas the letter w occurs only as the frequency, which has the name `named`.
     paper, real, imaginary, line = (text.replace("w", named) for text in (_PAPER, _REAL, _IMAGINARY, "a*w + b + S"))
     if form == "paper":

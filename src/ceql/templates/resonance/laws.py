@@ -1,8 +1,8 @@
-"""How a centre frequency depends on the conditions: small sums of powers, roots and products of them.
+"""Laws for the dependence of a centre frequency on the conditions: small sums of their powers, roots and products.
 
 These are the one-layer networks of {const, id, square, sqrt, mul} whose inner weights are one. A law is chosen by how
-well it predicts a condition it was not fitted to, one condition after the other being left out: with a handful of
-conditions a criterion of fit alone would always take the most flexible one.
+well it predicts conditions that it was not fitted to, leaving out one at a time: with a handful of conditions, the
+quality of the fit alone would always favour the most flexible law.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from itertools import combinations
 import numpy as np
 import sympy
 
-_FEW = 6  # up to this many basis functions all pairs are tried, above it the best one is added each time
-_GAIN = 0.98  # another coefficient must lower the error to this share, and further where conditions are few
-_EXACT = 1e-6  # relative error of prediction that asks for nothing more
+_FEW = 6  # up to this many basis functions all combinations are tried; with more, the best one is added each time
+_GAIN = 0.98  # another coefficient must lower the error to this share, or further if there are few conditions
+_EXACT = 1e-6  # relative prediction error below which no coefficient is added
 _CURVED = 1.03
-_SPAN = 3.0  # a condition whose largest value is this many times its smallest may act by its logarithm
-_MOST = 8  # coefficients beside the constant
+_SPAN = 3.0  # the logarithm of a condition is tried if its largest value is this many times its smallest
+_MOST = 8  # most coefficients besides the constant
 
-Law = tuple[int, ...]  # of which basis functions it consists, beside a constant
+Law = tuple[int, ...]  # indices of its basis functions; there is always a constant as well
 
 
 @dataclass(frozen=True)
 class Function:
-    """One basis function of the conditions: values, and the same in SymPy."""
+    """A basis function of the conditions, numerically and in SymPy."""
 
     kind: str  # "id", "square", "sqrt", "log" or "mul"
     columns: tuple[int, ...]
@@ -46,14 +46,14 @@ class Function:
 
 
 def basis(conditions: np.ndarray, logarithms: bool = False) -> tuple[Function, ...]:
-    """The functions that differ on these conditions; roots only of what is never negative.
+    """Return the basis functions that differ on these conditions; roots only of conditions that are never negative.
 
-    With `logarithms` also those of conditions that span a factor, such as amplitudes of an excitation.
+    With `logarithms`, also logarithms of conditions that span a large factor, such as amplitudes of an excitation.
     """
     varying = [k for k in range(conditions.shape[1]) if np.ptp(conditions[:, k]) > 0]
     functions = [Function("id", (k,)) for k in varying]
     for k in varying:
-        if len(np.unique(conditions[:, k])) > 2:  # on two values everything is a straight line
+        if len(np.unique(conditions[:, k])) > 2:  # on two values every function is a straight line
             functions += [Function("sqrt", (k,))] if conditions[:, k].min() >= 0 else []
             functions.append(Function("square", (k,)))
             if logarithms and conditions[:, k].min() > 0 and conditions[:, k].max() >= _SPAN * conditions[:, k].min():
@@ -63,15 +63,15 @@ def basis(conditions: np.ndarray, logarithms: bool = False) -> tuple[Function, .
 
 
 def prices(functions: Sequence[Function]) -> np.ndarray:
-    """What a function's error counts for: of two that predict alike, the straight one is taken."""
+    """Return the factors on the errors of functions: of two that predict equally well, the linear one is preferred."""
     return np.array([1.0 if function.kind == "id" else _CURVED for function in functions])
 
 
 def choose(columns: np.ndarray, values: np.ndarray, price: np.ndarray) -> Law:
-    """The law with the smallest error of prediction; another coefficient must be worth it.
+    """Return the law with the smallest prediction error; each further coefficient must reduce it enough.
 
     `columns` is (n, K), the basis at the conditions, and `price` that of each function. NaN in `values` marks
-    conditions where nothing is known.
+    conditions for which nothing is known.
     """
     known = np.isfinite(values)
     columns, values = columns[known], values[known]
@@ -92,7 +92,7 @@ def choose(columns: np.ndarray, values: np.ndarray, price: np.ndarray) -> Law:
             break
         errors = [prediction_error(columns, values, law) for law in candidates]
         chosen = int(np.argmin([e * price[list(law)].max() for e, law in zip(errors, candidates, strict=True)]))
-        left = n - len(best) - 1  # conditions that are not used up by coefficients
+        left = n - len(best) - 1  # degrees of freedom
         if errors[chosen] > _GAIN * (left - 1) / left * error:
             break
         best, error = candidates[chosen], errors[chosen]
@@ -100,7 +100,7 @@ def choose(columns: np.ndarray, values: np.ndarray, price: np.ndarray) -> Law:
 
 
 def prediction_error(columns: np.ndarray, values: np.ndarray, law: Law) -> float:
-    """Root mean square over conditions, each predicted from a fit to all the others."""
+    """Return the root mean square error of predicting each condition from a fit to all others."""
     design = np.column_stack([np.ones(len(values)), columns[:, list(law)]])
     q, r = np.linalg.qr(design)
     diagonal = np.abs(np.diag(r))
@@ -114,7 +114,7 @@ def prediction_error(columns: np.ndarray, values: np.ndarray, law: Law) -> float
 
 
 def coefficients(columns: np.ndarray, values: np.ndarray, law: Law) -> np.ndarray:
-    """By least squares: the constant, then one coefficient per basis function, zero for those outside the law."""
+    """Return least-squares coefficients: the constant, then one per basis function, zero for those not in the law."""
     known = np.isfinite(values)
     design = np.column_stack([np.ones(known.sum()), columns[known][:, list(law)]])
     found = np.zeros(1 + columns.shape[1])

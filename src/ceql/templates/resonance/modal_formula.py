@@ -1,4 +1,4 @@
-"""A sum of modes as one SymPy expression, with laws of the conditions for frequency, damping and amplitude."""
+"""Writes a sum of modes as one SymPy expression, with frequency, damping and amplitude as laws of the conditions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def modal_formula(
     functions: Sequence[Function],
     names: Sequence[str],
 ) -> sympy.Expr:
-    """The response over w and conditions; `rest` holds factors and powers of s = i w, `power` is that of the kind."""
+    """Return the response over w and conditions. `rest` holds factors and powers of s = i w for additional terms; all
+    modes have the factor s**power."""
     w = sympy.Symbol("w", real=True)
     s = sympy.I * w
     total = sympy.Integer(0)

@@ -1,4 +1,4 @@
-"""Resonances as a tape and back: start values in, terms in the user's units out."""
+"""Converts resonances to parameters of a tape and back: start values in, terms in the user's units out."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ceql.templates.resonance.laws import Function
 from ceql.templates.resonance.peaks import Curves
 from ceql.templates.template import Unknown
 
-_ROWS_AT_ONCE = 200_000  # a table of many curves and basis functions would fill the memory
+_ROWS_AT_ONCE = 200_000  # rows evaluated at a time, as a table of many curves and basis functions takes much memory
 
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """One resonance. `coefficients` are those of its law, the constant first; `width` is the half width in the paper's
-    form (the root of g), the damping ratio in the modal one. `amplitude` is A, or the residue R."""
+    """One resonance. `coefficients` belong to its law, the constant first. `width` is the half width (the root of g) in
+    the paper's form and the damping ratio in the modal one. `amplitude` is A or the residue R + jI."""
 
     amplitude: complex
     coefficients: np.ndarray
@@ -37,7 +37,7 @@ class Mode:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A point in the space of the fit: live edges, parameters, and the weighted mean square misfit there."""
+    """A state of a fit: live edges, parameters, and their weighted mean square misfit."""
 
     edges: np.ndarray
     params: np.ndarray
@@ -46,14 +46,14 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class ResonanceModel:
-    """A form with at most `most` terms, over a frequency and basis functions of the conditions."""
+    """A form with at most `most` terms, over frequency and basis functions of the conditions."""
 
     form: str
     most: int
     functions: tuple[Function, ...]
     frequency: float  # size of the frequencies
     magnitude: float  # size of the curves
-    sizes: np.ndarray  # of the basis functions
+    sizes: np.ndarray  # sizes of the basis functions
     complex_values: bool
 
     @cached_property
@@ -67,18 +67,18 @@ class ResonanceModel:
 
     @property
     def _units(self) -> np.ndarray:
-        """Of the coefficients of a law, the constant first."""
+        """The factors from coefficients of a law to parameters, the constant first."""
         return np.concatenate([[1.0], self.sizes]) / self.frequency
 
     def half_width(self, mode: Mode, centre: float) -> float:
         return mode.width if self.form == "paper" else mode.width * centre
 
     def columns(self, conditions: np.ndarray) -> np.ndarray:
-        """The basis functions at the conditions, (n, K)."""
+        """Return the values of the basis functions at the conditions, (n, K)."""
         return np.column_stack([np.zeros((len(conditions), 0)), *(f.values(conditions) for f in self.functions)])
 
     def samples(self, curves: Curves) -> fit.Samples:
-        """Every point of every curve; of complex curves the real parts, then the imaginary parts."""
+        """Return all points of all curves as samples; for complex curves, all real parts, then all imaginary parts."""
         x, y, weight = self._inputs(curves.frequency, curves.conditions), curves.values.ravel(), curves.weight.ravel()
         if self.complex_values:
             y, weight = np.concatenate([np.real(y), np.imag(y)]), np.tile(weight, 2)
@@ -93,7 +93,7 @@ class ResonanceModel:
         return rows / self.assembly.scaling.x
 
     def values(self, state: State, frequency: np.ndarray, conditions: np.ndarray) -> np.ndarray:
-        """The curves of a fit, (n_conditions, n)."""
+        """Return the curves of a fit, (n_conditions, n)."""
         at_once = max(1, _ROWS_AT_ONCE // len(frequency))
         mask = self.assembly.parameter_mask(state.edges, imaginary=False)
         curves = []
@@ -109,7 +109,7 @@ class ResonanceModel:
 
     @cached_property
     def _places(self) -> list[tuple[dict[str, Number], np.ndarray]]:
-        """Per term: its numbers, and the edges of its law: constant first, then the basis functions."""
+        """Per term, its numbers and the edges of its law, the constant first, then the basis functions."""
         places = []
         for term in range(self.most):
             (block,) = (b for b in self.assembly.blocks if b.term == term)
@@ -124,7 +124,7 @@ class ResonanceModel:
         return {n.name: n for n in self.assembly.numbers if n.term == WHOLE}
 
     def state(self, modes: list[Mode], background: tuple[float, float] = (0.0, 0.0)) -> State:
-        """Where a fit with these terms begins."""
+        """Return the start of a fit with these terms."""
         assembly = self.assembly
         edges, params = np.zeros(assembly.n_edges, bool), np.zeros(assembly.n_params)
         for number, value in zip(self.background.values(), background, strict=False):
@@ -143,7 +143,7 @@ class ResonanceModel:
         return State(edges, params)
 
     def modes(self, state: State) -> list[Mode]:
-        """The terms of a fit, in their places; those that are off are left out."""
+        """Return the terms of a fit in order, without those that are switched off."""
         return [self.mode(state, term) for term in self.live_terms(state)]
 
     def live_terms(self, state: State) -> list[int]:
@@ -165,7 +165,7 @@ class ResonanceModel:
         return a, b
 
     def smoothing(self, modes: list[Mode], columns: np.ndarray) -> np.ndarray:
-        """Start values of the imaginary parts, as large as the denominators are at their smallest."""
+        """Return start values of the imaginary parts: twice the smallest values of the denominators."""
         assembly = self.assembly
         parts = np.zeros(assembly.n_params)
         first = assembly.n_params - assembly.n_smoothing
@@ -178,20 +178,20 @@ class ResonanceModel:
         return parts
 
     def n_parameters(self, state: State) -> int:
-        """Numbers in the formula."""
+        """Return the number of parameters in the formula."""
         modes = self.modes(state)
         of_modes = sum((2 if self.form == "paper" else 3) + 1 + len(mode.law) for mode in modes)
         return of_modes + len(self.background)
 
     def errors_of(self, term: int, errors: np.ndarray) -> tuple[float, float, float]:
-        """Standard errors of amplitude, width (g or damping ratio) and the constant of the centre."""
+        """Return the standard errors of amplitude, width (g or damping ratio) and the constant of the centre."""
         numbers, law = self._places[term]
         names = ("A", "g") if self.form == "paper" else ("R", "z")
         amplitude, width = (errors[numbers[name].index] for name in names)
         return float(amplitude), float(width), float(errors[law[0]] * self.frequency)
 
     def standard_errors(self, state: State, samples: fit.Samples, misfit: float, independent: float) -> np.ndarray:
-        """Of every parameter in its own unit, by linear propagation; NaN where it has none.
+        """Return the standard error of every parameter in its own unit, by linear propagation; NaN if it has none.
 
         Neighbouring points are not independent: the residual variance is spread over `independent` points.
         """

@@ -1,7 +1,7 @@
-"""Measured curves, their peaks, and which peak of one curve is which of another.
+"""Measured curves, their peaks, and the matching of peaks between curves.
 
-No peak position is handed in by anybody. A peak is followed from curve to curve in the order in which the conditions
-are neighbours, so it may travel far over all of them as long as it moves little from one to the next.
+Users need not give peak positions. A peak is followed from each curve to those under neighbouring conditions, so it may
+move far over all of them as long as it moves little from one to the next.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.signal import find_peaks, peak_widths
 
-_FAINT = 3.0  # dB that a peak must stand out to be seen at all
-CLEAR = 10.0  # dB from which it is a resonance, however small it looks on a linear scale
-_FARTHEST = 0.05  # how far a peak may move from a curve to the next, as a share of its frequency
-_REACH = 6.0  # half widths around a peak that are looked at closely when points must be saved
-_SMOOTHED = 1.5e-3  # of the band: width of the smoothing before peaks are looked for
+_FAINT = 3.0  # least prominence of a peak in dB
+CLEAR = 10.0  # prominence in dB from which it is a resonance, however small it looks on a linear scale
+_FARTHEST = 0.05  # how far a peak may move from one curve to the next, as a share of its frequency
+_REACH = 6.0  # half widths around a peak in which points are kept when curves are thinned out
+_SMOOTHED = 1.5e-3  # width of the smoothing before peaks are looked for, as a share of the band
 
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """One peak over all curves: NaN where a curve does not show it."""
+    """One peak over all curves; its numbers are medians over the curves that show it."""
 
-    position: np.ndarray  # (n_curves,)
-    half_width: float  # median
-    height: float  # median, of the curve itself
-    prominence: float  # dB, median over the curves that show it
-    seen: float  # share of the curves
+    position: np.ndarray  # (n_curves,), NaN for curves that do not show it
+    half_width: float
+    height: float  # magnitude of the curve at the peak
+    prominence: float  # in dB
+    seen: float  # share of the curves that show it
 
     @property
     def is_clear(self) -> bool:
@@ -36,7 +36,7 @@ class Track:
 
     @property
     def weight(self) -> float:
-        """How much of the area under a squared curve is its own."""
+        """Its share of the area under a squared curve, up to a constant factor."""
         return self.height**2 * self.half_width
 
 
@@ -68,7 +68,7 @@ class Curves:
         )
 
     def focused(self, tracks: Sequence[Track], points: int, per_width: float) -> Curves:
-        """About this many points, and more where these peaks are; each weighs as much as the points it stands for."""
+        """Return about this many points, and more near these peaks; each has the weight of all points it represents."""
         step = float(np.median(np.diff(self.frequency)))
         spacing = np.full(len(self.frequency), max(1, len(self.frequency) // points))
         for track in tracks:
@@ -89,16 +89,16 @@ class Curves:
 
 
 def spread_of(conditions: np.ndarray) -> np.ndarray:
-    """The range of each condition, one where it does not vary."""
+    """Return the range of each condition, or one if it does not vary."""
     spread = np.ptp(conditions, axis=0)
     return np.where(spread > 0, spread, 1.0)
 
 
 def find_tracks(frequency: np.ndarray, magnitudes: np.ndarray, conditions: np.ndarray) -> list[Track]:
-    """All peaks of all curves, joined; the clearest first."""
+    """Find the peaks of all curves and return them as tracks, the clearest first."""
     seen = [_peaks_of(frequency, curve) for curve in magnitudes]
     order, parent = _order(conditions)
-    members: list[dict[int, int]] = []  # per track: curve -> peak
+    members: list[dict[int, int]] = []  # per track, the index of its peak by curve
     for curve in order:
         _assign(members, curve, seen, parent)
     tracks = [_track(member, seen) for member in members]
@@ -112,7 +112,7 @@ def _peaks_of(frequency: np.ndarray, magnitude: np.ndarray) -> _Peaks:
     kernel = np.bartlett(2 * width + 1)[1:-1]
     smooth = np.convolve(np.pad(decibels, width - 1, mode="edge"), kernel / kernel.sum(), mode="valid")
     found, properties = find_peaks(smooth, prominence=_FAINT)
-    # Half power lies 3 dB below the top; a peak that stands out less is measured halfway down.
+    # The half-power width is measured 3 dB below the top, or halfway down for peaks of less than 6 dB.
     share = np.minimum(3.0 / np.maximum(properties["prominences"], 1e-9), 0.5)
     parts = zip(found, share, strict=True)
     widths = np.array([peak_widths(smooth, [peak], rel_height=part)[0][0] for peak, part in parts])
@@ -121,7 +121,7 @@ def _peaks_of(frequency: np.ndarray, magnitude: np.ndarray) -> _Peaks:
 
 
 def _order(conditions: np.ndarray) -> tuple[list[int], dict[int, int]]:
-    """Curves so that each comes after its nearest neighbour among those before it, which is its parent."""
+    """Return an order of the curves, and the parent of each: its nearest neighbour among the earlier curves."""
     scaled = conditions / spread_of(conditions)
     distance = np.linalg.norm(scaled[:, None] - scaled[None], axis=-1)
     first = int(np.argmin(distance.sum(axis=1)))
@@ -140,7 +140,7 @@ def _order(conditions: np.ndarray) -> tuple[list[int], dict[int, int]]:
 
 
 def _assign(members: list[dict[int, int]], curve: int, seen: list[_Peaks], parents: dict[int, int]) -> None:
-    """Gives the peaks of a curve to the tracks they continue; the rest begin new ones."""
+    """Add the peaks of a curve to the tracks they continue; the remaining peaks begin new tracks."""
     here = seen[curve].position
     taken: set[int] = set()
     if members and len(here):

@@ -1,4 +1,4 @@
-"""Where fits begin: at the clear peaks of the data, with other peaks and broad humps drawn at random beside them."""
+"""Starts of fits: the clear peaks of the data, plus randomly drawn other peaks and broad humps."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from ceql.templates.resonance.peaks import Curves, Track
 
 _BROADEST, _NARROWEST = 0.5, 0.02  # half widths of random humps, as a share of the band
 _NUDGE = 1e-9
-_BEYOND = 0.3  # of the band: how far outside it a mode may sit
+_BEYOND = 0.3  # how far outside the band a mode may be, as a share of the band
 
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """What the data show before any fit."""
+    """What the data show before any fit: typical magnitudes and peaks."""
 
     frequency: np.ndarray
     typical: np.ndarray  # median magnitude over the curves
     columns: np.ndarray  # basis functions at the conditions
-    price: np.ndarray  # of each of them
+    price: np.ndarray  # price of each basis function
     clear: tuple[Track, ...]
     faint: tuple[Track, ...]
-    free: bool = False  # whether the columns mark single curves, so that every centre is on its own
+    free: bool = False  # whether the columns mark single curves, so that each has its own centres
 
     @cached_property
     def laws(self) -> dict[int, np.ndarray]:
-        """Per track, by identity, the coefficients of the law that its positions suggest."""
+        """The coefficients of the law suggested by each track's positions, by the identity of the track."""
         return {id(track): self._law(track) for track in (*self.clear, *self.faint)}
 
     def _law(self, track: Track) -> np.ndarray:
         if self.free:
             place = np.where(np.isfinite(track.position), track.position, np.nanmedian(track.position))
-            # No offset is exactly zero: a coefficient that is zero counts as none.
+            # Offsets are never exactly zero, since a zero coefficient would be left out of the law.
             return np.concatenate([place[:1], place[1:] - place[0] + _NUDGE * place[0]])
         law = laws.choose(self.columns, track.position, self.price) if track.seen > 0.5 else ()
         return laws.coefficients(self.columns, track.position, law)
@@ -52,7 +52,7 @@ def survey(
 
 
 def draw(model: ResonanceModel, landscape: Landscape, rng: np.random.Generator, first: bool) -> list[Mode]:
-    """The terms of one start. The first one takes the strongest peaks and a single hump, the others vary."""
+    """Return the terms of a start. The first start has the strongest peaks and a single hump; the others vary."""
     free = model.most - len(landscape.clear)
     n_humps = min(1, free) if first else int(rng.integers(0, free + 1))
     chosen = [*landscape.clear, *_some(landscape.faint, free - n_humps, rng, first)]
@@ -63,7 +63,7 @@ def draw(model: ResonanceModel, landscape: Landscape, rng: np.random.Generator, 
 
 
 def _with_signs(modes: list[Mode], rng: np.random.Generator, first: bool) -> list[Mode]:
-    """Residues of one sign, as where a structure is driven and measured at one point; alternating ones; or any."""
+    """Return modes with residues of equal sign (driven and measured at the same point), alternating or random signs."""
     order = np.argsort(np.argsort([mode.coefficients[0] for mode in modes]))
     patterns = (np.ones(len(modes)), (-1.0) ** order, rng.choice([-1.0, 1.0], len(modes)))
     signs = patterns[0 if first else rng.integers(len(patterns))]
@@ -98,7 +98,7 @@ def _hump(model: ResonanceModel, landscape: Landscape, rng: np.random.Generator)
 def _mode(
     model: ResonanceModel, coefficients: np.ndarray, centre: float, half: float, height: float, rng: np.random.Generator
 ) -> Mode:
-    """A term of that half width and height in the form's own numbers."""
+    """Return a term of that half width and height, in the parameters of the model's form."""
     if model.form == "paper":
         return Mode(complex(height * half**2), coefficients, half)
     damping = min(half / centre, 0.5)

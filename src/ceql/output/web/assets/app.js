@@ -1,10 +1,10 @@
-// The page of `ceql app`. Where it stands is in the address after #, so that loading it anew goes on.
+// The page of `ceql app`. Its state is in the address after #, so that it is restored when the page is reloaded.
 "use strict";
 
 (() => {
     const { h, number } = ceql;
     const $ = (id) => document.getElementById(id);
-    const MOST_LISTED = 6; // formulas that are listed below the best while a search runs
+    const MOST_LISTED = 6; // number of formulas listed below the best while a search runs
     const page = {
         about: null,
         table: null,
@@ -47,7 +47,7 @@
         if (error) $("problem").scrollIntoView({ block: "nearest" });
     }
 
-    // Runs a step; whatever goes wrong in it is said on the page.
+    // Wraps a step so that its errors are shown on the page.
     const attempt =
         (step) =>
         async (...given) => {
@@ -111,7 +111,7 @@
     const upload = attempt(async (file) => {
         if (file.size > page.about.largest)
             throw new Error(
-                `${file.name} is too large: at most ${page.about.largest / 2 ** 20} MiB are taken. Use ceql fit for it.`,
+                `${file.name} is too large: at most ${page.about.largest / 2 ** 20} MiB are accepted. Use ceql fit for it.`,
             );
         $("source").classList.add("busy");
         try {
@@ -121,7 +121,7 @@
         }
     });
 
-    // Shows the table that comes, or asks how it is laid out where it cannot be read.
+    // Shows a table when it arrives, or asks for its layout if it cannot be read.
     async function opened(coming) {
         try {
             open(await coming);
@@ -289,7 +289,7 @@
             return `${result.sentence} (${number(result.seconds, 3)} s, ${result.starts.toLocaleString("en")} starts)`;
         if (run.state === "failed") return run.why;
         const parts = [
-            run.state === "stopping" ? "Stopping: what was found is written down" : "Searching",
+            run.state === "stopping" ? "Stopping: saving what was found" : "Searching",
             progress.starts ? `${progress.starts.toLocaleString("en")} starts` : "",
             progress.message || "",
         ];
@@ -298,7 +298,7 @@
 
     const isActive = (run) => ["starting", "running", "stopping"].includes(run.state);
 
-    // A search as it runs: buttons, words, and the front that grows.
+    // A running search: buttons, its progress in words, and the growing front.
     class LiveSearch {
         constructor(run) {
             this.rows = [];

@@ -1,4 +1,4 @@
-// Axes: limits, round numbers to write beside them, and where a value lies between their ends.
+// Axes: limits, round numbers for their labels, and positions of values along them.
 "use strict";
 
 (() => {
@@ -9,7 +9,7 @@
         return sorted[low] + (sorted[high] - sorted[low]) * (place - low);
     }
 
-    // Limits of an axis: all values, unless a few near a pole would squeeze the others into a line.
+    // The limits of an axis: all values, unless a few near a pole would squeeze the others into a line.
     ceql.shownRange = (values, margin = 0.06) => {
         const finite = Float64Array.from(values).filter(Number.isFinite).sort();
         if (!finite.length) return [-1, 1];
@@ -62,7 +62,7 @@
         return ticks;
     }
 
-    // A straight axis, or a logarithmic one of the positive values.
+    // A linear axis, or a logarithmic one for positive values.
     ceql.axis = (low, high, label, log = false) => {
         const share = log
             ? (value) => Math.log(value / low) / Math.log(high / low)
@@ -77,7 +77,7 @@
         };
     };
 
-    // The limits of a logarithmic axis of these values, or null where none of them is positive.
+    // The limits of a logarithmic axis for these values, or null if none of them is positive.
     ceql.logRange = (values, margin = 0.04) => {
         const logs = Float64Array.from(values)
             .filter((v) => v > 0 && Number.isFinite(v))

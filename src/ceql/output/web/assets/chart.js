@@ -1,4 +1,4 @@
-// A chart of layers, drawn as SVG at the width that there is; its points can be hovered and walked with arrow keys.
+// A chart of layers, drawn as SVG at the available width; its points respond to hovering and to the arrow keys.
 "use strict";
 
 (() => {
@@ -8,10 +8,10 @@
         TOP = 12,
         BOTTOM = 46,
         NEAR = 28;
-    const ON_PAPER = { beside: 340, alone: 690 }; // widths there, where charts of one formula stand side by side
+    const ON_PAPER = { beside: 340, alone: 690 }; // widths in print, where charts of one formula are side by side
     const FIRST_WIDTH = 480,
         LEAST_HEIGHT = 230,
-        MOST_HEIGHT = 400; // before the width is known; of any chart
+        MOST_HEIGHT = 400; // first width: until the real one is known; heights: limits for all charts
 
     const cut = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
     const at = (value) => value.toFixed(1);
@@ -113,7 +113,7 @@
         return parts;
     }
 
-    // The colours of the style sheet, written into a copy that stands alone.
+    // A copy of a drawing with the colours of the style sheet written into it, so that it can be saved by itself.
     function standalone(drawing) {
         const copy = drawing.cloneNode(true);
         const from = [drawing, ...drawing.querySelectorAll("*")],
@@ -211,7 +211,7 @@
             ceql.download(name, new Blob([standalone(this.frame.querySelector("svg"))], { type: "image/svg+xml" }));
         }
 
-        // Draws again what there is now.
+        // Draws the chart again with its current data and size.
         show() {
             const width = this.onPaper || this.width || FIRST_WIDTH;
             const height = Math.round(
@@ -237,14 +237,14 @@
             this.leave();
         }
 
-        // A logarithmic axis where one is wanted and something is positive.
+        // The axis of a side: logarithmic if that is chosen and some value is positive.
         axis(content, side) {
             const log = this[`${side}Log`],
                 ends = limitsOf(content.layers, side, log, content[side]);
             return ceql.axis(...(ends || content[side]), content[`${side}Label`], log && ends !== null);
         }
 
-        // Marks a point and tells its numbers beside it.
+        // Marks a point and shows its numbers beside it.
         point(target) {
             this.frame.querySelector(".hovered")?.remove();
             if (!target) return this.leave();
@@ -320,7 +320,7 @@
         }
     }
 
-    // Drawn as wide as they are on paper, their letters keep their size.
+    // Charts are redrawn at their width on paper before printing, so that their text keeps its size.
     const printing = (begins) => () =>
         document
             .querySelectorAll(".drawing")
@@ -328,11 +328,11 @@
     window.addEventListener("beforeprint", printing(true));
     window.addEventListener("afterprint", printing(false));
 
-    // `draw` gives { x: [low, high], y: [low, high], xLabel, yLabel, layers } and perhaps a caption. Options: `tools` above the
-    // chart, `tallest`, `yLog` to begin with, and `noLogX` and `noLogY` where that makes no sense.
+    // `draw` returns { x: [low, high], y: [low, high], xLabel, yLabel, layers } and optionally a caption. Options:
+    // `tools` above the chart, `tallest`, `yLog` to start logarithmic, and `noLogX` and `noLogY` to offer no such axis.
     ceql.chart = (title, draw, options = {}) => new Chart(title, draw, options);
 
-    // The curve cut a little outside the limits, with a gap where it jumps across the picture, as at a pole.
+    // The curve clipped a little outside the limits, with gaps where it jumps across the picture, as at a pole.
     ceql.inPieces = (y, [low, high]) => {
         const reach = high - low,
             pieces = y.map((v) => (Number.isFinite(v) ? Math.min(Math.max(v, low - reach), high + reach) : NaN));

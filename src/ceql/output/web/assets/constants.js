@@ -4,7 +4,7 @@
 (() => {
     const { h, number } = ceql;
 
-    // One constant: its value and error, a slider and a box for a number; `changed` is told when one of them is used.
+    // One constant: its value and error, a slider and a number box; `changed` is called when one of them is used.
     function constantLine(constant, changed) {
         const reach = Math.max(0.5 * Math.abs(constant.value), 5 * (constant.error || 0)) || 1;
         const ends = { min: constant.value - reach, max: constant.value + reach };
@@ -50,11 +50,11 @@
         const gaps = model.undefined ? `; undefined in ${model.undefined} rows` : "";
         return (
             `Constants changed: RMSE of the rows drawn is ${number(model.rmse)} now, ${number(row.rmse)} as fitted${gaps}. ` +
-            "Poles are marked for the fitted constants alone."
+            "Poles are marked only for the fitted constants."
         );
     }
 
-    // The constants of a group in the form of the others, with what takes a changed value.
+    // The constants of a group in the same form as the others; `set` takes a changed value.
     function ownConstants(row, model) {
         const { groups } = model,
             code = groups.shown;
@@ -80,7 +80,7 @@
         return [...shared, ...(model.groups ? ownConstants(row, model) : [])];
     }
 
-    // All constants, to be changed; `redraw` is called when one was.
+    // Sliders for all constants; `redraw` is called when one was changed.
     ceql.sliders = (row, model, redraw) => {
         const { groups } = model,
             hasOwn = groups && groups.own.length;

@@ -1,4 +1,4 @@
-// One formula in full: typeset, with its numbers, caveats and constants to change, beside the data and beyond them.
+// One formula in full: typeset, with its numbers, caveats and adjustable constants, and charts in and beyond the data.
 "use strict";
 
 (() => {
@@ -43,7 +43,7 @@
 
     const withUnit = (name, unit) => (unit && unit !== "1" && !name.includes(unit) ? `${name} [${unit}]` : name);
 
-    // What of the formula moves with its constants: values, residuals and the course along a column.
+    // Everything that changes with the constants of a formula: values, residuals and the curve along a column.
     function evaluator(data, row) {
         const rows = data.y.length,
             along = (index) => data.columns.get(index).data;
@@ -61,7 +61,7 @@
             state.undefined = rows - known.length;
         };
         state.refresh = refresh;
-        // Along a column, the others at their medians; of one group where there are such.
+        // The curve along a column, with the others at their medians; for one group if there are groups.
         state.course = (index, code = null) => {
             const { low, high } = data.columns.get(index);
             const room = WIDEN * (high > low ? high - low : Math.max(1, Math.abs(low)));
@@ -159,7 +159,7 @@
         return chart;
     }
 
-    // A curve for each group, with its rows where there is one input.
+    // A chart with a curve for each group, and its rows if there is only one input.
     function groupsChart(data, row, model, index) {
         const column = data.columns.get(index),
             alone = row.used.length === 1,
@@ -306,12 +306,12 @@
 
     function careful(row) {
         if (row.caveats === null)
-            return h("p", { class: "soft" }, "So long a formula is examined for poles when it is the chosen one.");
+            return h("p", { class: "soft" }, "A formula this long is checked for poles only if it is the chosen one.");
         if (!row.caveats.length)
             return h(
                 "p",
                 {},
-                "No pole and no edge of its domain lies within the data or within half their range around them.",
+                "The formula has no pole and no edge of its domain within the data, or within half their range beyond them.",
             );
         return h(
             "ul",
@@ -320,7 +320,7 @@
         );
     }
 
-    // The row `k` in full.
+    // The details of row `k`.
     ceql.details = (data, k) => {
         const row = data.view.rows[k],
             view = data.view;
@@ -355,7 +355,7 @@
                 ? h(
                       "p",
                       { class: "soft" },
-                      `${view.drawn.toLocaleString("en")} of ${view.there.toLocaleString("en")} rows are drawn; the numbers are of all of them.`,
+                      `${view.drawn.toLocaleString("en")} of ${view.there.toLocaleString("en")} rows are drawn; the numbers are for all rows.`,
                   )
                 : null;
         return h(

@@ -1,11 +1,11 @@
-// Elements made of plain text: nothing that comes from a table or a formula is ever read as markup or run.
+// Makes elements from plain text: nothing from a table or a formula is ever read as markup or executed.
 "use strict";
 const ceql = {};
 
 (() => {
     const SVG = "http://www.w3.org/2000/svg",
         MATH = "http://www.w3.org/1998/Math/MathML";
-    // What a typeset formula may consist of.
+    // The elements that a typeset formula may consist of.
     const MATH_NAMES = new Set([
         "math",
         "mrow",
@@ -36,7 +36,7 @@ const ceql = {};
         return element;
     }
 
-    // An HTML element: `on...` are listeners, `class` and the like attributes, true an attribute without a value.
+    // Makes an HTML element: `on...` are listeners, others are attributes, and true is an attribute without a value.
     ceql.h = (name, attributes, ...children) => {
         const element = document.createElement(name);
         for (const [key, value] of Object.entries(attributes || {})) {
@@ -64,7 +64,7 @@ const ceql = {};
         return element;
     }
 
-    // A formula in pieces, between which its line may be broken.
+    // A formula in pieces, between which lines may break.
     ceql.formula = (pieces) =>
         ceql.h(
             "div",
@@ -72,7 +72,7 @@ const ceql = {};
             pieces.map((tree) => [ceql.h("span", {}, mathElement(tree)), " "]),
         );
 
-    // A table that scrolls where it is too wide; the names stand above its columns.
+    // A table that scrolls if it is too wide, with these names as column headings.
     ceql.table = (kind, names, body) => {
         const head = names.map((name) => ceql.h("th", { scope: "col" }, name));
         const table = ceql.h("table", { class: kind }, ceql.h("thead", {}, ceql.h("tr", {}, head)), body);
@@ -110,7 +110,7 @@ const ceql = {};
         try {
             await navigator.clipboard.writeText(text);
         } catch {
-            // a page from a file, or a browser that does not allow it
+            // no clipboard access: a page opened from a file, or a browser that does not allow it
             const area = ceql.h("textarea", { value: text, class: "off-screen" });
             document.body.append(area);
             area.select();
@@ -119,7 +119,7 @@ const ceql = {};
         }
     }
 
-    // A button that copies what `text` gives when it is pressed, and says so.
+    // A button that copies the result of `text()` when it is pressed, and confirms it.
     ceql.copyButton = (label, text) => {
         const button = ceql.h("button", { type: "button", class: "small" }, label);
         button.addEventListener("click", async () => {

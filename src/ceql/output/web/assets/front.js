@@ -1,18 +1,18 @@
-// The front: a chart and a table of all formulas; one is shown in full, or two side by side.
+// The front: a chart and a table of all formulas, with one shown in full, or two side by side.
 "use strict";
 
 (() => {
     const { h, number } = ceql;
     const FRONT_ROOM = 0.09; // at both ends of the losses, for the ring around a point
 
-    // Losses for a logarithmic axis: zero is drawn next to the least that is not zero.
+    // Losses for a logarithmic axis: zeros are drawn just below the smallest positive loss.
     function drawable(losses) {
         const positive = losses.filter((loss) => loss > 0),
             least = positive.length ? Math.min(...positive) : 1;
         return losses.map((loss) => (loss > 0 ? loss : Math.min(1e-32, 0.01 * least)));
     }
 
-    // Rows { complexity, loss, text } of which the first `front` are the front; `marked()` gives a row, `choose(k)` takes one.
+    // A chart of rows { complexity, loss, text }; the first `front` are the front, and `marked()` is the marked one.
     ceql.frontChart = (rows, front, marked, choose) => {
         const sizes = () => rows().map((row) => row.complexity),
             losses = () => drawable(rows().map((row) => row.loss ?? NaN));
@@ -75,7 +75,7 @@
         ];
     }
 
-    // R², which is of no interest to six digits where it is nothing.
+    // R² as text; values near zero are shown as 0.
     ceql.share = (value) =>
         value === null || value === undefined ? "" : Math.abs(value) < 5e-5 ? "0" : number(value, 5);
 
@@ -93,16 +93,16 @@
             h(
                 "p",
                 { class: "soft" },
-                "They fit, but say something that no row shows or determines, so that they may not be chosen.",
+                "They fit, but claim something that no row shows or determines, so they may not be chosen.",
             ),
             h("ul", { class: "struck" }, items),
         );
     }
 
     const HINT =
-        "Choose a row by a click, or with arrow keys and Enter; tick another (or press c) to see two side by side. ★ is the row that ceql chose.";
+        "Choose a row with a click, or with the arrow keys and Enter; tick another (or press c) to see two side by side. ★ is the row that ceql chose.";
 
-    // The front, and below it the chosen row, or two of them.
+    // The front, and below it the details of one row, or of two.
     class Explorer {
         constructor(data, options) {
             const { view } = data;
@@ -202,7 +202,7 @@
             event.preventDefault();
         }
 
-        // This row, with the other one beside it as it is.
+        // Shows this row and keeps the other one beside it.
         take(k) {
             this.choose(k, this.other);
         }
@@ -229,6 +229,6 @@
         }
     }
 
-    // Options: the row to begin with, the `other` beside it, and `chosen`, which is told of choices.
+    // Options: the first `row` to show, the `other` beside it, and `chosen`, which is called with every choice.
     ceql.explorer = (data, options = {}) => new Explorer(data, options);
 })();

@@ -1,9 +1,9 @@
-// Constants that each group has for itself: their table, the one whose constants can be changed, a curve for each.
+// Constants that differ between groups: their values, their table, and the choice of the group to adjust.
 "use strict";
 
 (() => {
     const { h, number } = ceql;
-    const COLOURS = 6, // that the style sheet has for groups
+    const COLOURS = 6, // colours for groups in the style sheet
         MOST_NAMED = 24; // in a legend
 
     const median = (values) => {
@@ -12,7 +12,7 @@
         return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     };
 
-    // The groups of a row, or null where it has none. `values` are their constants as they are now.
+    // The groups of a row, or null if it has none. `values` are their current constants.
     ceql.groupsOf = (data, row) => {
         if (!row.groups) return null;
         const { labels, own, index } = row.groups,
@@ -21,7 +21,7 @@
         codes.forEach((code, k) => rows[code].push(k));
         const state = { ...row.groups, codes, rows, shown: 0, values: row.groups.values.map((one) => [...one]) };
         const medians = new Map();
-        // Of an input within a group.
+        // The median of an input within a group.
         state.median = (code, column) => {
             const key = `${code}:${column}`;
             if (!medians.has(key)) {
@@ -31,7 +31,7 @@
             }
             return medians.get(key);
         };
-        // Constants for the rows of the table, each with those of its group; or for one group.
+        // The constants for each row of the table, taken from its group; below, those of one group.
         state.ofRows = () => own.map((_, j) => Float64Array.from(codes, (code) => state.values[code][j]));
         state.ofGroup = (code) => state.values[code];
         state.changed = () => state.values.some((one, k) => one.some((value, j) => value !== row.groups.values[k][j]));
@@ -48,7 +48,7 @@
         groups.labels.length > MOST_NAMED ? `and ${groups.labels.length - MOST_NAMED} more. ` : "· ",
     ];
 
-    // The constants of all groups with their errors.
+    // A table of the constants of all groups with their errors.
     ceql.groupsTable = (groups) => {
         if (!groups.own.length) return h("p", {}, `All groups of ${groups.column} share all constants.`);
         const error = (value) => (value === null ? "not determined by the data" : `± ${number(value, 2)}`);
@@ -67,7 +67,7 @@
         return ceql.table("constants of-groups", [groups.column, ...names], h("tbody", {}, lines));
     };
 
-    // Chooses the group whose constants the sliders change; `choose` is told its number.
+    // A menu for the group whose constants the sliders change; `choose` is called with its number.
     ceql.groupPicker = (groups, choose) => {
         const select = h(
             "select",

@@ -35,8 +35,8 @@
         ];
     }
 
-    // `ask(file, level)` gives the server's answer, `attempt` runs a step and says what goes wrong in it. Its `again`
-    // is to be called when another formula predicts.
+    // The panel for predictions. `ask(file, level)` returns the server's answer, and `attempt` runs a step and shows
+    // its errors. Call `again` when another formula is used for predictions.
     ceql.predictionsPanel = (target, ask, attempt) => {
         let file = null,
             asked = 0;
@@ -91,7 +91,7 @@
         );
         element.addEventListener("drop", (event) => {
             event.preventDefault();
-            event.stopPropagation(); // it is not to be searched in
+            event.stopPropagation(); // the file is not a new table for a search
             document.body.classList.remove("dragging");
             take(event.dataTransfer.files[0]);
         });

@@ -1,5 +1,5 @@
-// Runs the instructions of a formula. Each step [operation, operands, payload] writes one slot; a slot is one number
-// or one number a row. Where a formula has no real value the result is NaN.
+// Runs the instructions of a formula. Each step [operation, operands, payload] writes one slot; a slot is one number,
+// or one number for each row. Where a formula has no real value, the result is NaN.
 "use strict";
 
 (() => {
@@ -58,7 +58,7 @@
         function: (name) => (u) => FUNCTIONS[name](u[0]),
     };
 
-    // Whether every step is known here: an operator that somebody added may not be.
+    // Whether every step can be run here; user-defined operators may be unknown.
     ceql.canRun = (program) =>
         program !== null &&
         program.every(
@@ -67,7 +67,7 @@
                 (Object.hasOwn(STEPS, operation) && (operation !== "function" || Object.hasOwn(FUNCTIONS, payload))),
         );
 
-    // Values at `rows` rows; `column` gives the values of an input, a number or one for each row.
+    // The values at `rows` rows; `column` returns the values of an input, one number or one for each row.
     ceql.run = (program, column, parameters, rows) => {
         const slots = [];
         for (const [operation, operands, payload] of program) {

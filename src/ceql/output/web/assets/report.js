@@ -1,4 +1,4 @@
-// The report with scripts: the parts about one row give way to parts that show any row.
+// The report with scripts: the static parts about one row are replaced by parts that can show any row.
 "use strict";
 
 (() => {

@@ -1,4 +1,4 @@
-// A table before the search: where it comes from, its columns with a small plot each, and what the search may do.
+// A table before the search: its source, its columns with a small plot each, and the settings of the search.
 "use strict";
 
 (() => {
@@ -76,7 +76,7 @@
         return box;
     }
 
-    // One column as cells; `choose` takes it for the target, `use` says whether it is an input.
+    // One column as cells; `choose` makes it the target, and `use` makes it an input or not.
     function columnLine(column, target, isUsed, choose, use, unit) {
         const isUsable = column.kind === "numbers",
             isTarget = isUsable && target === column;
@@ -111,8 +111,8 @@
         );
     }
 
-    // Columns to choose from. `state` has target, leaveOut and units; `changed` is told of every choice, and `typed` of
-    // units.
+    // A table of the columns to choose from. `state` has target, leaveOut and units; `changed` is called after every
+    // choice, and `typed` when a unit is entered.
     ceql.columnsTable = (table, state, changed, typed) => {
         const body = h("tbody");
         const use = (column, isUsed) => {
@@ -161,7 +161,7 @@
             .map((part) => part.trim())
             .filter(Boolean);
 
-    // What the file does not say about itself.
+    // A form for the layout of the file, if it is not recognised.
     ceql.layoutForm = (layout, read) => {
         const boxes = Object.fromEntries(
             FIELDS.map(([name, , hint]) => [
@@ -183,7 +183,7 @@
             "details",
             { class: "layout" },
             h("summary", {}, "How the file is laid out"),
-            h("p", { class: "soft" }, "It is recognised; say it here where that went wrong."),
+            h("p", { class: "soft" }, "The layout is detected; correct it here if that went wrong."),
             h(
                 "div",
                 { class: "fields" },
@@ -208,7 +208,7 @@
         ["none", "none: they are only held out together"],
     ];
 
-    // Which column has labels of groups, and how many constants each group has for itself.
+    // Fields for the column of group labels, and for how many constants each group has of its own.
     function groupFields(table, state) {
         const named = table.columns.filter((column) => column.name);
         const column = h(
@@ -224,7 +224,7 @@
         );
         column.value = state.groups;
         own.value = state.perGroup;
-        const second = h("label", {}, "Constants that each group has for itself", own);
+        const second = h("label", {}, "Constants that differ between groups", own);
         const follow = () => {
             second.hidden = !column.value;
         };
@@ -236,7 +236,7 @@
         };
     }
 
-    // Whether formulas must fit the units of the columns, and what constants may carry.
+    // Fields for whether formulas must be consistent with units, and which units constants may have.
     function unitFields(state) {
         const box = h("input", { type: "checkbox", id: "units", disabled: !state.canUnits });
         box.checked = state.useUnits;
@@ -269,7 +269,7 @@
         };
     }
 
-    // The units of the columns that are used, as they stand in the boxes.
+    // The units of the used columns as entered in the boxes.
     function unitsOf(table, state, groups) {
         const used = table.columns.filter(
             ({ name, kind }) =>
@@ -279,7 +279,7 @@
         return Object.fromEntries(pairs.filter(([, unit]) => unit));
     }
 
-    // What the search may use; `wish()` gives it as the server takes it.
+    // A form for the settings of the search; `wish()` returns them as the server expects them.
     ceql.searchForm = (about, table, state) => {
         const time = h("input", { type: "number", min: 1, max: 86400, step: "any", value: state.timeLimit });
         const most = h("input", {
