@@ -8,6 +8,7 @@ import pytest
 from ceql.catalogue.fitting import fit_all, fitted
 from ceql.catalogue.law import catalogue
 from ceql.data.dataset import Dataset
+from ceql.expression import parametrise
 from ceql.formula import mean_square
 
 LAWS = {law.name: law for law in catalogue()}
@@ -49,6 +50,16 @@ def test_constants_have_their_names_values_and_errors(table_of, name):
         assert constant.meaning == known.meaning
         if name != "sine":  # amplitude and phase may both have the other sign
             assert abs(constant.value - known.typical) <= 5 * constant.error
+
+
+@pytest.mark.parametrize("name", ["Hill", "Hill with baseline", "Gaussian"])
+def test_numbers_made_of_constants_are_no_longer_than_the_noise_allows(table_of, name):
+    data = table_of(LAWS[name], 0, noise=0.01)
+    fit = fitted(LAWS[name], data)
+    assert fit is not None
+    assert max(len(f"{value:.15g}".strip("-0.").replace(".", "")) for value, _ in fit.formula.constants) <= 8
+    assert [value for value, _ in fit.formula.constants] == pytest.approx(parametrise(fit.formula.expression).values)
+    assert fit.loss == pytest.approx(mean_square(fit.formula(data.x) - data.y, data.weight))
 
 
 def test_weights_are_respected(table_of):

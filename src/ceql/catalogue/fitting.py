@@ -21,7 +21,8 @@ from ceql.engine.deadline import NEVER, Deadline
 from ceql.engine.one_thread import one_thread
 from ceql.expression import parametrise
 from ceql.expression.constants.refit import covariance_of, minimise
-from ceql.expression.constants.rounding import rounded_values
+from ceql.expression.constants.rounding import rounded_values, to_digits_of_error
+from ceql.expression.constants.rounding_policy import ROUNDING
 from ceql.expression.evaluate.residual_problem import Problem
 from ceql.expression.prices import PRICES
 from ceql.expression.symbolic import Expr
@@ -262,6 +263,9 @@ def judged(law: Law, places: Sequence[int], fitted: Array, data: Dataset) -> Law
     covariance = covariance_of(problem, values, problem.misfit(values), data.noise)
     constants = _with_errors(law, values, covariance, data.names)
     decimals = _decimals_with_errors(law, columns, values, expression, covariance)
+    if values is rounded and rounded is not fitted:
+        short = _with_short_numbers(Formula(expression, symbols, loss, decimals), values, data)
+        expression, loss, decimals = short.expression, short.loss, short.constants
     others = tuple(other.name for other in law.others)
     name = NamedLaw(law.name, law.field, law.text(columns, data.names), constants, law.known, others)
     formula = Formula(expression, symbols, loss, decimals, law=name if law.is_named else None)
@@ -290,6 +294,28 @@ def _decimals_with_errors(
     errors = np.sqrt(np.abs(np.einsum("ij,jk,ik->i", slopes, bounded, slopes)))
     errors[np.any(slopes[:, loose] != 0.0, axis=1)] = np.inf
     return tuple((float(number), float(error)) for number, error in zip(shown, errors, strict=True))
+
+
+def _with_short_numbers(formula: Formula, constants: Array, data: Dataset) -> Formula:
+    """Round the numbers that are not constants of the law but made of them, such as K**n, to digits of their errors.
+
+    A power of two short numbers has fifteen digits. As many are kept as the fit needs.
+    """
+    sizes = {abs(float(value)) for value in constants}
+    freedom = max(len(data.y) - len(constants), 1)
+    limit = formula.loss * (1 + ROUNDING.harmless / freedom)
+    for extra in range(1, ROUNDING.most_extra_digits + 1):
+        digits = ROUNDING.error_digits + extra
+        short = [v if abs(v) in sizes else to_digits_of_error(v, error, digits) for v, error in formula.constants]
+        if short == [value for value, _ in formula.constants]:
+            return formula
+        expression = parametrise(formula.expression).substitute(np.array(short))
+        values = values_of(expression, formula.symbols, data.x)
+        if values is not None and (loss := mean_square(values - data.y, data.weight)) <= limit:
+            errors = [error for _, error in formula.constants]
+            decimals = tuple(zip(short, errors, strict=True))
+            return Formula(expression, formula.symbols, loss, decimals)
+    return formula
 
 
 def _rank(fit: LawFit, data: Dataset) -> float:
