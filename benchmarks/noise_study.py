@@ -6,6 +6,7 @@ noise, on the training points and on new ones in the same range, where points ne
 therefore the median is given as well.
 
     python benchmarks/noise_study.py [--seeds 0-9] [--jobs 2] [--time-limit 12] [--json FILE] [--suite noise]
+        [--noise 0.1]
 """
 
 from __future__ import annotations
@@ -72,13 +73,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--suite", default="noise")
     parser.add_argument("--problems", default="", help="such as E-5,E-7; all of the suite by default")
+    parser.add_argument("--noise", type=float, help="one of the suite's levels, such as 0.1; all by default")
     parser.add_argument("--seeds", default="0-9")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--time-limit", type=float, default=12.0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     wanted = split_names(options.problems)
-    problems = [p for p in load_suite(options.suite).problems if p.noise and (not wanted or p.stem in wanted)]
+    noisy = [p for p in load_suite(options.suite).problems if p.noise and (not wanted or p.stem in wanted)]
+    problems = [p for p in noisy if options.noise in (None, p.noise)]
+    if not problems:
+        parser.error(f"no problem has this noise; the levels are {sorted({p.noise for p in noisy})}")
     work = [(problem, seed, options.time_limit) for seed in parse_seeds(options.seeds) for problem in problems]
     begin = time.perf_counter()
     pool = Parallel(n_jobs=options.jobs, return_as="generator_unordered")
