@@ -58,8 +58,8 @@ def test_a_suite_with_noise_of_its_own_takes_no_other():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0.1,loud", "'loud' is no fraction"),
-        ("-1", "'-1' is no fraction"),
+        ("0.1,loud", "'loud' is not a fraction"),
+        ("-1", "'-1' is not a fraction"),
         (",", "No levels of noise"),
         ("nan", "'nan'"),
     ],
@@ -84,7 +84,7 @@ def test_a_noisy_run_is_recorded_resumed_and_shown(tmp_path):
     assert "| aaa | 0.01 | all | 1 |" in second.stdout
     bad = CliRunner().invoke(bench, [*arguments, "--noise", "much"])
     assert bad.exit_code == 1
-    assert "'much' is no fraction" in str(bad.exception)
+    assert "'much' is not a fraction" in str(bad.exception)
     page = tmp_path / "page.md"
     assert CliRunner().invoke(bench_report, [str(out), "--out", str(page), "--title", "Public"]).exit_code == 0
     assert page.read_text().startswith("# Public\n")

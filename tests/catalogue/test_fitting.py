@@ -62,6 +62,18 @@ def test_numbers_made_of_constants_are_no_longer_than_the_noise_allows(table_of,
     assert fit.loss == pytest.approx(mean_square(fit.formula(data.x) - data.y, data.weight))
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_every_number_of_a_formula_has_its_error(seed):
+    """Also where all of them are far smaller than their errors, and would be rounded to zero."""
+    rng = np.random.default_rng(seed)
+    data = Dataset.of(rng.uniform(0.2, 3.0, (15, 1)), rng.normal(size=15))
+    fits = [fitted(law, data) for law in LAWS.values() if len(law.columns) == 1]
+    given = [fit.formula for fit in fits if fit is not None]
+    assert len(given) > 100
+    for formula in given:
+        assert [value for value, _ in formula.constants] == parametrise(formula.expression).values.tolist()
+
+
 def test_weights_are_respected(table_of):
     law = LAWS["Michaelis-Menten"]
     data = table_of(law, 0)

@@ -187,7 +187,7 @@ def test_ctrl_c_before_a_second_target_keeps_the_first(monkeypatch):
 
     monkeypatch.setattr(pipeline, "run", first_only)
     model = CEQLRegressor(operators=["mul"])
-    with pytest.warns(CeqlWarning, match="interrupted before y2 had a turn"):
+    with pytest.warns(CeqlWarning, match="interrupted before it reached y2"):
         model.fit(x, np.column_stack([3.0 * x[:, 0], np.sin(x[:, 0])]))
     assert [found.outcome for found in model.discoveries_] == [Outcome.EXACT, Outcome.INTERRUPTED]
 

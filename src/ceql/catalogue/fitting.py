@@ -306,14 +306,19 @@ def _with_short_numbers(formula: Formula, constants: Array, data: Dataset) -> Fo
     limit = formula.loss * (1 + ROUNDING.harmless / freedom)
     for extra in range(1, ROUNDING.most_extra_digits + 1):
         digits = ROUNDING.error_digits + extra
-        short = [v if abs(v) in sizes else to_digits_of_error(v, error, digits) for v, error in formula.constants]
+        short = [
+            # An error larger than the number would round it to zero.
+            value if abs(value) in sizes else to_digits_of_error(value, min(error, abs(value)), digits)
+            for value, error in formula.constants
+        ]
         if short == [value for value, _ in formula.constants]:
             return formula
         expression = parametrise(formula.expression).substitute(np.array(short))
+        decimals = tuple((value, error) for value, (_, error) in zip(short, formula.constants, strict=True))
+        if parametrise(expression).values.tolist() != short:  # one has become a whole number
+            continue
         values = values_of(expression, formula.symbols, data.x)
         if values is not None and (loss := mean_square(values - data.y, data.weight)) <= limit:
-            errors = [error for _, error in formula.constants]
-            decimals = tuple(zip(short, errors, strict=True))
             return Formula(expression, formula.symbols, loss, decimals)
     return formula
 

@@ -12,7 +12,7 @@ import numpy as np
 from ceql.catalogue.law import Law
 from ceql.operators.program import Instruction, run
 
-_POSITIVE = ("exp", "cosh")  # functions that are positive everywhere
+_POSITIVE = ("exp",)  # functions that are positive everywhere
 _KEEPS_SIGN = ("add", "multiply", "divide", "integer_power", "real_power", "power")  # of positive operands
 
 
